@@ -1,0 +1,21 @@
+"""The letters that end every tensor's name, so that a wrong line looks wrong.
+
+| letter | axis |
+|---|---|
+| B | sequence in a batch |
+| L | layer |
+| H | head (query heads; keys shared by a group are repeated first) |
+| Q | query: a row of attention, not necessarily every row |
+| K | key: a column of attention |
+| T | token of a sequence |
+| D | width of the residual stream |
+| C | channel of one head |
+| F | rotary frequency (a pair of channels) |
+| S | slot: where a key stands |
+| P | pair of keys at equal distance left and right of a query |
+| N | sample of a task |
+| V | entry of a vocabulary |
+
+`attention_HQK = attention_BHQK.mean(0)` reads as what it does. Scalars and vectors that have no axis worth naming
+carry no letters.
+"""
