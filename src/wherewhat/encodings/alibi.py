@@ -1,0 +1,46 @@
+"""Attention with linear biases: every head loses interest with distance, each at its own pace (arXiv 2108.12409)."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.errors import UserError
+
+
+class Alibi(Encoding):
+    """Subtract slope_h · |i - j| from the logit of query i and key j. Nothing is learned.
+
+    The slopes fall geometrically from head to head, so the first heads see a few tokens and the last ones nearly all.
+    In an encoder the same distance counts on both sides.
+
+    >>> Alibi(heads=2).bias(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4), Context.of(3, causal=False))[0, 0]
+    tensor([[-0.0000, -0.0625, -0.1250],
+            [-0.0625, -0.0000, -0.0625],
+            [-0.1250, -0.0625, -0.0000]])
+    """
+
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+        if heads < 1:
+            raise UserError(f"alibi needs at least one head, got {heads}")
+        self.slopes = slopes(heads)
+
+    def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
+        slopes_H = torch.tensor(self.slopes, dtype=wide(q_BHQC.dtype), device=q_BHQC.device)
+        return (-slopes_H[:, None, None] * context.lags_BHQK.abs()).to(q_BHQC.dtype)
+
+
+def slopes(heads: int) -> list[float]:
+    """How steeply each head falls: 2^(-8(h+1) / heads) where `heads` is a power of two.
+
+    Otherwise the slopes of the next lower power of two, then every other slope of the next higher one.
+
+    >>> slopes(4), slopes(6)[4:]
+    ([0.25, 0.0625, 0.015625, 0.00390625], [0.5, 0.125])
+    """
+    lower = 2 ** math.floor(math.log2(heads))
+    if lower == heads:
+        return [2 ** (-8 * (head + 1) / heads) for head in range(heads)]
+    return slopes(lower) + slopes(2 * lower)[::2][: heads - lower]

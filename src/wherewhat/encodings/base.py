@@ -1,0 +1,177 @@
+"""What a position encoding is: seven places in a Transformer where it may act. The base class acts in none of them.
+
+A net asks its encoding these questions, in this order, and nothing else in the net knows about positions:
+
+| hook | is handed | who answers |
+|---|---|---|
+| `on_tokens` | the residual stream at the input of every block | sinusoidal, learned |
+| `observe` | what queries, keys and values are projected from | encodings that count or gate by content |
+| `on_query_key` | queries and keys | rope |
+| `attend` | queries, keys and values | encodings with a kernel of their own |
+| `bias` | queries and keys; the answer is added to the scaled logits | alibi |
+| `on_logits` | the scaled logits with their bias, before the mask | encodings that are not linear in the logits |
+| `on_attention` | the attention, before it meets the values | encodings that reweigh after the softmax |
+
+To write an encoding, override what it needs and leave the rest. `rope.py` is a good one to read next.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+
+from wherewhat.errors import UserError
+
+Notes = Mapping[str, Tensor]  # what `observe` wrote down: one tensor [B, H, tokens, ...] under each name
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """Where the tokens of one attention call stand, and which keys each query may look at.
+
+    Every token is a key. Every token is also a query, unless `rows_Q` names the few that are: the newest token while
+    decoding, some sampled rows while measuring. A *slot* counts all tokens, a *position* only the real ones, so the
+    two differ only in padded batches. Axes of size 1 stand for "the same for all".
+
+    >>> Context.of(4, causal=True).rows(torch.tensor([3, 1])).lags_BHQK[0, 0]
+    tensor([[ 3,  2,  1,  0],
+            [ 1,  0, -1, -2]])
+    """
+
+    key_positions_BK: Tensor  # int64
+    causal: bool  # a query sees no key in a later slot
+    rows_Q: Tensor | None = None  # int64 slots of the queries, in any order; None: every token, in order
+    real_BK: Tensor | None = None  # bool, False for padding; None: no padding
+    notes: Notes = field(default_factory=dict)  # of all K tokens
+
+    @classmethod
+    def of(
+        cls,
+        length: int,
+        *,
+        causal: bool,
+        real_BK: Tensor | None = None,
+        last: int | None = None,
+        device: torch.device | None = None,
+    ) -> "Context":
+        """The usual context of `length` tokens: all of them are queries, or only the `last` few."""
+        slots_K = torch.arange(length, device=device)
+        positions_BK = slots_K[None] if real_BK is None else (real_BK.cumsum(-1) - 1).clamp(min=0)
+        rows_Q = None if last in (None, length) else slots_K[-last:]
+        return cls(positions_BK, causal, rows_Q, real_BK)
+
+    def rows(self, rows_Q: Tensor) -> "Context":
+        """The same keys, asked only by the queries numbered `rows_Q`."""
+        return replace(self, rows_Q=rows_Q if self.rows_Q is None else self.rows_Q[rows_Q])
+
+    @property
+    def length(self) -> int:
+        """How many keys there are."""
+        return self.key_positions_BK.shape[-1]
+
+    @property
+    def query_positions_BQ(self) -> Tensor:
+        """Where the queries stand."""
+        return self._at_queries(self.key_positions_BK)
+
+    @property
+    def real_BQ(self) -> Tensor | None:
+        """Which queries are not padding; None where there is no padding."""
+        return None if self.real_BK is None else self._at_queries(self.real_BK)
+
+    @property
+    def lags_BHQK(self) -> Tensor:
+        """How many tokens ago each key stood, seen from the query: 1 is the token before it. H is 1."""
+        return (self.query_positions_BQ[:, :, None] - self.key_positions_BK[:, None, :])[:, None]
+
+    @cached_property
+    def allowed_BHQK(self) -> Tensor:
+        """Which keys a query may look at, causality and padding together. H is 1."""
+        slots_K = torch.arange(self.length, device=self.key_positions_BK.device)
+        slots_Q = self._at_queries(slots_K)
+        earliest_K = slots_K if self.causal else torch.zeros_like(slots_K)  # the first query that may see the key
+        allowed_BHQK = (earliest_K[None, :] <= slots_Q[:, None])[None, None]
+        return allowed_BHQK if self.real_BK is None else allowed_BHQK & self.real_BK[:, None, None, :]
+
+    @property
+    def needs_mask(self) -> bool:
+        """False where a fused kernel's own causal flag already says all that `allowed_BHQK` does."""
+        return self.real_BK is not None or (self.causal and self.rows_Q is not None)
+
+    def _at_queries(self, of_keys: Tensor) -> Tensor:
+        return of_keys if self.rows_Q is None else of_keys[..., self.rows_Q]
+
+
+class Encoding(nn.Module):
+    """A way to tell a Transformer where its tokens stand. This one tells nothing.
+
+    An encoding has no causal switch of its own: direction comes from the context alone. It keeps nothing between
+    calls, and computes angles and biases in float32 or wider (see `wide`) whatever the dtype of the net.
+    """
+
+    causal_only: bool = False  # it has no meaning for keys after the query
+    max_length: int | None = None  # the longest sequence it can tell apart; None: any
+    scale: float | None = None  # multiplies q·k before any bias; None: head_dim ** -0.5
+    shared: bool = True  # one object serves every block; False: each block owns one
+    token_sigma: float = 0.02  # how wide token embeddings start, so that what is added to them does not drown them
+
+    @property
+    def fused(self) -> bool:
+        """Whether a fused kernel can compute the attention: nobody needs to see logits or attention."""
+        own = type(self)
+        return own.on_logits is Encoding.on_logits and own.on_attention is Encoding.on_attention
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """Draw fresh parameters from `generator`; most encodings have none."""
+
+    def check(self, *, length: int, causal: bool = True) -> None:
+        """Refuse a sequence, or a direction, that this encoding has no answer for."""
+        name = type(self).__name__
+        if self.causal_only and not causal:
+            raise UserError(f"{name} only looks back and got a net that looks both ways; use it in a decoder")
+        if self.max_length is not None and length > self.max_length:
+            raise UserError(
+                f"{name} tells at most {self.max_length} tokens apart and got {length}; "
+                "shorten the sequence or build it with a larger length"
+            )
+
+    # The seven hooks, in the order they are asked. Each gives back the shape it got.
+
+    def on_tokens(self, x_BTD: Tensor, positions_BT: Tensor, block: int) -> Tensor:
+        """Change the residual stream on its way into block 0, 1, ..., before the block's first norm."""
+        return x_BTD
+
+    def observe(self, x_BTD: Tensor, real_BT: Tensor | None = None, past: Notes | None = None) -> Notes:
+        """Write down something about each new token. The only hook with a memory: `past` has the earlier notes."""
+        return {}
+
+    def on_query_key(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> tuple[Tensor, Tensor]:
+        """Change queries and keys before they meet. Costs no n × n memory and keeps the fused kernel."""
+        return q_BHQC, k_BHKC
+
+    def attend(self, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor | None:
+        """Do the whole attention by a kernel of one's own, equal to the other hooks; None to decline."""
+        return None
+
+    def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor | None:
+        """What to add to the scaled logits [B, H, Q, K]; None for nothing. Keeps the fused kernel, with a mask."""
+        return None
+
+    def on_logits(self, logits_BHQK: Tensor, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
+        """Change the scaled logits. Forbidden keys are still among them. Gives up the fused kernel."""
+        return logits_BHQK
+
+    def on_attention(self, attention_BHQK: Tensor, context: Context) -> Tensor:
+        """Change the attention after the softmax. Gives up the fused kernel."""
+        return attention_BHQK
+
+
+def wide(dtype: torch.dtype) -> torch.dtype:
+    """The dtype that angles and biases are computed in: half precision cannot even count to 300 (bfloat16).
+
+    >>> wide(torch.bfloat16), wide(torch.float64)
+    (torch.float32, torch.float64)
+    """
+    return torch.float64 if dtype == torch.float64 else torch.float32

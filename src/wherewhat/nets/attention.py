@@ -1,0 +1,82 @@
+"""Attention that asks its encoding: by a fused kernel where that is enough, step by step where rows are looked at."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from wherewhat.encodings.base import Context, Encoding
+from wherewhat.nets.past import Memory
+
+Attend = Callable[[Encoding, Tensor, Tensor, Tensor, Context], Tensor]
+
+
+def attend(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:
+    """Let every query gather values, out_BHQC, by the fastest way that the encoding allows.
+
+    A query that may look at nothing (padding before the first real token) gathers zeros.
+    """
+    encoding.check(length=context.length, causal=context.causal)
+    q_BHQC, k_BHKC = encoding.on_query_key(q_BHQC, k_BHKC, context)
+    out_BHQC = encoding.attend(q_BHQC, k_BHKC, v_BHKC, context)
+    if out_BHQC is not None:
+        return out_BHQC
+    if encoding.fused:
+        return _fused(encoding, q_BHQC, k_BHKC, v_BHKC, context)
+    return _explicit(encoding, q_BHQC, k_BHKC, context) @ v_BHKC
+
+
+def attention_rows(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context, rows_Q: Tensor) -> Tensor:
+    """attention_BHQK of the queries numbered `rows_Q` alone: what `attend` does, seen. Costs only those rows."""
+    encoding.check(length=context.length, causal=context.causal)
+    context = context.rows(rows_Q)
+    q_BHQC, k_BHKC = encoding.on_query_key(q_BHQC[:, :, rows_Q], k_BHKC, context)
+    return _explicit(encoding, q_BHQC, k_BHKC, context)
+
+
+def _fused(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:
+    bias_BHQK = encoding.bias(q_BHQC, k_BHKC, context)
+    if bias_BHQK is None and not context.needs_mask:
+        return scaled_dot_product_attention(q_BHQC, k_BHKC, v_BHKC, is_causal=context.causal, scale=encoding.scale)
+    allowed_BHQK = context.allowed_BHQK
+    mask_BHQK = allowed_BHQK if bias_BHQK is None else bias_BHQK.masked_fill(~allowed_BHQK, -torch.inf)
+    return scaled_dot_product_attention(q_BHQC, k_BHKC, v_BHKC, attn_mask=mask_BHQK, scale=encoding.scale)
+
+
+def _explicit(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
+    scale = q_BHQC.shape[-1] ** -0.5 if encoding.scale is None else encoding.scale
+    logits_BHQK = q_BHQC @ k_BHKC.mT * scale
+    bias_BHQK = encoding.bias(q_BHQC, k_BHKC, context)
+    logits_BHQK = logits_BHQK if bias_BHQK is None else logits_BHQK + bias_BHQK
+    logits_BHQK = encoding.on_logits(logits_BHQK, q_BHQC, k_BHKC, context)
+    forbidden_BHQK = ~context.allowed_BHQK  # filled, never added: an overflowing logit plus -inf would be NaN
+    attention_BHQK = logits_BHQK.masked_fill(forbidden_BHQK, -torch.inf).softmax(-1).masked_fill(forbidden_BHQK, 0)
+    return encoding.on_attention(attention_BHQK, context)
+
+
+class SelfAttention(nn.Module):
+    """Tokens that look at tokens: project, attend, put the heads together again. No biases.
+
+    `self.attend` is an ordinary attribute that takes what the function `attend` takes: put another there to watch
+    queries, keys and context go by, and put the old one back afterwards.
+    """
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.attend: Attend = attend
+
+    def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
+        notes = encoding.observe(x_BTD, context.real_BQ, None if memory is None else memory.notes)
+        q_BHTC, k_BHKC, v_BHKC = self.qkv(x_BTD).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        if memory is not None:
+            k_BHKC, v_BHKC, notes = memory.add(k_BHKC, v_BHKC, notes)
+        if notes:
+            context = replace(context, notes=notes)
+        out_BHTC = self.attend(encoding, q_BHTC, k_BHKC, v_BHKC, context)
+        mixed_BTD: Tensor = self.out(out_BHTC.transpose(1, 2).flatten(2))
+        return mixed_BTD

@@ -1,0 +1,78 @@
+"""What a small net is: its sizes and its encoding, checked once, when they are written down."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from typing import Any
+
+from wherewhat.encodings.base import Encoding
+from wherewhat.encodings.registry import Shape, encoding_for
+from wherewhat.errors import UserError
+from wherewhat.names import look_up, suggestion
+
+KINDS = {"decoder": "every token sees itself and what came before", "encoder": "every token sees all tokens"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetConfig:
+    """The sizes of a small Transformer and the encoding it asks.
+
+    >>> config = NetConfig(vocabulary=48, width=64, layers=2, heads=4, encoding="rope")
+    >>> NetConfig.from_dict(config.to_dict()) == config
+    True
+    """
+
+    vocabulary: int
+    width: int
+    layers: int
+    heads: int
+    kind: str = "decoder"
+    mlp: int = 4  # hidden width of the MLP as a multiple of `width`; 0: no MLP at all
+    encoding: str = "rope"
+    encoding_options: Mapping[str, Any] = field(default_factory=dict)
+    length: int = 512  # the longest sequence meant to be read; only some encodings insist on it
+
+    def __post_init__(self) -> None:
+        look_up("kind of net", self.kind, KINDS)
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise UserError(f"a net's {name} must be a whole number of at least {least}, got {value!r}")
+        if self.width % self.heads:
+            raise UserError(f"width {self.width} cannot be shared by {self.heads} heads; make it a multiple of them")
+        if not isinstance(self.encoding_options, Mapping):
+            raise UserError(f"encoding_options must be names with values, got {self.encoding_options!r}")
+        object.__setattr__(self, "encoding_options", dict(self.encoding_options))
+        self.make_encoding().check(length=self.length, causal=self.causal)
+
+    @property
+    def causal(self) -> bool:
+        """Whether a token sees only what came before it."""
+        return self.kind == "decoder"
+
+    @property
+    def shape(self) -> Shape:
+        """What an encoding may ask of this net."""
+        return Shape(width=self.width, heads=self.heads, head_dim=self.width // self.heads, length=self.length)
+
+    def make_encoding(self) -> Encoding:
+        """A new encoding of the kind and size that this net asks."""
+        return encoding_for(self.shape, self.encoding, self.encoding_options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "NetConfig":
+        """Back from plain values; a field that is unknown or missing is named."""
+        known = {each.name: each for each in fields(cls)}
+        for name in values:
+            if name not in known:
+                raise UserError(f"a net has no '{name}'; {suggestion(name, known)}it has: {', '.join(sorted(known))}")
+        needed = [each.name for each in fields(cls) if each.default is MISSING and each.default_factory is MISSING]
+        if missing := [name for name in needed if name not in values]:
+            raise UserError(f"a net's config lacks {', '.join(missing)}; say how many")
+        return cls(**values)
+
+
+_LEAST = {"vocabulary": 1, "width": 1, "layers": 1, "heads": 1, "mlp": 0, "length": 1}

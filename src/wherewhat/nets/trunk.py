@@ -1,0 +1,117 @@
+"""The Transformer that decoder and encoder share: token embedding, pre-norm blocks, final norm, output."""
+
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from wherewhat.encodings.base import Context, Encoding
+from wherewhat.errors import UserError
+from wherewhat.nets.attention import SelfAttention
+from wherewhat.nets.config import NetConfig
+from wherewhat.nets.past import Memory, Past
+
+
+class Block(nn.Module):
+    """One layer: look at other tokens, then think alone. Each half adds to the stream what it makes of its norm."""
+
+    def __init__(self, config: NetConfig) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(config.width)
+        self.attention = SelfAttention(config.width, config.heads)
+        self.mlp = mlp(config.width, config.mlp * config.width) if config.mlp else None
+
+    def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
+        x_BTD = x_BTD + self.attention(self.attention_norm(x_BTD), encoding, context, memory)
+        return x_BTD if self.mlp is None else x_BTD + self.mlp(x_BTD)
+
+
+def mlp(width: int, hidden: int) -> nn.Sequential:
+    """Norm, widen, GELU, narrow; with biases."""
+    return nn.Sequential(nn.LayerNorm(width), nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
+
+
+class Trunk(nn.Module):
+    """A small pre-norm Transformer without dropout whose encoding alone knows about positions.
+
+    Its encodings live here rather than in the blocks, so that one that all blocks share is stored once.
+    All weights are drawn from `generator`; the trunk's before the encodings', so that nets with the same seed
+    differ only in their encoding.
+    """
+
+    def __init__(self, config: NetConfig, *, generator: torch.Generator) -> None:
+        super().__init__()
+        self.config = config
+        with torch.device("meta"):  # shapes without numbers: PyTorch would draw them from its global generator
+            self.tokens = nn.Embedding(config.vocabulary, config.width)
+            self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+            self.norm = nn.LayerNorm(config.width)
+            self.head = nn.Linear(config.width, config.vocabulary)
+        self.to_empty(device="cpu")
+        first = config.make_encoding()
+        more = 0 if first.shared else config.layers - 1
+        self.encodings = nn.ModuleList([first, *(config.make_encoding() for _ in range(more))])
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """Draw all weights: as PyTorch does, but tokens from N(0, token_sigma²) and everything from `generator`."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                _reset_linear(module, generator)
+            elif isinstance(module, nn.LayerNorm):
+                module.reset_parameters()
+        nn.init.normal_(self.tokens.weight, std=self.encoding(0).token_sigma, generator=generator)
+        for block in range(len(self.encodings)):
+            self.encoding(block).reset_parameters(generator)
+
+    def encoding(self, block: int) -> Encoding:
+        """The encoding that a block asks: its own, or the one that all share."""
+        return cast(Encoding, self.encodings[block % len(self.encodings)])
+
+    def forward(self, ids_BT: Tensor, real_BT: Tensor | None = None, past: Past | None = None) -> Tensor:
+        """logits_BTV for every token. `real_BT` is False for padding, left or right."""
+        logits_BTV: Tensor = self.head(self.hidden(ids_BT, real_BT, past))
+        return logits_BTV
+
+    def hidden(self, ids_BT: Tensor, real_BT: Tensor | None = None, past: Past | None = None) -> Tensor:
+        """x_BTD after the final norm: what `head` reads. With a `past`, only the new tokens are given and read."""
+        self._check(ids_BT, real_BT)
+        context = self._context(ids_BT, real_BT, past)
+        x_BTD: Tensor = self.tokens(ids_BT)
+        for number, block in enumerate(self.blocks):
+            encoding = self.encoding(number)
+            x_BTD = encoding.on_tokens(x_BTD, context.query_positions_BQ, number)
+            x_BTD = block(x_BTD, encoding, context, None if past is None else past.block(number))
+        normed_BTD: Tensor = self.norm(x_BTD)
+        return normed_BTD
+
+    def _context(self, ids_BT: Tensor, real_BT: Tensor | None, past: Past | None) -> Context:
+        new, causal = ids_BT.shape[1], self.config.causal
+        if past is None:
+            return Context.of(new, causal=causal, real_BK=real_BT, device=ids_BT.device)
+        if not causal:
+            raise UserError("an encoder reads a text all at once; give `past` to a decoder, or leave it out")
+        real_BK = past.add(torch.ones_like(ids_BT, dtype=torch.bool) if real_BT is None else real_BT)
+        return Context.of(real_BK.shape[1], causal=causal, real_BK=real_BK, last=new, device=ids_BT.device)
+
+    def _check(self, ids_BT: Tensor, real_BT: Tensor | None) -> None:
+        if ids_BT.dim() != 2 or ids_BT.numel() == 0:
+            raise UserError(f"a net reads token ids [batch, tokens], at least one; got shape {list(ids_BT.shape)}")
+        low, high = (int(end) for end in ids_BT.aminmax())
+        if low < 0 or high >= self.config.vocabulary:
+            raise UserError(
+                f"token ids must lie in 0..{self.config.vocabulary - 1} and go from {low} to {high}; "
+                "use the vocabulary that the net was built for"
+            )
+        if real_BT is not None and (real_BT.shape != ids_BT.shape or real_BT.dtype != torch.bool):
+            raise UserError(
+                f"real_BT must be bool and shaped like the ids {list(ids_BT.shape)}; "
+                f"got {real_BT.dtype} {list(real_BT.shape)}"
+            )
+
+
+def _reset_linear(linear: nn.Linear, generator: torch.Generator) -> None:
+    """Weights and biases uniform in ± fan_in^(-1/2), PyTorch's own choice."""
+    bound = linear.in_features**-0.5
+    for parameter in linear.parameters():
+        nn.init.uniform_(parameter, -bound, bound, generator=generator)

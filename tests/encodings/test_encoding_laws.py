@@ -1,0 +1,285 @@
+"""The promises that every encoding keeps, walked over the whole registry in float64."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from wherewhat.encodings.base import Context, Encoding
+from wherewhat.encodings.registry import ENCODINGS, Shape, encoding_for
+from wherewhat.errors import UserError
+from wherewhat.nets.attention import SelfAttention, attend, attention_rows
+from wherewhat.nets.past import Memory
+
+B, T, H, C = 2, 11, 4, 6
+SHAPE = Shape(width=H * C, heads=H, head_dim=C, length=64)
+CASES: list[tuple[str, dict[str, object]]] = [
+    ("none", {}),
+    ("sinusoidal", {}),
+    ("sinusoidal", {"layout": "concat", "token_scale": 2.0}),
+    ("learned", {"sigma": 1.0}),
+    ("learned", {"sigma": 1.0, "place": "block"}),
+    ("rope", {"base": 100.0}),
+    ("rope", {"base": 100.0, "layout": "interleaved"}),
+    ("rope", {"base": 100.0, "rotary_dim": 4}),
+    ("rope", {"base": 100.0, "rotary_dim": 4, "layout": "interleaved"}),
+    ("alibi", {}),
+]
+every_case = pytest.mark.parametrize(("name", "options"), CASES, ids=lambda value: str(value))
+both_directions = pytest.mark.parametrize("causal", [True, False], ids=["causal", "both ways"])
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def random(*shape: int, seed: int = 1) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=generator(seed))
+
+
+class Layer:
+    """One attention layer with random float64 weights, and its encoding."""
+
+    def __init__(self, name: str, options: dict[str, object]) -> None:
+        self.encoding: Encoding = encoding_for(SHAPE, name, options).double()
+        self.encoding.reset_parameters(generator(5))
+        self.attention = SelfAttention(SHAPE.width, SHAPE.heads).double()
+        for seed, weight in enumerate(self.attention.parameters()):
+            weight.data = random(*weight.shape, seed=10 + seed) * SHAPE.width**-0.5
+
+    def __call__(self, x_BTD: Tensor, context: Context, memory: Memory | None = None) -> Tensor:
+        x_BTD = self.encoding.on_tokens(x_BTD, context.query_positions_BQ, 0)
+        return self.attention(x_BTD, self.encoding, context, memory)
+
+
+def attend_explicitly(encoding: Encoding, q: Tensor, k: Tensor, v: Tensor, context: Context) -> Tensor:
+    return attention_rows(encoding, q, k, context, torch.arange(q.shape[2])) @ v
+
+
+def assert_same(left: Tensor, right: Tensor, tolerance: float = 1e-10) -> None:
+    torch.testing.assert_close(left, right, rtol=0, atol=tolerance)
+
+
+def differ(left: Tensor, right: Tensor) -> bool:
+    return (left - right).abs().max().item() > 1e-3
+
+
+def test_every_encoding_is_walked() -> None:
+    assert {name for name, _ in CASES} == set(ENCODINGS)
+
+
+@every_case
+@both_directions
+def test_output_has_the_shape_of_the_input(name: str, options: dict[str, object], causal: bool) -> None:
+    x_BTD = random(B, T, H * C)
+    assert Layer(name, options)(x_BTD, Context.of(T, causal=causal)).shape == x_BTD.shape
+
+
+PADDINGS: dict[str, Callable[[Tensor], Tensor | None]] = {
+    "unpadded": lambda slots_K: None,
+    "left": lambda slots_K: torch.stack((slots_K >= 3, slots_K >= 0)),
+    "right": lambda slots_K: torch.stack((slots_K < 7, slots_K >= 0)),
+}
+
+
+@every_case
+@both_directions
+@pytest.mark.parametrize("padding", PADDINGS)
+def test_fused_and_explicit_agree(name: str, options: dict[str, object], causal: bool, padding: str) -> None:
+    layer, x_BTD = Layer(name, options), random(B, T, H * C)
+    context = Context.of(T, causal=causal, real_BK=PADDINGS[padding](torch.arange(T)))
+    fused_BTD = layer(x_BTD, context)
+    layer.attention.attend = attend_explicitly
+    assert_same(fused_BTD, layer(x_BTD, context))
+
+
+@every_case
+def test_what_comes_later_changes_nothing_before(name: str, options: dict[str, object]) -> None:
+    layer, x_BTD, t = Layer(name, options), random(B, T, H * C), 6
+    changed_BTD = x_BTD.clone()
+    changed_BTD[:, t:] = random(B, T - t, H * C, seed=2)
+    context = Context.of(T, causal=True)
+    assert_same(layer(x_BTD, context)[:, :t], layer(changed_BTD, context)[:, :t], 1e-12)
+    assert differ(layer(x_BTD, context)[:, t:], layer(changed_BTD, context)[:, t:])
+
+
+@every_case
+def test_a_prefix_is_read_alike_alone(name: str, options: dict[str, object]) -> None:
+    layer, x_BTD, t = Layer(name, options), random(B, T, H * C), 6
+    assert_same(layer(x_BTD[:, :t], Context.of(t, causal=True)), layer(x_BTD, Context.of(T, causal=True))[:, :t])
+
+
+@every_case
+@pytest.mark.parametrize("pieces", [(1,) * T, (4, 1, 3, 3)], ids=["ones", "uneven"])
+def test_reading_in_pieces_is_reading_at_once(name: str, options: dict[str, object], pieces: tuple[int, ...]) -> None:
+    layer, x_BTD, memory = Layer(name, options), random(B, T, H * C), Memory()
+    outs, end = [], 0
+    for piece in pieces:
+        end += piece
+        outs.append(layer(x_BTD[:, end - piece : end], Context.of(end, causal=True, last=piece), memory))
+    assert_same(torch.cat(outs, dim=1), layer(x_BTD, Context.of(T, causal=True)))
+
+
+@every_case
+@both_directions
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_changes_nothing_real(name: str, options: dict[str, object], causal: bool, side: str) -> None:
+    layer, x_BTD, padding_BTD = Layer(name, options), random(B, T, H * C), 9 * random(B, 3, H * C, seed=3)
+    parts = (padding_BTD, x_BTD) if side == "left" else (x_BTD, padding_BTD)
+    real = slice(3, None) if side == "left" else slice(0, T)
+    real_BK = torch.zeros(B, T + 3, dtype=torch.bool)
+    real_BK[:, real] = True
+    padded_BTD = layer(torch.cat(parts, dim=1), Context.of(T + 3, causal=causal, real_BK=real_BK))
+    assert_same(padded_BTD[:, real], layer(x_BTD, Context.of(T, causal=causal)))
+    assert padded_BTD.isfinite().all()
+
+
+@every_case
+@both_directions
+def test_moving_the_text_changes_what_the_record_says(name: str, options: dict[str, object], causal: bool) -> None:
+    layer, x_BTD, here = Layer(name, options), random(B, T, H * C), Context.of(T, causal=causal)
+    there = replace(here, key_positions_BK=here.key_positions_BK + 13)
+    if ENCODINGS[name].shift_invariant:
+        assert_same(layer(x_BTD, here), layer(x_BTD, there))
+    else:
+        assert differ(layer(x_BTD, here), layer(x_BTD, there))
+
+
+@every_case
+def test_reading_backwards_changes_what_the_record_says(name: str, options: dict[str, object]) -> None:
+    layer, x_BTD, context = Layer(name, options), random(B, T, H * C), Context.of(T, causal=False)
+    forwards_BTD, backwards_BTD = layer(x_BTD, context), layer(x_BTD.flip(1), context).flip(1)
+    if ENCODINGS[name].mirror_invariant:
+        assert_same(forwards_BTD, backwards_BTD)
+    else:
+        assert differ(forwards_BTD, backwards_BTD)
+
+
+@every_case
+def test_nothing_is_kept_between_calls(name: str, options: dict[str, object]) -> None:
+    layer = Layer(name, options)
+    before = deepcopy(layer.encoding)
+    for length in (5, 11, 5):
+        x_BTD, context = random(B, length, H * C), Context.of(length, causal=True)
+        assert torch.equal(layer(x_BTD, context), Layer(name, options)(x_BTD, context))
+    assert all(torch.equal(old, new) for old, new in zip(held(before), held(layer.encoding), strict=True))
+    assert plain(before) == plain(layer.encoding)
+
+
+def held(encoding: Encoding) -> list[Tensor]:
+    return [*encoding.parameters(), *encoding.buffers()]
+
+
+def plain(encoding: Encoding) -> dict[str, object]:
+    return {name: value for name, value in vars(encoding).items() if name not in ("_parameters", "_buffers")}
+
+
+@every_case
+def test_half_precision_keeps_exact_angles(name: str, options: dict[str, object]) -> None:
+    exact, rounded = encoding_for(SHAPE, name, options), encoding_for(SHAPE, name, options).to(torch.bfloat16)
+    rows_Q = torch.tensor([0, 1, 40, 61, 63])
+    far = 0 if name == "learned" else 1_995  # a number that bfloat16 cannot hold
+    whole = Context.of(64, causal=True)
+    context = replace(whole, key_positions_BK=whole.key_positions_BK + far).rows(rows_Q)
+    for hook in (tokens_after, queries_after, keys_after, bias_after):
+        torch.testing.assert_close(
+            hook(rounded, context, torch.bfloat16).float(),
+            hook(exact, context, torch.float32),
+            rtol=2**-7,
+            atol=2**-7,
+        )
+
+
+def tokens_after(encoding: Encoding, context: Context, dtype: torch.dtype) -> Tensor:
+    return encoding.on_tokens(torch.ones(1, 5, H * C, dtype=dtype), context.query_positions_BQ, 0)
+
+
+def queries_after(encoding: Encoding, context: Context, dtype: torch.dtype) -> Tensor:
+    ones_BHTC = torch.ones(1, H, 64, C, dtype=dtype)
+    return encoding.on_query_key(ones_BHTC[:, :, :5], ones_BHTC, context)[0]
+
+
+def keys_after(encoding: Encoding, context: Context, dtype: torch.dtype) -> Tensor:
+    ones_BHTC = torch.ones(1, H, 64, C, dtype=dtype)
+    return encoding.on_query_key(ones_BHTC[:, :, :5], ones_BHTC, context)[1]
+
+
+def bias_after(encoding: Encoding, context: Context, dtype: torch.dtype) -> Tensor:
+    ones_BHTC = torch.ones(1, H, 64, C, dtype=dtype)
+    bias_BHQK = encoding.bias(ones_BHTC[:, :, :5], ones_BHTC, context)
+    return torch.zeros(1, dtype=dtype) if bias_BHQK is None else bias_BHQK
+
+
+@every_case
+@both_directions
+@pytest.mark.parametrize("way", [attend, attend_explicitly], ids=["fused", "explicit"])
+def test_gradients_are_finite(name: str, options: dict[str, object], causal: bool, way: Callable[..., Tensor]) -> None:
+    layer, x_BTD = Layer(name, options), random(B, T, H * C).requires_grad_()
+    layer.attention.attend = way
+    real_BK = PADDINGS["left"](torch.arange(T))
+    layer(x_BTD, Context.of(T, causal=causal, real_BK=real_BK)).square().sum().backward()
+    learned = [x_BTD, *layer.attention.parameters(), *layer.encoding.parameters()]
+    assert all(each.grad is not None and each.grad.isfinite().all() for each in learned)
+    assert all(each.grad.abs().max() > 0 for each in learned)
+
+
+@every_case
+@both_directions
+def test_some_rows_are_the_same_rows_of_all(name: str, options: dict[str, object], causal: bool) -> None:
+    layer, rows_Q = Layer(name, options), torch.tensor([7, 0, 10, 3])
+    q_BHTC, k_BHTC = random(B, H, T, C, seed=6), random(B, H, T, C, seed=7)
+    for padding in PADDINGS.values():
+        context = Context.of(T, causal=causal, real_BK=padding(torch.arange(T)))
+        all_BHQK = attention_rows(layer.encoding, q_BHTC, k_BHTC, context, torch.arange(T))
+        some_BHQK = attention_rows(layer.encoding, q_BHTC, k_BHTC, context, rows_Q)
+        assert_same(some_BHQK, all_BHQK[:, :, rows_Q], 1e-14)
+        assert not some_BHQK[~context.rows(rows_Q).allowed_BHQK.expand_as(some_BHQK)].any()
+
+
+@every_case
+def test_the_record_tells_the_truth_about_kernel_and_parameters(name: str, options: dict[str, object]) -> None:
+    record, encoding = ENCODINGS[name], encoding_for(SHAPE, name, options)
+    q_BHTC = torch.ones(1, H, T, C)
+    biased = encoding.bias(q_BHTC, q_BHTC, Context.of(T, causal=True)) is not None
+    kernel = "explicit" if not encoding.fused else "fused with a float bias" if biased else "fused"
+    assert record.kernel == kernel
+    assert (record.parameters == "none") == (not list(encoding.parameters()))
+
+
+class OnlyBack(Encoding):
+    causal_only = True
+
+
+class OnlyShort(Encoding):
+    max_length = 3
+
+
+def test_an_encoding_that_only_looks_back_is_refused_both_ways() -> None:
+    q_BHTC, context = random(1, H, 4, C), Context.of(4, causal=False)
+    sentence = "OnlyBack only looks back and got a net that looks both ways; use it in a decoder"
+    with pytest.raises(UserError, match=sentence):
+        attend(OnlyBack(), q_BHTC, q_BHTC, q_BHTC, context)
+    with pytest.raises(UserError, match=sentence):
+        attention_rows(OnlyBack(), q_BHTC, q_BHTC, context, torch.tensor([0]))
+    attend(OnlyBack(), q_BHTC, q_BHTC, q_BHTC, Context.of(4, causal=True))
+
+
+def test_a_sequence_too_long_is_refused() -> None:
+    q_BHTC, context = random(1, H, 4, C), Context.of(4, causal=True)
+    sentence = "OnlyShort tells at most 3 tokens apart and got 4; shorten the sequence or build it with a larger length"
+    with pytest.raises(UserError, match=sentence):
+        attend(OnlyShort(), q_BHTC, q_BHTC, q_BHTC, context)
+    with pytest.raises(UserError, match=sentence):
+        attention_rows(OnlyShort(), q_BHTC, q_BHTC, context, torch.tensor([0]))
+    attend(OnlyShort(), q_BHTC[:, :, :3], q_BHTC[:, :, :3], q_BHTC[:, :, :3], Context.of(3, causal=True))
+
+
+@pytest.mark.parametrize("name", [name for name, record in ENCODINGS.items() if "length" in record.growth])
+def test_an_encoding_with_a_last_place_refuses_what_lies_beyond(name: str) -> None:
+    encoding = encoding_for(replace(SHAPE, length=8), name, {})
+    with pytest.raises(UserError, match="Learned tells at most 8 tokens apart and got 9"):
+        encoding.on_tokens(torch.zeros(1, 1, H * C), torch.tensor([[8]]), 0)
+    encoding.on_tokens(torch.zeros(1, 1, H * C), torch.tensor([[7]]), 0)

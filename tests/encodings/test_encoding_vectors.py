@@ -1,0 +1,123 @@
+"""Every encoding against numbers from independent reference code, in float64 to 1e-9."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from wherewhat.encodings.alibi import Alibi, slopes
+from wherewhat.encodings.base import Context, Encoding
+from wherewhat.encodings.frequencies import frequencies
+from wherewhat.encodings.learned import Learned
+from wherewhat.encodings.none import NoPosition
+from wherewhat.encodings.rope import Rope
+from wherewhat.encodings.sinusoidal import Sinusoidal
+from wherewhat.nets.attention import attend, attention_rows
+
+FILE = Path(__file__).parents[1] / "vectors" / "encodings.json"
+VECTORS: dict[str, dict[str, Any]] = {vector["id"]: vector for vector in json.loads(FILE.read_text())["vectors"]}
+ATTENTIONS: dict[str, Encoding] = {
+    "none/causal": NoPosition(),
+    "none/bidirectional": NoPosition(),
+    "alibi/causal": Alibi(heads=2),
+    "alibi/symmetric": Alibi(heads=2),
+    "rope/half": Rope(head_dim=8, layout="half"),
+    "rope/interleaved": Rope(head_dim=8, layout="interleaved"),
+    "rope/partial": Rope(head_dim=8, layout="half", rotary_dim=4),
+}
+OTHERS = {
+    "sinusoidal/interleaved",
+    "sinusoidal/concat",
+    "sinusoidal/on_tokens",
+    "learned/once_and_block",
+    "alibi/slopes",
+}
+
+
+def tensor(values: Any) -> Tensor:
+    """Nested lists as float64; null means minus infinity."""
+    if isinstance(values, list):
+        return torch.stack([tensor(value) for value in values])
+    return torch.tensor(-torch.inf if values is None else values, dtype=torch.float64)
+
+
+def assert_known(ours: Tensor, known: Any) -> None:
+    torch.testing.assert_close(ours, tensor(known), rtol=1e-9, atol=1e-9)
+
+
+def test_every_vector_is_asserted() -> None:
+    assert set(VECTORS) == set(ATTENTIONS) | OTHERS
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_attention(name: str) -> None:
+    encoding, vector = ATTENTIONS[name], VECTORS[name]
+    q, k, v = (tensor(vector["inputs"][each]) for each in "qkv")
+    length = q.shape[2]
+    context = Context.of(length, causal=vector["options"]["causal"])
+    attention_BHQK = attention_rows(encoding, q, k, context, torch.arange(length))
+    assert_known(attention_BHQK, vector["outputs"]["attention"])
+    assert_known(tensor(vector["outputs"]["logits"]).softmax(-1), attention_BHQK.tolist())
+    assert_known(attention_BHQK @ v, vector["outputs"]["out"])
+    assert_known(attend(encoding, q, k, v, context), vector["outputs"]["out"])
+
+
+@pytest.mark.parametrize("name", [name for name in ATTENTIONS if name.startswith("rope/")])
+def test_rotation(name: str) -> None:
+    encoding, vector = ATTENTIONS[name], VECTORS[name]
+    assert isinstance(encoding, Rope)
+    q, k = tensor(vector["inputs"]["q"]), tensor(vector["inputs"]["k"])
+    context = Context.of(q.shape[2], causal=True)
+    q_turned, k_turned = encoding.on_query_key(q, k, context)
+    assert_known(q_turned, vector["outputs"]["q_rotated"])
+    assert_known(k_turned, vector["outputs"]["k_rotated"])
+    theta_F = frequencies(width=encoding.rotary_dim, base=encoding.base, dtype=torch.float64)
+    assert_known(theta_F, vector["outputs"]["theta"])
+    logits_BHQK = (q_turned @ k_turned.mT * 8**-0.5).masked_fill(~context.allowed_BHQK, -torch.inf)
+    assert_known(logits_BHQK, vector["outputs"]["logits"])
+
+
+@pytest.mark.parametrize("name", [name for name in ATTENTIONS if name.startswith("alibi/")])
+def test_bias(name: str) -> None:
+    vector = VECTORS[name]
+    q = tensor(vector["inputs"]["q"])
+    context = Context.of(q.shape[2], causal=vector["options"]["causal"])
+    known = tensor(vector["outputs"]["bias"])
+    bias_BHQK = Alibi(heads=2).bias(q, q, context).masked_fill(known.isinf(), -torch.inf)
+    assert_known(bias_BHQK.reshape(known.shape), vector["outputs"]["bias"])
+
+
+def test_slopes() -> None:
+    known = VECTORS["alibi/slopes"]["outputs"]["slopes"]
+    for heads in VECTORS["alibi/slopes"]["inputs"]["heads"]:
+        assert slopes(heads) == pytest.approx(known[str(heads)], abs=1e-9)
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "concat"])
+def test_sinusoids(layout: str) -> None:
+    vector = VECTORS[f"sinusoidal/{layout}"]
+    positions_BT = torch.tensor([vector["inputs"]["positions"]])
+    assert_known(Sinusoidal(8, layout=layout).table(positions_BT, torch.float64)[0], vector["outputs"]["table"])
+
+
+def test_sinusoids_on_tokens() -> None:
+    vector = VECTORS["sinusoidal/on_tokens"]
+    encoding = Sinusoidal(8, token_scale=vector["options"]["token_scale"])
+    x_BTD, positions_BT = tensor(vector["inputs"]["x"]), torch.tensor([vector["inputs"]["positions"]])
+    assert_known(encoding.on_tokens(x_BTD, positions_BT, 0), vector["outputs"]["x"])
+
+
+@pytest.mark.parametrize(("place", "known"), [("input", "input_only"), ("block", "every_block")])
+def test_learned_once_and_in_every_block(place: str, known: str) -> None:
+    vector = VECTORS["learned/once_and_block"]
+    encodings = [Learned(3, length=4, place=place).double() for _ in range(2)]
+    for block, encoding in enumerate(encodings):
+        encoding.table_SD.data = tensor(vector["inputs"][f"table_block{block}"])
+    x_BTD, positions_BT = tensor(vector["inputs"]["x"]), torch.tensor([vector["inputs"]["positions"]])
+    for block in range(2):  # two blocks that do nothing themselves
+        asked = encodings[0] if encodings[0].shared else encodings[block]
+        x_BTD = asked.on_tokens(x_BTD, positions_BT, block)
+    assert_known(x_BTD.detach(), vector["outputs"][known])

@@ -1,0 +1,140 @@
+"""What a whole net promises about the texts it reads, for every encoding and both kinds."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from wherewhat.encodings.registry import ENCODINGS
+from wherewhat.errors import UserError
+from wherewhat.nets.build import build
+from wherewhat.nets.config import KINDS, NetConfig
+from wherewhat.nets.past import Past
+from wherewhat.nets.trunk import Trunk
+
+B, T, V = 2, 11, 13
+CONFIG = NetConfig(vocabulary=V, width=16, layers=2, heads=2, length=32)
+every_encoding = pytest.mark.parametrize("encoding", ENCODINGS)
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def net_of(encoding: str, kind: str = "decoder") -> Trunk:
+    return build(replace(CONFIG, encoding=encoding, kind=kind)).double()
+
+
+def random_ids(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randint(V, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def same(left: Tensor, right: Tensor) -> bool:
+    return torch.allclose(left, right, rtol=0, atol=1e-10)
+
+
+@every_encoding
+@every_kind
+def test_logits_are_the_head_of_what_is_hidden(encoding: str, kind: str) -> None:
+    net, ids_BT = net_of(encoding, kind), random_ids(B, T)
+    assert net(ids_BT).shape == (B, T, V)
+    assert net.hidden(ids_BT).shape == (B, T, 16)
+    assert torch.equal(net.head(net.hidden(ids_BT)), net(ids_BT))
+    assert same(net.head(net.hidden(ids_BT)[:, -1]), net(ids_BT)[:, -1])
+
+
+@every_encoding
+def test_a_decoder_does_not_see_ahead_and_an_encoder_does(encoding: str) -> None:
+    ids_BT = random_ids(B, T)
+    changed_BT = ids_BT.clone()
+    changed_BT[:, 6:] = (ids_BT[:, 6:] + 1) % V
+    decoder, encoder = net_of(encoding, "decoder"), net_of(encoding, "encoder")
+    assert same(decoder(ids_BT)[:, :6], decoder(changed_BT)[:, :6])
+    assert not same(decoder(ids_BT)[:, 6:], decoder(changed_BT)[:, 6:])
+    assert not same(encoder(ids_BT)[:, :6], encoder(changed_BT)[:, :6])
+
+
+@every_encoding
+@every_kind
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_changes_nothing_real(encoding: str, kind: str, side: str) -> None:
+    net, ids_BT, padding_BT = net_of(encoding, kind), random_ids(B, T), random_ids(B, 3, seed=1)
+    left = side == "left"
+    padded_BT = torch.cat((padding_BT, ids_BT) if left else (ids_BT, padding_BT), dim=1)
+    real = slice(3, None) if left else slice(0, T)
+    real_BT = torch.zeros_like(padded_BT, dtype=torch.bool)
+    real_BT[:, real] = True
+    assert same(net(padded_BT, real_BT)[:, real], net(ids_BT))
+
+
+@every_encoding
+@pytest.mark.parametrize("pieces", [(1,) * T, (4, 1, 3, 3), (T,)], ids=["ones", "uneven", "whole"])
+@pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "left-padded"])
+def test_reading_in_pieces_is_reading_at_once(encoding: str, pieces: tuple[int, ...], padded: bool) -> None:
+    net, ids_BT, past = net_of(encoding), random_ids(B, T), Past()
+    real_BT = torch.arange(T) >= torch.tensor([[2], [0]]) if padded else None
+    outs, end = [], 0
+    for piece in pieces:
+        new, end = slice(end, end + piece), end + piece
+        outs.append(net(ids_BT[:, new], None if real_BT is None else real_BT[:, new], past=past))
+    together_BTV, at_once_BTV = torch.cat(outs, dim=1), net(ids_BT, real_BT)
+    real = torch.ones(B, T, dtype=torch.bool) if real_BT is None else real_BT
+    assert same(together_BTV[real], at_once_BTV[real])
+
+
+@every_encoding
+@every_kind
+def test_a_net_learns(encoding: str, kind: str) -> None:
+    net, ids_BT = build(replace(CONFIG, encoding=encoding, kind=kind)), random_ids(4, 8)
+    optimizer, losses = torch.optim.AdamW(net.parameters(), lr=1e-2), []
+    for _ in range(30):
+        loss = cross_entropy(net(ids_BT).flatten(0, 1), ids_BT.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        assert all(each.grad is not None and each.grad.isfinite().all() for each in net.parameters())
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 4
+
+
+@every_encoding
+@every_kind
+def test_a_net_in_half_precision_reads_nearly_the_same(encoding: str, kind: str) -> None:
+    net, ids_BT = build(replace(CONFIG, encoding=encoding, kind=kind)), random_ids(B, T)
+    exact_BTV = net(ids_BT)
+    rounded_BTV = net.to(torch.bfloat16)(ids_BT)
+    assert rounded_BTV.dtype == torch.bfloat16
+    torch.testing.assert_close(rounded_BTV.float(), exact_BTV, rtol=0, atol=0.1)
+
+
+def test_a_net_without_mlp_reads() -> None:
+    assert build(replace(CONFIG, mlp=0))(random_ids(B, T)).shape == (B, T, V)
+
+
+def refusal(net: Trunk, ids_BT: Tensor, real_BT: Tensor | None = None, past: Past | None = None) -> str:
+    with pytest.raises(UserError) as refused:
+        net(ids_BT, real_BT, past)
+    return str(refused.value)
+
+
+def test_refusals() -> None:
+    net, ids_BT = net_of("rope"), random_ids(B, T)
+    shape = "a net reads token ids [batch, tokens], at least one; got shape"
+    assert refusal(net, ids_BT[0]) == f"{shape} [11]"
+    assert refusal(net, ids_BT[:, :0]) == f"{shape} [2, 0]"
+    far = "token ids must lie in 0..12 and go from 0 to 13; use the vocabulary that the net was built for"
+    assert refusal(net, torch.tensor([[0, 13]])) == far
+    assert "go from -1 to 0" in refusal(net, torch.tensor([[0, -1]]))
+    real = "real_BT must be bool and shaped like the ids [2, 11]; got torch."
+    assert refusal(net, ids_BT, torch.ones(B, T)) == f"{real}float32 [2, 11]"
+    assert refusal(net, ids_BT, torch.ones(B, 3, dtype=torch.bool)) == f"{real}bool [2, 3]"
+    encoder = net_of("rope", "encoder")
+    sentence = "an encoder reads a text all at once; give `past` to a decoder, or leave it out"
+    assert refusal(encoder, ids_BT, past=Past()) == sentence
+
+
+def test_a_text_longer_than_a_learned_table_is_refused_also_in_pieces() -> None:
+    net, past = net_of("learned"), Past()
+    sentence = "Learned tells at most 32 tokens apart and got 33; shorten the sequence or build it with a larger length"
+    assert refusal(net, random_ids(B, 33)) == sentence
+    net(random_ids(B, 32), past=past)
+    assert refusal(net, random_ids(B, 1), past=past) == sentence
