@@ -1,0 +1,37 @@
+"""The columns of every table, and how rows are made into one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+HEADS: dict[str, Any] = {
+    "model": pl.String,
+    "layer": pl.Int32,
+    "head": pl.Int32,
+    "score": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "chance": pl.Float64,
+    "texts": pl.Int32,
+    "part": pl.String,
+}
+OFFSETS: dict[str, Any] = {
+    "model": pl.String,
+    "layer": pl.Int32,
+    "head": pl.Int32,
+    "offset": pl.Int32,
+    "mass": pl.Float64,
+}
+CURVE: dict[str, Any] = {"step": pl.Int64, "measure": pl.String, "value": pl.Float64}
+
+
+def frame(rows: Iterable[Sequence[object]], schema: Mapping[str, Any]) -> pl.DataFrame:
+    """A table of rows; a number that is not one (NaN) becomes a missing value."""
+    return without_nan(pl.DataFrame(list(rows), schema=dict(schema), orient="row"))
+
+
+def without_nan(table: pl.DataFrame) -> pl.DataFrame:
+    """The same table with missing values where there was NaN."""
+    return table.with_columns(pl.selectors.float().fill_nan(None))

@@ -1,0 +1,78 @@
+"""Read texts from files: one a line, running prose, or a column of JSON lines."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from wherewhat.errors import UserError
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text and where it came from, so that an error can point to it."""
+
+    content: str
+    where: str
+
+
+def read_texts(path: Path, column: str = "text") -> Iterator[Text]:
+    """Yield the texts of a file.
+
+    `.jsonl` gives one text an object, from `column`. Any other file gives one text a line; but a `.txt` file with blank
+    lines in it is running prose and gives one text, which is cut into windows later.
+    """
+    content = _content(path)
+    if path.suffix == ".jsonl":
+        found = _json_lines(path, content, column)
+    elif path.suffix == ".txt" and is_prose(content):
+        found = iter([Text(content.strip(), path.name)])
+    else:
+        lines = enumerate(content.splitlines(), start=1)
+        found = (Text(line.strip(), f"{path.name} line {number}") for number, line in lines if line.strip())
+    first = next(found, None)
+    if first is None:
+        raise UserError(f"{path} holds no text; give a file with one text a line")
+    yield first
+    yield from found
+
+
+def is_prose(content: str) -> bool:
+    """Whether a text file is running prose (paragraphs with blank lines between) rather than one text a line.
+
+    >>> is_prose("one\\ntwo\\n"), is_prose("A paragraph,\\nwrapped.\\n\\nAnother.")
+    (False, True)
+    """
+    return "" in [line.strip() for line in content.strip().splitlines()]
+
+
+def _content(path: Path) -> str:
+    if path.is_dir():
+        raise UserError(f"{path} is a folder, not a text file; name a file inside it")
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(f"there is no text file {path}; check the path after --text") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text (byte {error.start}); convert it first") from None
+    except OSError as error:
+        raise UserError(f"{path} could not be read ({error.strerror}); check the file") from error
+
+
+def _json_lines(path: Path, content: str, column: str) -> Iterator[Text]:
+    for number, line in enumerate(content.splitlines(), start=1):
+        if not line.strip():
+            continue
+        where = f"{path.name} line {number}"
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise UserError(f"{where} is not JSON ({error.msg}); every line must be one JSON object") from None
+        if not isinstance(record, dict):
+            raise UserError(f"{where} is not a JSON object; every line must be one")
+        if not isinstance(record.get(column), str):
+            raise UserError(
+                f"{where} has no text in column '{column}'; it has: {', '.join(map(str, record))} (--column)"
+            )
+        if record[column].strip():
+            yield Text(record[column], where)
