@@ -1,0 +1,111 @@
+"""A net as a folder: `model.safetensors` and `config.json`, which says how to build it and what it learnt."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from wherewhat.errors import UserError
+from wherewhat.nets.build import build
+from wherewhat.nets.config import NetConfig
+from wherewhat.nets.trunk import Trunk
+from wherewhat.tables.files import write_whole
+from wherewhat.tasks.base import Balanced
+from wherewhat.tasks.registry import task
+
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+FORMAT = 1  # of the folder; `wherewhat_net` in config.json holds it and marks the folder as ours
+
+
+@dataclass(frozen=True)
+class Model:
+    """A net read from a folder."""
+
+    net: Trunk
+    tasks: tuple[Balanced, ...]  # what it learnt, so that it can make its own texts
+    extra: dict[str, Any]  # whatever else its config.json holds
+
+
+def save_model(
+    folder: Path, net: Trunk, *, tasks: Sequence[Balanced] = (), extra: Mapping[str, Any] | None = None
+) -> None:
+    """Write a net. Its config goes last, so a folder that has one is complete."""
+    weights = {name: tensor.detach().contiguous() for name, tensor in net.state_dict().items()}
+    config = {"wherewhat_net": FORMAT, "net": net.config.to_dict(), "tasks": tasks_to_list(tasks), **(extra or {})}
+    write_whole(folder / WEIGHTS, save(weights, metadata={"format": "pt"}))
+    write_whole(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
+
+
+def load_model(folder: Path) -> Model:
+    """Read a net back, ready to run. Every way in which the folder can be broken has its sentence."""
+    config = _read_config(folder)
+    net = build(NetConfig.from_dict(config.pop("net")))
+    tasks = tasks_from_list(config.pop("tasks"))
+    _fill(net, _read_weights(folder / WEIGHTS), folder / WEIGHTS)
+    return Model(net.eval(), tasks, config)
+
+
+def holds_net(folder: Path) -> bool:
+    """Whether the folder holds one of our nets, rather than someone else's model or nothing."""
+    try:
+        return "wherewhat_net" in json.loads((folder / CONFIG).read_text())
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def tasks_to_list(tasks: Sequence[Balanced]) -> list[dict[str, Any]]:
+    """Tasks as plain values, ready for JSON: name and sizes."""
+    listed: list[dict[str, Any]] = json.loads(json.dumps([{"name": each.name, **each.sizes()} for each in tasks]))
+    return listed
+
+
+def tasks_from_list(values: Sequence[Mapping[str, Any]]) -> tuple[Balanced, ...]:
+    """Back from plain values."""
+    return tuple(task(**each) for each in values)
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG
+    try:
+        config = json.loads(path.read_text())
+    except OSError as error:
+        raise UserError(
+            f"{folder} holds no net: {path} cannot be read; give the model folder of a training run"
+        ) from error
+    except ValueError as error:
+        raise UserError(f"{path} is not JSON ({error}); train again or copy the folder anew") from error
+    if not isinstance(config, dict) or not {"wherewhat_net", "net", "tasks"} <= set(config):
+        raise UserError(f"{path} does not describe a net of ours; give the model folder of a training run")
+    if (version := config.pop("wherewhat_net")) != FORMAT:
+        raise UserError(
+            f"{path} is of format {version} and this wherewhat reads format {FORMAT}; install the other version"
+        )
+    return config
+
+
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    try:
+        return load(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}); train again or copy the folder anew") from error
+    except SafetensorError as error:
+        raise UserError(f"{path} is damaged or cut short ({error}); train again or copy the folder anew") from error
+
+
+def _fill(net: Trunk, weights: Mapping[str, Tensor], path: Path) -> None:
+    """Copy weights into the net, after making sure that they are this net's and all finite."""
+    wanted = {name: tensor.shape for name, tensor in net.state_dict().items()}
+    found = {name: tensor.shape for name, tensor in weights.items()}
+    if wanted != found:
+        odd = next(name for name in [*wanted, *found] if wanted.get(name) != found.get(name))
+        raise UserError(f"{path} does not fit its config.json: {odd} differs; copy both files anew")
+    for name, tensor in weights.items():
+        if not torch.isfinite(tensor).all():
+            raise UserError(f"{path} has values in {name} that are not finite; train again with a lower learning rate")
+    net.load_state_dict(dict(weights))

@@ -1,0 +1,1 @@
+"""Whole runs as functions: each returns the settings of one training run."""

@@ -1,0 +1,36 @@
+"""Every recipe by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wherewhat.names import look_up
+from wherewhat.recipes.tiny import tiny
+from wherewhat.training.settings import Settings
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A training run and what to know before starting it."""
+
+    name: str
+    about: str  # one line, for someone new
+    settings: Callable[[], Settings]
+
+
+RECIPES: dict[str, Recipe] = {
+    entry.name: entry
+    for entry in [
+        Recipe(
+            "tiny", "A small rotary decoder learns the number and the letter task together; minutes on a laptop.", tiny
+        ),
+    ]
+}
+
+
+def recipe(name: str) -> Settings:
+    """The settings of the run called `name`.
+
+    >>> recipe("tiny").net.encoding
+    'rope'
+    """
+    return look_up("recipe", name, RECIPES).settings()

@@ -1,0 +1,37 @@
+"""A run of a second, for tests that need one."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from wherewhat.nets.config import NetConfig
+from wherewhat.tasks.registry import task
+from wherewhat.training.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Bits depend on how many threads share a sum."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def brief() -> Settings:
+    return Settings(
+        net=NetConfig(vocabulary=100, length=9, width=8, layers=1, heads=2, mlp=1),
+        tasks=(
+            task("number", window=4, pre=4, n_letters=6, hops=[1, 2]),
+            task("letter", window=4, pre=4, n_letters=4, n_int=3, hops=[1, 2]),
+        ),
+        steps=11,
+        batch=6,
+        learning_rate=1e-2,
+        warmup=3,
+        evaluate_every=4,
+        evaluate_samples=50,
+        checkpoint_every=3,
+    )

@@ -1,0 +1,101 @@
+"""Killed at any moment and resumed, a run ends with the same bytes as an unbroken one."""
+
+import os
+import random
+import signal
+import stat
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from wherewhat.training.checkpoint import CHECKPOINT
+from wherewhat.training.loop import train
+from wherewhat.training.settings import Settings
+
+RUNS = get_context("forkserver")  # imports the heavy things once; every run is a fresh process forked from there
+RUNS.set_forkserver_preload(
+    ["wherewhat.training.loop", "torch._dynamo"]
+)  # an optimiser's first step imports the latter
+
+
+def run(settings: Settings, out: Path, dies_at: int, steps: Connection | None) -> None:
+    """Train, or go on training. With a connection, tell of every step and wait to be told to go on.
+
+    At the sync numbered `dies_at` the file on its way to the disk is cut in half and the process kills itself.
+    """
+    sync, syncs = os.fsync, 0
+
+    def fsync(handle: int) -> None:
+        nonlocal syncs
+        syncs += 1
+        if syncs == dies_at:
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                os.ftruncate(handle, os.fstat(handle).st_size // 2)
+            os.kill(os.getpid(), signal.SIGKILL)
+        sync(handle)
+
+    def on_step(step: int, measured: Mapping[str, float]) -> None:
+        if steps is not None:
+            steps.send(step)
+            steps.recv()
+
+    os.fsync = fsync
+    train(settings, out=out, resume=True, on_step=on_step)
+
+
+def files(out: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture
+def unbroken(brief: Settings, tmp_path: Path) -> dict[str, bytes]:
+    train(brief, out=tmp_path / "unbroken")
+    return files(tmp_path / "unbroken")
+
+
+def test_killed_while_files_are_written(brief: Settings, tmp_path: Path, unbroken: dict[str, bytes]) -> None:
+    out, model = tmp_path / "run", "model/model.safetensors"
+    # Every file takes two syncs, its own and its folder's. A life writes the checkpoint that it starts from, then one
+    # at steps 3, 6 and 9, then curve, weights and config.
+    lives = [
+        (1, set()),  # in the very first checkpoint
+        (3, {CHECKPOINT}),  # in the one of step 3
+        (6, {CHECKPOINT}),  # right after the one of step 6 got its name
+        (3, {CHECKPOINT}),  # from step 6 on: in the checkpoint of step 9
+        (5, {CHECKPOINT}),  # from step 6 on: in the curve
+        (5, {CHECKPOINT, "curve.parquet"}),  # from step 9 on: in the weights
+        (7, {CHECKPOINT, "curve.parquet", model}),  # from step 9 on: in the config
+        (8, {CHECKPOINT, *unbroken}),  # from step 9 on: with everything there, and the checkpoint still beside it
+    ]
+    for dies_at, left in lives:
+        process = RUNS.Process(target=run, args=(brief, out, dies_at, None))
+        process.start()
+        process.join(timeout=300)
+        assert process.exitcode == -signal.SIGKILL
+        assert {name for name in files(out) if not name.endswith(".partial")} == left
+    train(brief, out=out, resume=True)
+    assert files(out) == unbroken
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_killed_at_random_moments(brief: Settings, tmp_path: Path, seed: int) -> None:
+    chance, settings = random.Random(seed), replace(brief, steps=20, checkpoint_every=1)
+    for _ in range(3):
+        steps, theirs = RUNS.Pipe()
+        process = RUNS.Process(target=run, args=(settings, tmp_path / "run", 0, theirs))
+        process.start()
+        for _ in range(chance.randrange(1, 5)):
+            steps.recv()
+            steps.send("go on")
+        time.sleep(chance.random() * 0.01)  # into the next step: learning, measuring, or writing its checkpoint
+        process.kill()
+        process.join(timeout=300)
+        assert process.exitcode == -signal.SIGKILL
+    train(settings, out=tmp_path / "run", resume=True)
+    train(settings, out=tmp_path / "unbroken")
+    assert files(tmp_path / "run") == files(tmp_path / "unbroken")

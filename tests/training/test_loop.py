@@ -1,0 +1,242 @@
+"""A run gives the same weights every time, also in pieces, and says clearly when it cannot go on."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from torch import Tensor
+
+from wherewhat.errors import UserError
+from wherewhat.models.folder import load_model
+from wherewhat.nets.config import NetConfig
+from wherewhat.tasks.base import Batch
+from wherewhat.tasks.mixture import Mixture
+from wherewhat.tasks.registry import task
+from wherewhat.tasks.stream import Ints
+from wherewhat.training.checkpoint import CHECKPOINT
+from wherewhat.training.evaluate import evaluate
+from wherewhat.training.loop import learning_rate, train
+from wherewhat.training.settings import Settings, changed
+
+
+class PowerCutError(Exception):
+    """What ends a run before its time."""
+
+
+def cut_at(last: int) -> object:
+    def on_step(step: int, measured: Mapping[str, float]) -> None:
+        if step == last:
+            raise PowerCutError
+
+    return on_step
+
+
+def files(out: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
+
+
+def test_a_run_leaves_its_curve_and_its_model(brief: Settings, tmp_path: Path) -> None:
+    run = train(brief, out=tmp_path)
+    assert set(files(tmp_path)) == {"curve.parquet", "model/config.json", "model/model.safetensors"}
+    assert pl.read_parquet(tmp_path / "curve.parquet").equals(run.curve)
+    assert run.curve.schema == {"step": pl.Int64, "measure": pl.String, "value": pl.Float64}
+    measures = ["loss", "accuracy", *(f"accuracy {group}" for group in brief.task.groups)]
+    assert run.curve["measure"].to_list() == measures * 3
+    assert run.curve["step"].unique(maintain_order=True).to_list() == [4, 8, 11]
+    model = load_model(tmp_path / "model")
+    assert model.tasks == brief.tasks
+    ids_BT = torch.from_numpy(brief.task.batch(1, "test", range(3)).input_NT)
+    assert torch.equal(model.net(ids_BT), run.net(ids_BT))
+    assert run.accuracy == evaluate(run.net, brief.task, seed=1, samples=50)["accuracy"]
+
+
+def test_the_curve_averages_the_loss_of_every_step(brief: Settings) -> None:
+    heard: dict[int, Mapping[str, float]] = {}
+    run = train(brief, on_step=heard.__setitem__)
+    assert list(heard) == list(range(1, 12))
+    losses = run.curve.filter(pl.col("measure") == "loss")["value"].to_list()
+    parts = [heard[1]["loss"], *(heard[step]["loss"] for step in range(2, 12))]
+    assert losses == pytest.approx([np.mean(parts[:4]), np.mean(parts[4:8]), np.mean(parts[8:])])
+    assert "accuracy number 1 hop" in heard[8]
+    assert "accuracy" not in heard[9]
+
+
+def test_the_same_settings_give_the_same_bytes(brief: Settings, tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    train(brief, out=tmp_path / "a")
+    torch.manual_seed(2)
+    train(brief, out=tmp_path / "b")
+    train(replace(brief, seed=1), out=tmp_path / "c")
+    train(replace(brief, data_seed=2), out=tmp_path / "d")
+    one, same, other_weights, other_data = (files(tmp_path / name) for name in "abcd")
+    assert one == same
+    weights = "model/model.safetensors"
+    assert len({one[weights], other_weights[weights], other_data[weights]}) == 3
+
+
+def test_every_step_learns_from_fresh_sequences(brief: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, str, int]] = []
+    batch = Mixture.batch
+
+    def listen(task: Mixture, seed: int, split: str, indices: Ints) -> Batch:
+        asked.extend((seed, split, index) for index in indices.tolist())
+        return batch(task, seed, split, indices)
+
+    monkeypatch.setattr(Mixture, "batch", listen)
+    train(replace(brief, data_seed=5))
+    assert [key for key in asked if key[1] != "test"] == [(5, "train", index) for index in range(11 * 6)]
+    assert {key for key in asked if key[1] == "test"} == {(5, "test", index) for index in range(50)}
+
+
+def test_the_machine_s_threads_do_not_matter_and_stay_as_they_were(brief: Settings, tmp_path: Path) -> None:
+    inside: set[int] = set()
+    torch.set_num_threads(2)
+    train(replace(brief, threads=3), on_step=lambda step, measured: inside.add(torch.get_num_threads()))
+    assert inside == {3}
+    assert torch.get_num_threads() == 2
+    with pytest.raises(PowerCutError):
+        train(brief, on_step=cut_at(1))  # type: ignore[arg-type]
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("last", [1, 3, 5, 9, 11])
+def test_an_interrupted_run_ends_as_an_unbroken_one(brief: Settings, tmp_path: Path, last: int) -> None:
+    train(brief, out=tmp_path / "whole")
+    with pytest.raises(PowerCutError):
+        train(brief, out=tmp_path / "cut", on_step=cut_at(last))  # type: ignore[arg-type]
+    assert set(files(tmp_path / "cut")) == {CHECKPOINT}
+    train(brief, out=tmp_path / "cut", resume=True)
+    assert files(tmp_path / "cut") == files(tmp_path / "whole")
+
+
+def test_resume_goes_on_from_the_checkpoint(brief: Settings, tmp_path: Path) -> None:
+    with pytest.raises(PowerCutError):
+        train(brief, out=tmp_path, on_step=cut_at(8))  # type: ignore[arg-type]
+    steps: list[int] = []
+    train(brief, out=tmp_path, resume=True, on_step=lambda step, measured: steps.append(step))
+    assert steps == list(range(7, 12))
+
+
+def test_resuming_a_finished_run_reads_it(brief: Settings, tmp_path: Path) -> None:
+    run = train(brief, out=tmp_path)
+    steps: list[int] = []
+    again = train(brief, out=tmp_path, resume=True, on_step=lambda step, measured: steps.append(step))
+    assert steps == []
+    assert again.curve.equals(run.curve)
+    assert all(torch.equal(a, b) for a, b in zip(again.net.parameters(), run.net.parameters(), strict=True))
+
+
+def test_a_new_run_does_not_take_up_an_old_checkpoint(brief: Settings, tmp_path: Path) -> None:
+    with pytest.raises(PowerCutError):
+        train(brief, out=tmp_path, on_step=cut_at(7))  # type: ignore[arg-type]
+    with pytest.raises(PowerCutError):
+        train(replace(brief, seed=3), out=tmp_path, on_step=cut_at(1))  # type: ignore[arg-type]
+    train(replace(brief, seed=3), out=tmp_path, resume=True)
+    train(replace(brief, seed=3), out=tmp_path / "whole")
+    weights = "model/model.safetensors"
+    assert files(tmp_path)[weights] == files(tmp_path / "whole")[weights]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("net.width=16", "net.width was 8 and is 16"),
+        ("steps=12", "steps was 11 and is 12"),
+        ("letter.n_int=4", "letter.n_int was 3 and is 4"),
+        ("tasks=letter", "tasks was number, letter and is letter"),
+    ],
+)
+@pytest.mark.parametrize("finished", [False, True])
+def test_resuming_with_other_settings(
+    brief: Settings, tmp_path: Path, change: str, sentence: str, finished: bool
+) -> None:
+    if finished:
+        train(brief, out=tmp_path)
+    else:
+        with pytest.raises(PowerCutError):
+            train(brief, out=tmp_path, on_step=cut_at(1))  # type: ignore[arg-type]
+    before = files(tmp_path)
+    with pytest.raises(UserError) as error:
+        train(changed(brief, [change]), out=tmp_path, resume=True)
+    assert f"belongs to a run with other settings: {sentence}; resume with the settings it began with" in str(
+        error.value
+    )
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, -1])
+def test_a_checkpoint_that_is_cut_short(brief: Settings, tmp_path: Path, keep: int) -> None:
+    with pytest.raises(PowerCutError):
+        train(brief, out=tmp_path, on_step=cut_at(4))  # type: ignore[arg-type]
+    path = tmp_path / CHECKPOINT
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(UserError, match=r"checkpoint.safetensors is damaged or cut short \(.+\); delete it, or start"):
+        train(brief, out=tmp_path, resume=True)
+
+
+def test_another_file_in_the_checkpoint_s_place(brief: Settings, tmp_path: Path) -> None:
+    train(brief, out=tmp_path)
+    (tmp_path / "model" / "model.safetensors").rename(tmp_path / CHECKPOINT)
+    with pytest.raises(UserError, match=r"checkpoint.safetensors is no checkpoint of a training run"):
+        train(brief, out=tmp_path, resume=True)
+
+
+def test_a_loss_that_is_no_number_stops_the_run(brief: Settings) -> None:
+    wild = replace(brief, learning_rate=1e38)
+    with pytest.raises(
+        UserError, match=r"training stopped at step \d+: the loss became (nan|inf); lower learning_rate"
+    ):
+        train(wild)
+
+
+def test_the_learning_rate_rises_and_falls(brief: Settings) -> None:
+    settings = replace(brief, learning_rate=1.0, warmup=4, steps=10)
+    rates = [learning_rate(settings, step) for step in range(1, 11)]
+    assert rates == pytest.approx([0.25 * 0.9, 0.5 * 0.8, 0.75 * 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0])
+    assert learning_rate(replace(settings, warmup=0), 1) == pytest.approx(0.9)
+
+
+class Oracle:
+    """A net that answers exactly, but only the letter task."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.task = settings.task
+
+    def hidden(self, ids_BT: Tensor) -> Tensor:
+        answers = [self.task.solve(row) * (row[0] >= self.task.first_ids[1]) for row in ids_BT.tolist()]
+        hidden_BTV = torch.zeros(*ids_BT.shape, self.task.vocabulary)
+        hidden_BTV[torch.arange(len(answers)), -1, torch.tensor(answers)] = 1.0
+        return hidden_BTV
+
+    def head(self, hidden_BV: Tensor) -> Tensor:
+        return hidden_BV
+
+
+def test_evaluation_counts_exact_answers_of_each_kind(brief: Settings) -> None:
+    measured = evaluate(Oracle(brief), brief.task, seed=1, samples=1300)  # type: ignore[arg-type]
+    assert measured == {
+        "accuracy": 0.5,
+        "accuracy number 1 hop": 0.0,
+        "accuracy number 2 hops": 0.0,
+        "accuracy letter 1 hop": 1.0,
+        "accuracy letter 2 hops": 1.0,
+    }
+
+
+def test_a_small_net_learns_a_small_task() -> None:
+    retrieval = task("retrieval", context=3, n_symbols=4, n_int=4)
+    settings = Settings(
+        net=NetConfig(vocabulary=retrieval.vocabulary, length=4, width=32, layers=2, heads=2, mlp=2),
+        tasks=(retrieval,),
+        steps=300,
+        batch=64,
+        learning_rate=5e-3,
+        warmup=20,
+    )
+    run = train(settings)
+    assert run.accuracy > 0.9
+    assert run.final("loss") < run.curve.filter(pl.col("measure") == "loss")["value"][0]
