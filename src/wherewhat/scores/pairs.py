@@ -1,0 +1,59 @@
+"""Read, once for every score about symmetry, the keys at equal distance left and right of each query."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from wherewhat.scores.stretches import stretches
+
+BEYOND = 2.0  # more than any difference of two attention weights
+EVEN = 32  # the smallest of each row is found three times quicker when a row fills whole vector registers
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What the pairs of each row amount to. A pair is the key k to the left of the query and the key k to its right.
+
+    Where a row has no pair (at either end of the text), sums are 0 and the smallest is above the largest.
+    """
+
+    count_Q: Tensor  # pairs in the row; what the longer side has beyond them is in no pair
+    difference_HQ: Tensor  # |left - right|, summed over the row's pairs
+    smallest_HQ: Tensor  # the smallest |left - right| of the row
+    largest_HQ: Tensor  # the largest
+    mass_HQ: Tensor  # left + right, summed over the row's pairs
+
+
+def read_pairs(attention_HQK: Tensor, queries_Q: Tensor) -> Pairs:
+    """Take in every pair of every row, farthest first."""
+    count_Q = torch.minimum(queries_Q, attention_HQK.shape[-1] - 1 - queries_Q)
+    width = -(-max(int(count_Q.max()), 1) // EVEN) * EVEN  # decides a shape, so it has to leave the device
+    left_HQP, right_HQP = _sides(attention_HQK, queries_Q, width)
+    paired_QP = _last(count_Q, width, attention_HQK.new_tensor([0, 1]))
+    left_HQP.mul_(paired_QP)  # in place from here on: both sides are copies, and what stays in the cache is cheap
+    right_HQP.mul_(paired_QP)
+    mass_HQ = left_HQP.sum(-1) + right_HQP.sum(-1)
+    difference_HQP = left_HQP.sub_(right_HQP).abs_()
+    difference_HQ, largest_HQ = difference_HQP.sum(-1), difference_HQP.amax(-1)
+    difference_HQP.add_(_last(count_Q, width, attention_HQK.new_tensor([BEYOND, 0])))
+    return Pairs(count_Q, difference_HQ, difference_HQP.amin(-1), largest_HQ, mass_HQ)
+
+
+def _sides(attention_HQK: Tensor, queries_Q: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """The `width` keys left and right of each query, farthest first.
+
+    Rows lie one after another in memory, so each side is one stretch of it. Where a row ends early the stretch runs
+    into the row beside it, and past the outermost rows into a margin of zeros.
+    """
+    heads, queries, keys = attention_HQK.shape
+    margin = attention_HQK.new_zeros(width)
+    line = torch.cat([margin, attention_HQK.flatten(), margin])
+    rows_HQ = torch.arange(heads * queries, device=line.device).view(heads, queries)
+    here_HQ = rows_HQ * keys + (queries_Q + width)
+    return stretches(line, here_HQ - width, width), stretches(line, here_HQ + 1, width).flip(-1)
+
+
+def _last(count_Q: Tensor, width: int, first_and_last: Tensor) -> Tensor:
+    """Rows of `width` places: one number in the first of them, another in the last `count`, which hold the pairs."""
+    return stretches(first_and_last.repeat_interleave(width), count_Q, width)

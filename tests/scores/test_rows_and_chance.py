@@ -1,0 +1,100 @@
+"""Rows that do not fit together are refused, chance is what it says, and averages weigh."""
+
+import math
+
+import pytest
+import torch
+from score_rows import random_rows, seeded
+
+from wherewhat.errors import UserError
+from wherewhat.scores.base import Rows, weighted_mean
+from wherewhat.scores.chance import PSEUDO_HEADS, random_logits, uniform
+from wherewhat.scores.offset_peak import largest_share
+from wherewhat.scores.registry import SCORES
+
+
+def test_the_scores_are_those_promised():
+    wanted = "locality symmetry balance entropy sink self previous next offset_peak duplicate induction"
+    assert set(SCORES) == set(wanted.split())
+
+
+def test_only_scores_without_a_distance_are_asked_of_cross_attention():
+    assert {name for name, score in SCORES.items() if not score.relative} == {"entropy", "sink"}
+
+
+def test_scores_without_a_distance_accept_queries_beyond_the_keys():
+    rows = random_rows(0, mask="bidirectional", keys=6)
+    across = Rows(rows.attention_HQK, rows.queries_Q + 100, rows.allowed_QK, rows.tokens_K)
+    for name in ("entropy", "sink"):
+        assert torch.equal(SCORES[name].rows(across)[0], SCORES[name].rows(rows)[0])
+
+
+def test_which_chance_each_score_uses():
+    drawn = {name for name, score in SCORES.items() if score.chance is random_logits}
+    assert drawn == {"symmetry", "balance", "offset_peak"}
+    assert all(score.chance is uniform for name, score in SCORES.items() if name not in drawn)
+
+
+def test_uniform_chance_looks_at_every_allowed_key_alike():
+    rows = random_rows(0, mask="window")
+    (attention_QK,) = uniform(rows, seeded()).attention_HQK
+    torch.testing.assert_close(attention_QK, rows.allowed_QK / rows.allowed_QK.sum(-1, keepdim=True).double())
+
+
+def test_random_chance_is_a_softmax_of_standard_normal_logits():
+    rows = random_rows(0, mask="causal", keys=400, queries=50)
+    drawn = random_logits(rows, seeded(3))
+    assert drawn.attention_HQK.shape == (PSEUDO_HEADS, 50, 400)
+    logits = drawn.attention_HQK.log()
+    centred = torch.cat(
+        [row - row.mean() for head in logits for row in (r[r.isfinite()] for r in head) if len(row) > 99]
+    )
+    assert centred.std().item() == pytest.approx(1, abs=0.02)
+    assert not torch.equal(drawn.attention_HQK[0], drawn.attention_HQK[1])
+
+
+def test_a_row_that_may_look_nowhere_gets_no_attention_from_chance():
+    rows = random_rows(0)
+    allowed_QK = rows.allowed_QK.clone()
+    allowed_QK[4] = False
+    shut = Rows(rows.attention_HQK, rows.queries_Q, allowed_QK, rows.tokens_K)
+    for chance in (uniform, random_logits):
+        assert (chance(shut, seeded()).attention_HQK[:, 4] == 0).all()
+
+
+def test_the_mean_weighs_rows_and_ignores_those_without_weight():
+    value_HQ = torch.tensor([[0.2, 0.8, math.nan], [0.5, 0.5, 0.5]])
+    weight_HQ = torch.tensor([[3.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    mean_H = weighted_mean(value_HQ, weight_HQ)
+    assert mean_H[0].item() == pytest.approx(0.35)
+    assert mean_H[1].isnan()
+
+
+def test_the_largest_share_counts_only_rows_with_weight():
+    value_HQ = torch.tensor([[3.0, 3.0, -1.0, 3.0], [7.0, 7.0, 7.0, 7.0]])
+    weight_HQ = torch.tensor([[0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
+    share_H = largest_share(value_HQ, weight_HQ)
+    assert share_H[0].item() == pytest.approx(2 / 3)
+    assert share_H[1].isnan()
+
+
+def test_a_reading_is_taken_once_and_rows_stay_frozen():
+    rows = random_rows(0)
+    assert rows.pairs is rows.pairs
+    assert rows.mass_HQ is rows.mass_HQ
+    with pytest.raises(AttributeError):
+        rows.queries_Q = torch.arange(3)
+
+
+def test_rows_that_do_not_fit_together_are_refused():
+    rows = random_rows(0, keys=4)
+    with pytest.raises(UserError) as caught:
+        Rows(rows.attention_HQK, rows.queries_Q[:3], rows.allowed_QK, rows.tokens_K)
+    assert str(caught.value) == (
+        "attention rows do not fit together: attention, queries, allowed and tokens have shapes "
+        "[(3, 4, 4), (3,), (4, 4), (4,)]; give (heads, queries, keys), (queries,), (queries, keys) and (keys,), "
+        "none of them empty"
+    )
+    for shape in ((4, 4), (3, 0, 4), (3, 4, 0)):
+        with pytest.raises(UserError, match="do not fit together"):
+            Rows(torch.zeros(shape), rows.queries_Q, rows.allowed_QK, rows.tokens_K)

@@ -1,0 +1,141 @@
+"""What every score keeps, whatever it asks."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from score_rows import MASKS, answer, random_rows, seeded
+
+from wherewhat.scores.base import Rows, Score, weighted_mean
+from wherewhat.scores.offset_mass import offset_mass
+from wherewhat.scores.registry import SCORES
+
+pytestmark = pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+
+
+@pytest.fixture(params=[(mask, queries) for mask in MASKS for queries in (None, 8)], ids=str)
+def rows(request: pytest.FixtureRequest) -> Rows:
+    """Made anew for every test, so that one that writes into its rows cannot hide it from the next."""
+    mask, queries = request.param
+    return random_rows(7, mask=mask, queries=queries)
+
+
+def take(rows: Rows, index: torch.Tensor) -> Rows:
+    return replace(
+        rows,
+        attention_HQK=rows.attention_HQK[:, index],
+        queries_Q=rows.queries_Q[index],
+        allowed_QK=rows.allowed_QK[index],
+    )
+
+
+def test_one_finite_value_and_weight_a_head_and_row(score: Score, rows: Rows):
+    value_HQ, weight_HQ = score.rows(rows)
+    assert value_HQ.shape == weight_HQ.shape == rows.attention_HQK.shape[:2]
+    assert value_HQ.isfinite().all()
+    assert weight_HQ.isfinite().all()
+    assert (weight_HQ >= 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("mask", MASKS)
+def test_values_lie_in_the_range(score: Score, mask: str, dtype: torch.dtype):
+    low, high = score.range
+    for seed in range(20):
+        rows = random_rows(seed, mask=mask, keys=2 + seed, dtype=dtype)
+        value_HQ, weight_HQ = score.rows(rows)
+        pooled_H = score.pool(value_HQ, weight_HQ)
+        assert (pooled_H.isnan() | ((pooled_H >= low) & (pooled_H <= high + 1e-6))).all()
+        if score.pool is weighted_mean:
+            counted = value_HQ[weight_HQ > 0]
+            assert ((counted >= low) & (counted <= high + 1e-6)).all()
+
+
+def test_nothing_to_say_only_where_no_row_is_eligible(score: Score, rows: Rows):
+    for asked in (rows, score.chance(rows, seeded())):
+        value_HQ, weight_HQ = score.rows(asked)
+        nan_H = score.pool(value_HQ, weight_HQ).isnan()
+        assert torch.equal(nan_H, weight_HQ.sum(-1) == 0)
+
+
+def test_the_order_of_rows_does_not_matter(score: Score, rows: Rows):
+    order = torch.randperm(len(rows.queries_Q), generator=seeded(1))
+    for ours, theirs in zip(score.rows(take(rows, order)), score.rows(rows), strict=True):
+        torch.testing.assert_close(ours, theirs[:, order])
+    torch.testing.assert_close(answer(score, take(rows, order)), answer(score, rows), equal_nan=True)
+
+
+def test_rows_may_come_in_pieces(score: Score, rows: Rows):
+    pieces = [score.rows(take(rows, index)) for index in torch.arange(len(rows.queries_Q)).split(3)]
+    value_HQ, weight_HQ = (torch.cat(parts, -1) for parts in zip(*pieces, strict=True))
+    for ours, theirs in zip((value_HQ, weight_HQ), score.rows(rows), strict=True):
+        torch.testing.assert_close(ours, theirs)
+    torch.testing.assert_close(score.pool(value_HQ, weight_HQ), answer(score, rows), equal_nan=True)
+
+
+def test_heads_do_not_know_of_each_other(score: Score, rows: Rows):
+    order = [2, 0, 1]
+    mixed = replace(rows, attention_HQK=rows.attention_HQK[order])
+    torch.testing.assert_close(answer(score, mixed), answer(score, rows)[order], equal_nan=True)
+    alone = replace(rows, attention_HQK=rows.attention_HQK[1:2])
+    torch.testing.assert_close(answer(score, alone), answer(score, rows)[1:2], equal_nan=True)
+
+
+def test_nothing_is_written_into(score: Score, rows: Rows):
+    fields = ("attention_HQK", "queries_Q", "allowed_QK", "tokens_K")
+    before = {name: getattr(rows, name).clone() for name in fields}
+    fresh = replace(rows)
+    first = score.rows(fresh)
+    kept = [x.clone() for x in first]
+    for other in SCORES.values():
+        answer(other, fresh)
+        other.chance(fresh, seeded())
+    offset_mass(fresh)
+    assert all(torch.equal(getattr(rows, name), value) for name, value in before.items())
+    for again, once, then in zip(score.rows(fresh), kept, first, strict=True):
+        assert torch.equal(again, once)
+        assert torch.equal(then, once)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_float32_agrees_with_float64(score: Score, mask: str):
+    for seed in range(5):
+        wide = random_rows(seed, mask=mask, keys=60, queries=20)
+        narrow = replace(wide, attention_HQK=wide.attention_HQK.float())
+        torch.testing.assert_close(
+            answer(score, narrow).double(), answer(score, wide).double(), rtol=1e-5, atol=1e-5, equal_nan=True
+        )
+
+
+def test_chance_is_attention_on_the_same_rows(score: Score, rows: Rows):
+    chance = score.chance(rows, seeded())
+    for name in ("queries_Q", "allowed_QK", "tokens_K"):
+        assert getattr(chance, name) is getattr(rows, name)
+    assert chance.attention_HQK.dtype == rows.attention_HQK.dtype
+    assert (chance.attention_HQK >= 0).all()
+    assert (chance.attention_HQK[:, ~rows.allowed_QK] == 0).all()
+    torch.testing.assert_close(chance.mass_HQ, torch.ones_like(chance.mass_HQ))
+
+
+def test_the_same_seed_gives_the_same_chance(score: Score, rows: Rows):
+    once, again = (answer(score, score.chance(rows, seeded(5))) for _ in range(2))
+    torch.testing.assert_close(once, again, rtol=0, atol=0, equal_nan=True)
+    narrow = replace(rows, attention_HQK=rows.attention_HQK.float())
+    close = answer(score, score.chance(narrow, seeded(5)))
+    torch.testing.assert_close(close.double(), once.double(), rtol=1e-4, atol=1e-4, equal_nan=True)
+
+
+def test_chance_does_not_look_at_the_attention(score: Score, rows: Rows):
+    other = replace(rows, attention_HQK=rows.attention_HQK.flip(0) ** 2)
+    ours, theirs = (score.chance(asked, seeded(5)).attention_HQK for asked in (other, rows))
+    assert torch.equal(ours, theirs)
+
+
+def test_it_explains_itself(score: Score):
+    assert SCORES[score.name] is score
+    for text in (score.asks, score.low, score.high, score.paper):
+        assert len(text) > 4
+        assert text == text.strip()
+        assert "\n" not in text
+    assert score.asks.endswith("?") or "? " in score.asks
+    assert len(score.asks) <= 120
