@@ -1,0 +1,57 @@
+// Layer by head for one score, with all scores as small maps to choose from.
+widgets.maps = (element) => {
+  const title = make("h3");
+  const asks = make("p", { class: "asks" });
+  const legend = make("div", { class: "legend", "aria-hidden": "true" });
+  const charts = make("div", { class: "map-charts", id: "map-charts", tabindex: "0", role: "application" });
+  const big = make("div", { class: "panel" }, title, asks, legend, charts);
+  const thumbs = make("div", { class: "thumbs", role: "group", "aria-label": "Choose a score for the map" });
+  element.append(big, thumbs);
+
+  const places = parts.map((part) => {
+    const chart = make("div", { class: "chart" });
+    if (parts.length > 1) charts.append(make("h4", {}, part));
+    charts.append(chart);
+    return { part, chart };
+  });
+  const request = (score, rows) => ({ words: { score: score.key }, params: { reach: score.reach, base: score.range[0] }, tables: { heads: rows } });
+  const layersOf = (rows) => new Set(rows.map((head) => head.layer)).size;
+  const step = Math.max(14, Math.min(56, 400 / layersOf(heads)));
+
+  function show() {
+    const score = byKey.get(state.map);
+    title.replaceChildren(make("code", {}, score.name));
+    asks.textContent = score.asks;
+    charts.setAttribute("aria-label", `Map of ${score.name} by layer and head. Arrow keys move the selection.`);
+    legend.replaceChildren(...legendOf(score));
+    buttons.forEach((button, key) => button.setAttribute("aria-pressed", String(key === state.map)));
+    return Promise.all(places.map(({ part, chart }) => {
+      const rows = rowsOf(page.tables.heads).filter((head) => head.part === part);
+      return draw(chart, "map", { ...request(score, rows), size: { height: step * layersOf(rows) } });
+    }));
+  }
+
+  function legendOf(score) {
+    const levels = [...new Set(heads.map((head) => chance(head, score)).filter((level) => level !== null))];
+    const middle = levels.length === 0 ? `no chance level` : levels.length === 1 ? `chance ${short(levels[0])}` : "chance";
+    return [make("div", { class: "ramp" }), make("span", {}, `−${short(score.reach)} below`), make("span", {}, middle), make("span", {}, `above +${short(score.reach)}`)];
+  }
+
+  const buttons = new Map(answered.map((score) => {
+    const picture = make("span", { class: "chart" });
+    const press = () => { state.map = score.key; show(); };
+    const button = make("button", { class: "thumb", type: "button", "data-score": score.name, onclick: press }, make("span", { class: "name" }, score.name), picture);
+    thumbs.append(button);
+    return [score.key, button];
+  }));
+
+  walkWithKeys(charts, (head, right, down) => {
+    if (right) return byName.get(`L${head.layer}H${head.head + right}`);
+    return byName.get(`L${head.layer + down}H${head.head}`);
+  });
+
+  const small = () => Promise.all(answered.map((score) => draw(buttons.get(score.key).querySelector(".chart"), "thumb", {
+    ...request(score, rowsOf(page.tables.heads)), size: { width: 120, height: 90, autosize: "none", padding: 0 }, renderer: "canvas",
+  })));
+  return show().then(small);
+};

@@ -1,0 +1,66 @@
+// Where the selected head looks, and its scores against chance.
+widgets.profile = (element) => {
+  const name = make("h3", { id: "profile-name" });
+  const says = make("p", { class: "says" });
+  const offsets = make("div", { class: "chart", id: "profile-chart", role: "img" });
+  const none = make("p", { class: "nothing", hidden: true }, "No offsets for this head: its queries and keys stand in different texts, or none was kept.");
+  const dots = make("div", { class: "chart", id: "dots-chart", role: "img" });
+  const list = make("select", { "aria-label": "Selected head", onchange: () => select(list.value) }, ...heads.map((head) => new Option(head.name, head.name)));
+  const turn = (by) => () => select(heads[(heads.findIndex((head) => head.name === state.selected) + by + heads.length) % heads.length].name);
+  const before = make("button", { type: "button", class: "plain", "aria-label": "Previous head", onclick: turn(-1) }, "←");
+  const after = make("button", { type: "button", class: "plain", "aria-label": "Next head", onclick: turn(1) }, "→");
+  const left = make("div", {}, offsets, none, keyOf([["bar", "this head"], ["mean", "mean of all heads"]]));
+  const right = make("div", {}, dots, keyOf([["up", "above chance"], ["down", "below"], ["unclear", "not told from it"], ["tick", "chance"]]));
+  element.append(make("div", { class: "title" }, name, make("div", { class: "controls" }, before, list, after)), says, make("div", { class: "pair" }, left, right));
+
+  function keyOf(entries) {
+    return make("p", { class: "key", "aria-hidden": "true" }, ...entries.map(([sign, said]) => make("span", {}, make("i", { class: sign }), said)));
+  }
+
+  function show(head) {
+    const { place, from, to, all, [head.name]: mass } = page.tables.offsets;
+    const has = Boolean(mass?.some((one) => one !== null));
+    name.replaceChildren(head.name, make("span", {}, `layer ${head.layer}, head ${head.head}${head.part ? `, ${head.part}` : ""}`));
+    const told = scores.filter((score) => value(head, score) !== null);
+    const silent = scores.filter((score) => !told.includes(score)).map((score) => score.name);
+    says.textContent = [has ? peak(from, to, mass) : "", silent.length ? `No row could answer ${silent.join(", ")}.` : ""].join(" ").trim();
+    list.value = head.name;
+    offsets.hidden = left.lastChild.hidden = !has;
+    none.hidden = has;
+    offsets.setAttribute("aria-label", `Mean attention mass of ${head.name} by relative offset. ${says.textContent}`);
+    dots.setAttribute("aria-label", scores.map((score) => sayScore(head, score)).join("; "));
+    const height = element.clientWidth < 500 ? 220 : 300;
+    const drawings = [draw(dots, "dots", { tables: { dots: told.map((score) => dot(head, score)) }, size: { height: 27 * told.length } })];
+    if (has) drawings.push(draw(offsets, "profile", { params: { bins: place.length }, tables: { profile: rowsOf({ place, from, to, all, mass }) }, size: { height } }));
+    return Promise.all(drawings);
+  }
+
+  function peak(from, to, mass) {
+    const top = mass.reduce((best, one, bar) => ((one ?? -1) > (mass[best] ?? -1) ? bar : best), 0);
+    const where = from[top] === to[top] ? offsetText(from[top]) : `${offsetText(from[top])} to ${offsetText(to[top])}`;
+    return `Its attention is densest at offset ${where}: ${short(mass[top])} of the mass${from[top] === to[top] ? "" : " on each"}.`;
+  }
+
+  function dot(head, score) {
+    const [bottom, top] = score.range;
+    const at = (number) => (number === null ? null : (number - bottom) / (top - bottom || 1));
+    const [low, high] = ends(head, score);
+    return {
+      score: `${score.name}  ${short(value(head, score), 2)}`, at: at(value(head, score)), low: at(low), high: at(high),
+      chance: at(chance(head, score)), side: sideOf(head, score), said: sayScore(head, score),
+    };
+  }
+
+  whenSelected(show);
+};
+
+// The selected head, in reach from everywhere.
+widgets.chip = (element) => {
+  element.className = "chip";
+  const button = make("button", { type: "button", onclick: () => document.getElementById("head").scrollIntoView() });
+  element.append(button);
+  whenSelected((head) => {
+    button.replaceChildren(make("span", { class: "wide" }, "Selected "), make("b", {}, head.name), " ↓");
+    button.setAttribute("aria-label", `${head.name} is selected: go to its profile`);
+  });
+};

@@ -1,0 +1,118 @@
+"""The tables of a run, turned once into what a page needs: a column a score, a row a head."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from wherewhat.errors import UserError
+from wherewhat.report.numbers import rounded
+from wherewhat.report.page import Columns
+
+Manifest = Mapping[str, Any]
+NUMBERS = ("value", "low", "high", "chance")
+LEAST_REACH = 0.1  # of a score's range: when all heads are near chance, their colours are pale
+NEEDED = ("layer", "head", "score", *NUMBERS)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One score as the page tells it: what it asks, and which columns hold its answers."""
+
+    key: str  # its columns are value_<key>, low_<key>, high_<key>, chance_<key>
+    name: str
+    asks: str = ""
+    low: str = ""
+    high: str = ""
+    range: tuple[float, float] = (0.0, 1.0)
+    paper: str = ""
+    chance: str = ""
+    answered: int = 0  # heads that have a value
+    reach: float = 1.0  # the farthest any head is from chance
+    span: tuple[float, float] = (0.0, 1.0)  # everything drawn of it lies between these
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run: its heads in order, its scores in reading order, and where all of it came from."""
+
+    heads: Columns
+    scores: Sequence[Score]
+    parts: Sequence[str]
+    manifest: Manifest
+
+    @property
+    def answered(self) -> Sequence[Score]:
+        """The scores that at least one head has a value for."""
+        return [score for score in self.scores if score.answered]
+
+
+def measured(heads: pl.DataFrame, manifest: Manifest) -> Measured:
+    """Read the long table of heads into one row a head."""
+    _refuse(heads)
+    parts = {entry["layer"]: entry.get("part", "") for entry in manifest.get("layers") or ()}
+    table = heads if "part" in heads.columns else heads.with_columns(part=pl.lit(None, pl.String))
+    order = table.select("layer", "head", "part").unique(["layer", "head"]).sort("layer", "head")
+    wide: dict[str, list[Any]] = {
+        "name": [f"L{layer}H{head}" for layer, head in zip(order["layer"], order["head"], strict=True)],
+        "layer": order["layer"].to_list(),
+        "head": order["head"].to_list(),
+        "part": [part or parts.get(layer, "") for layer, part in zip(order["layer"], order["part"], strict=True)],
+    }
+    scores = [_score(str(key), name, manifest) for key, name in enumerate(_names(heads, manifest))]
+    for score in scores:
+        wide |= _columns(order, heads.filter(pl.col("score") == score.name), score.key)
+    known = [_known(score, wide) for score in scores]
+    return Measured(wide, known, list(dict.fromkeys(wide["part"])), manifest)
+
+
+def _refuse(heads: pl.DataFrame) -> None:
+    missing = [name for name in NEEDED if name not in heads.columns]
+    if missing:
+        raise UserError(f"the table of heads lacks {', '.join(missing)}; make it again with `wherewhat heads`")
+    if heads["value"].drop_nulls().drop_nans().is_empty():
+        raise UserError(
+            f"none of the {heads.height} rows of the table of heads has a value; profile more or longer texts"
+        )
+    if "model" in heads.columns and heads["model"].n_unique() > 1:
+        names = ", ".join(sorted(heads["model"].unique().cast(pl.String).to_list())[:3])
+        raise UserError(f"a page of heads shows one model, but the table holds several ({names}); keep the rows of one")
+    if heads.select("layer", "head", "score").is_duplicated().any():
+        raise UserError("the table of heads has two rows for one head and score; make it again with `wherewhat heads`")
+
+
+def _names(heads: pl.DataFrame, manifest: Manifest) -> list[str]:
+    """The scores of the table, first those the manifest explains, in its order."""
+    there = set(heads["score"].to_list())
+    told = [name for name in manifest.get("scores") or {} if name in there]
+    return told + sorted(there - set(told))
+
+
+def _score(key: str, name: str, manifest: Manifest) -> Score:
+    told = (manifest.get("scores") or {}).get(name) or {}
+    words: dict[str, Any] = {field: str(told.get(field) or "") for field in ("asks", "low", "high", "paper", "chance")}
+    ends = told.get("range") or (0.0, 1.0)
+    return Score(key, name, range=(float(ends[0]), float(ends[1])), **words)
+
+
+def _columns(order: pl.DataFrame, rows: pl.DataFrame, key: str) -> dict[str, list[Any]]:
+    """The numbers of one score, in the order of the heads, as short as they may be written."""
+    joined = order.join(rows.select("layer", "head", *NUMBERS), on=["layer", "head"], how="left", maintain_order="left")
+    floats = joined.select(pl.col(name).cast(pl.Float64) for name in NUMBERS)
+    return {f"{name}_{key}": [rounded(value) for value in floats[name]] for name in NUMBERS}
+
+
+def _known(score: Score, wide: Mapping[str, Sequence[Any]]) -> Score:
+    pairs = zip(wide[f"value_{score.key}"], wide[f"chance_{score.key}"], strict=True)
+    away = [abs(value - (score.range[0] if chance is None else chance)) for value, chance in pairs if value is not None]
+    least = LEAST_REACH * (score.range[1] - score.range[0])
+    return replace(score, answered=len(away), reach=rounded(max([least, *away])), span=_span(score, wide))
+
+
+def _span(score: Score, wide: Mapping[str, Sequence[Any]]) -> tuple[float, float]:
+    """The ends of an axis that holds all values, intervals and chance levels; never a single point."""
+    answers = [number for name in NUMBERS for number in wide[f"{name}_{score.key}"] if number is not None]
+    low, high = min(answers, default=score.range[0]), max(answers, default=score.range[1])
+    wider = 0.0 if high > low else 0.05 * (score.range[1] - score.range[0])
+    return low - wider, high + wider

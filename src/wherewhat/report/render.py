@@ -1,0 +1,125 @@
+"""Turn a page into one HTML text that loads nothing: style, scripts, charts and numbers all inside.
+
+A content policy names every script and style by its hash, so nothing else can run even if it got in.
+"""
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import vl_convert
+
+from wherewhat.report.charts import config
+from wherewhat.report.figures import whole
+from wherewhat.report.numbers import rounded
+from wherewhat.report.page import Page, Section
+from wherewhat.report.palette import DARK, LIGHT, variables
+from wherewhat.report.tags import Html, join, sound, tag, text
+
+SCRIPTS = ("charts.js", "state.js", "plane.js", "maps.js", "profile.js", "table.js", "start.js")
+DANGEROUS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def render(page: Page) -> str:
+    """Write the whole page as one text. The same page gives the same text, byte for byte."""
+    style, library, script = _style(), _library(), _script()
+    return Template(_asset("page.html")).substitute(
+        policy=text(_policy([library, script], [style])),
+        title=text(f"{page.title} · wherewhat"),
+        style=style,
+        header=_header(page),
+        navigation=_navigation(page),
+        sections=join(*(_section(section) for section in page.sections)),
+        data=json_in_html({"tables": page.tables, "charts": page.charts, "about": page.about, "config": config()}),
+        library=library,
+        script=script,
+    )
+
+
+def inline(page: Page) -> str:
+    """A small piece of HTML for a notebook: the plane of heads as a picture, with no script in it."""
+    if "plane" not in page.figures:
+        return tag("p", page.title)
+    drawn = vl_convert.vegalite_to_svg(whole(page.figures["plane"]))
+    source = "data:image/svg+xml;base64," + base64.b64encode(drawn.encode()).decode()
+    facts = ", ".join(f"{number} {what}" for number, what in page.facts)
+    caption = tag("figcaption", tag("b", page.title), f": {facts}")
+    return tag("figure", tag("img", src=source, alt=f"The plane of all heads of {page.title}"), caption)
+
+
+def json_in_html(value: Any) -> str:
+    """Write JSON that cannot end the script element it stands in.
+
+    >>> json_in_html({"token": "</script>"})
+    '{"token":"\\\\u003c/script\\\\u003e"}'
+    """
+    written = json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return sound("".join(DANGEROUS.get(character, character) for character in written))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else rounded(value)
+
+
+def _header(page: Page) -> Html:
+    facts = [tag("div", tag("dt", what), tag("dd", number)) for number, what in page.facts]
+    return tag(
+        "header",
+        tag("p", page.kind, class_="kind"),
+        tag("h1", page.title),
+        tag("p", page.lede, class_="lede"),
+        tag("dl", *facts, class_="facts"),
+    )
+
+
+def _navigation(page: Page) -> Html:
+    links = [tag("a", section.short, href=f"#{section.name}") for section in page.sections if section.short]
+    return tag(
+        "nav", tag("div", *links, class_="links"), tag("div", data_widget="chip"), aria_label="parts of this page"
+    )
+
+
+def _section(section: Section) -> Html:
+    heading = tag("h2", section.title, id=f"{section.name}-title")
+    lede = tag("p", section.lede, class_="lede")
+    return tag("section", heading, lede, section.body, id=section.name, aria_labelledby=f"{section.name}-title")
+
+
+def _style() -> str:
+    dark = f"@media screen and (prefers-color-scheme: dark){{:root{{{variables(DARK)}}}}}"
+    return f":root{{{variables(LIGHT)}}}{dark}\n{_asset('page.css')}"
+
+
+def _script() -> str:
+    return '(() => {\n"use strict";\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
+
+
+@cache
+def _library() -> str:
+    """The drawing library, as the converter carries it. Pure text, the same in every page."""
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("wherewhat.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _policy(scripts: list[str], styles: list[str]) -> str:
+    return (
+        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hashes(texts: list[str]) -> str:
+    digests = (hashlib.sha256(one.encode()).digest() for one in texts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

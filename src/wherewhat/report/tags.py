@@ -1,0 +1,64 @@
+"""Write HTML so that text can never become markup: every string is escaped unless a tag made it."""
+
+from html import escape
+
+VOID = frozenset({"input", "br", "meta", "img", "line", "circle", "rect"})
+
+
+class Html(str):
+    """Text that is already markup."""
+
+    __slots__ = ()
+
+
+def text(value: object) -> Html:
+    """Escape anything for use between tags or inside quotes.
+
+    >>> text('<b> & "c"')
+    '&lt;b&gt; &amp; &quot;c&quot;'
+    """
+    if isinstance(value, Html):
+        return value
+    return Html(escape(sound(str(value)), quote=True))
+
+
+def sound(value: str) -> str:
+    """Replace what UTF-8 or HTML cannot carry (lone surrogates, the null character) by a visible mark.
+
+    >>> sound("a" + chr(0xD800) + chr(0))
+    'a\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}'
+    """
+    return "".join("\N{REPLACEMENT CHARACTER}" if c == "\0" or 0xD800 <= ord(c) < 0xE000 else c for c in value)
+
+
+def tag(name: str, *children: object, **attributes: object) -> Html:
+    """Make one element; `_` in an attribute's name becomes `-`, and a trailing one is dropped.
+
+    >>> tag("p", "a < b", class_="note", aria_hidden=True, hidden=False)
+    '<p class="note" aria-hidden="true">a &lt; b</p>'
+    """
+    opening = name + "".join(_attribute(key, value) for key, value in attributes.items())
+    if name in VOID:
+        return Html(f"<{opening}>" if name in {"input", "br", "meta", "img"} else f"<{opening}/>")
+    return Html(f"<{opening}>{join(*children)}</{name}>")
+
+
+def prose(words: str) -> Html:
+    """Write a sentence in which names stand between backquotes.
+
+    >>> prose("Here `next` has no value <yet>.")
+    'Here <code>next</code> has no value &lt;yet&gt;.'
+    """
+    return join(*(tag("code", piece) if odd % 2 else piece for odd, piece in enumerate(words.split("`"))))
+
+
+def join(*parts: object) -> Html:
+    """Put pieces one after the other."""
+    return Html("".join(text(part) for part in parts))
+
+
+def _attribute(key: str, value: object) -> str:
+    if value is False or value is None:
+        return ""
+    said = "true" if value is True else value
+    return f' {key.rstrip("_").replace("_", "-")}="{text(said)}"'
