@@ -1,0 +1,73 @@
+"""Texts as the model reads them: padded together, with the query rows that will be looked at."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+ALL = 0  # `queries=ALL` looks at every row
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some texts, padded to one length, and the rows wanted of each (slots counted inside the text)."""
+
+    texts: tuple[int, ...]  # which texts these are, counted over the whole run
+    ids_BT: Tensor
+    real_BT: Tensor  # bool; the real tokens of a text stand together, on either side of the padding
+    rows: tuple[Tensor, ...]  # one sorted int64 tensor a text
+
+    def span(self, b: int) -> tuple[int, int]:
+        """First and one past the last real token of a text."""
+        length = int(self.real_BT[b].sum())
+        first = int(self.real_BT[b].int().argmax())
+        return first, first + length
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on another device; the rows stay where they are, they only index."""
+        return Batch(self.texts, self.ids_BT.to(device), self.real_BT.to(device), self.rows)
+
+
+def sample_rows(length: int, queries: int, generator: torch.Generator) -> Tensor:
+    """Choose `queries` rows of a text, one from each of as many equal stretches, so that early and late both count.
+
+    >>> sample_rows(4, 64, torch.Generator().manual_seed(0))
+    tensor([0, 1, 2, 3])
+    """
+    if queries == ALL or length <= queries:
+        return torch.arange(length)
+    edges = torch.arange(queries + 1) * length // queries
+    inside = torch.rand(queries, generator=generator, dtype=torch.float64)
+    return edges[:-1] + (inside * (edges[1:] - edges[:-1])).long()
+
+
+def batches(texts: Sequence[Tensor], *, queries: int, seed: int, tokens: int = 2048) -> Iterator[Batch]:
+    """Group texts of similar length into batches of at most `tokens` padded tokens (one text may exceed it alone).
+
+    The rows of a text depend on the seed and its own number only, not on its neighbours in the batch.
+    """
+    order = sorted(range(len(texts)), key=lambda number: (len(texts[number]), number))
+    group: list[int] = []
+    for number in order:
+        if group and len(texts[number]) * (len(group) + 1) > tokens:
+            yield _pad(group, texts, queries=queries, seed=seed)
+            group = []
+        group.append(number)
+    if group:
+        yield _pad(group, texts, queries=queries, seed=seed)
+
+
+def _pad(group: list[int], texts: Sequence[Tensor], *, queries: int, seed: int) -> Batch:
+    """Put the padding on the right, where every kind of position encoding ignores it."""
+    longest = max(len(texts[number]) for number in group)
+    ids_BT = torch.zeros(len(group), longest, dtype=torch.long)
+    real_BT = torch.zeros(len(group), longest, dtype=torch.bool)
+    for b, number in enumerate(group):
+        ids_BT[b, : len(texts[number])] = texts[number]
+        real_BT[b, : len(texts[number])] = True
+    rows = tuple(
+        sample_rows(len(texts[number]), queries, torch.Generator().manual_seed(seed * 1_000_003 + number))
+        for number in group
+    )
+    return Batch(tuple(group), ids_BT, real_BT, rows)

@@ -1,0 +1,101 @@
+"""The one door: `with capture(model, on_rows) as captured: captured.read(batch)` for every kind of model."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from wherewhat.capture.batch import Batch
+from wherewhat.capture.interface import speaks_interface, watch_interface
+from wherewhat.capture.own import watch_net
+from wherewhat.capture.reader import Place, Reader, Seen
+from wherewhat.capture.tap import watch_softmax
+from wherewhat.errors import UserError
+from wherewhat.nets.trunk import Trunk
+
+
+class Captured:
+    """A model that is being watched. `read` runs it once; the rows go to the callback it was opened with."""
+
+    def __init__(self, model: nn.Module, reader: Reader, during: AbstractContextManager[Any]) -> None:
+        self._model = model
+        self._reader = reader
+        self.during = during  # hold it open around any forward pass of one's own
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Every attention seen so far, in the order of the forward pass."""
+        return tuple(self._reader.places)
+
+    def read(self, batch: Batch) -> None:
+        """Run the model over a batch and show its rows. A model that shows nothing is an error, not an empty table."""
+        batch = batch.to(first_device(self._model))
+        self._reader.begin(batch)
+        with torch.no_grad(), self.during:
+            _run(self._model, batch)
+        if self._reader.calls == 0:
+            raise UserError(
+                f"no attention could be read from {type(self._model).__name__}: it computes no dense softmax over keys "
+                "that can be watched; the README lists the families that can be captured"
+            )
+
+
+@contextmanager
+def capture(model: nn.Module, on_rows: Callable[[Seen], None]) -> Iterator[Captured]:
+    """Watch a model for the time of the block, in evaluation mode; afterwards it is as it was."""
+    reader = Reader(on_rows)
+    training = [module for module in model.modules() if module.training]
+    try:
+        model.eval()
+        with _way_into(model)(model, reader) as during:
+            yield Captured(model, reader, during)
+    finally:
+        for module in training:
+            module.training = True
+
+
+def _way_into(model: nn.Module) -> Callable[[Any, Reader], AbstractContextManager[AbstractContextManager[Any]]]:
+    """Choose how a model is watched."""
+    if isinstance(model, Trunk):
+        return watch_net
+    if speaks_interface(model):
+        return watch_interface
+    if isinstance(model, PreTrainedModel):
+        return watch_softmax
+    raise UserError(
+        f"{type(model).__name__} is neither a transformers model nor a wherewhat net, so its attention cannot be read; "
+        "load it with transformers' AutoModel"
+    )
+
+
+def first_device(model: nn.Module) -> torch.device:
+    """Where the model wants its input."""
+    return next(model.parameters()).device
+
+
+def _run(model: nn.Module, batch: Batch) -> None:
+    """One forward pass, as cheap as the model allows: no cache, no logits of our own nets."""
+    if isinstance(model, Trunk):
+        model.hidden(batch.ids_BT, batch.real_BT)
+        return
+    inputs: dict[str, Tensor | bool] = {"input_ids": batch.ids_BT, "attention_mask": batch.real_BT.long()}
+    if "use_cache" in inspect.signature(model.forward).parameters:
+        inputs["use_cache"] = False
+    if getattr(model.config, "is_encoder_decoder", False):
+        inputs["decoder_input_ids"] = _shifted(model, batch.ids_BT)
+        inputs["decoder_attention_mask"] = batch.real_BT.long()
+    model(**inputs)
+
+
+def _shifted(model: nn.Module, ids_BT: Tensor) -> Tensor:
+    """What a sequence-to-sequence decoder reads when it writes the same text: a start token, then all but the last."""
+    config: Any = model.config
+    start = config.decoder_start_token_id
+    start = config.bos_token_id if start is None else start
+    shifted_BT = ids_BT.roll(1, dims=1)
+    shifted_BT[:, 0] = 0 if start is None else start
+    return shifted_BT

@@ -1,0 +1,177 @@
+"""Watch families that attend through transformers' AttentionInterface, which is most of them.
+
+For the time of a `with` block the model's configs name one of two attention functions of ours. Each computes the
+model's own output as before, by the fused kernel or by the family's own eager function a few rows at a time, and
+shows the reader the rows it asked for, always by the family's own eager function: soft caps, sinks, biases and scales
+come along without a table of families.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import eager_mask, sdpa_mask
+
+from wherewhat.capture.reader import Reader, rows_at_once
+from wherewhat.errors import UserError
+
+FUSED = "wherewhat-fused"
+EAGER = "wherewhat-eager"
+
+# Which reader watches a module. The registry of attention functions is one for the whole process, so readers are
+# found by the module that attends: two models can be watched at once, and one that is not runs as if we were not here.
+_WATCHED: dict[nn.Module, tuple[Reader, str, bool]] = {}
+
+
+def speaks_interface(model: nn.Module) -> bool:
+    """Whether some attention of this model goes through the interface (its file then has an eager function)."""
+    return isinstance(model, PreTrainedModel) and any(_eager_of(module) is not None for module in model.modules())
+
+
+@contextmanager
+def watch_interface(model: PreTrainedModel, reader: Reader) -> Iterator[AbstractContextManager[None]]:
+    """Let `reader` see every attention of `model`; on leaving, also by an exception, all is as it was."""
+    if model in _WATCHED:
+        raise UserError("this model is already being captured; leave the first `with` block before entering another")
+    configs = {id(module.config): module.config for module in model.modules() if isinstance(module, PreTrainedModel)}
+    before = {key: config._attn_implementation for key, config in configs.items()}
+    two_stacks = bool(getattr(model.config, "is_encoder_decoder", False))
+    try:
+        for name, module in model.named_modules():
+            _WATCHED[module] = (reader, name, two_stacks)
+        for config in configs.values():
+            config._attn_implementation_internal = EAGER if config._attn_implementation == "eager" else FUSED
+        yield nullcontext()
+    finally:
+        for module in model.modules():
+            _WATCHED.pop(module, None)
+        for key, config in configs.items():
+            config._attn_implementation_internal = before[key]
+
+
+def _attend_fused(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **more: Any
+) -> tuple[Tensor, None]:
+    """The model's output by the fused kernel; the wanted rows by the family's eager function."""
+    output, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
+    if module in _WATCHED:
+        reader, name, two_stacks = _WATCHED[module]
+        causal = attention_mask is None and _is_causal(module, more)
+        ahead = not causal and _sees_ahead(attention_mask, reader.first_token)
+        place = reader.enter(name, ahead=ahead, two_stacks=two_stacks)
+        for chunk in reader.wanted(query.shape[0] * query.shape[1] * key.shape[2]):
+            rows_BQ = chunk.rows_BQ.to(query.device)
+            allowed_BQK = _allowed(attention_mask, rows_BQ, keys=key.shape[2], causal=causal)
+            attention_BHQK = _eager_rows(module, query, key, value, rows_BQ, allowed_BQK, more)
+            reader.hand_on(place, chunk, attention_BHQK, allowed_BQK)
+    return output, None
+
+
+def _attend_eager(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **more: Any
+) -> tuple[Tensor, None]:
+    """The model's output by the family's eager function, a few rows at a time, of which the wanted ones are kept."""
+    watched = _WATCHED.get(module)
+    if watched:
+        reader, name, two_stacks = watched
+        place = reader.enter(name, ahead=_sees_ahead(attention_mask, reader.first_token), two_stacks=two_stacks)
+    outputs = []
+    step = rows_at_once(query.shape[0] * query.shape[1] * key.shape[2])
+    for first in range(0, query.shape[2], step):
+        block_Q = torch.arange(first, min(first + step, query.shape[2]), device=query.device)
+        rows_BQ = block_Q.expand(query.shape[0], -1)
+        mask_B1QK = None if attention_mask is None else _take_rows(attention_mask, rows_BQ)
+        output, attention_BHQK = _call_eager(module, query, key, value, rows_BQ, mask_B1QK, more)
+        outputs.append(output)
+        if watched:
+            allowed_BQK = _allowed(attention_mask, rows_BQ, keys=key.shape[2], causal=False)
+            reader.hand_on_block(place, block_Q, attention_BHQK, allowed_BQK)
+    return torch.cat(outputs, dim=1), None
+
+
+def _eager_rows(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    rows_BQ: Tensor,
+    allowed_BQK: Tensor,
+    more: dict[str, Any],
+) -> Tensor:
+    """Attention of the chosen rows; of the values one channel is enough, since their mixture is thrown away."""
+    closed = torch.finfo(query.dtype).min
+    mask_B1QK = torch.zeros_like(allowed_BQK, dtype=query.dtype).masked_fill_(~allowed_BQK, closed)[:, None]
+    _, attention_BHQK = _call_eager(module, query, key, value[..., :1], rows_BQ, mask_B1QK, more)
+    return attention_BHQK
+
+
+def _call_eager(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    rows_BQ: Tensor,
+    mask_B1QK: Tensor | None,
+    more: dict[str, Any],
+) -> tuple[Tensor, Tensor]:
+    """The family's own eager attention on some rows only."""
+    eager = _eager_of(module)
+    if eager is None:
+        raise UserError(f"{type(module).__name__} attends through the interface but has no eager function to read from")
+    bias = more.get("position_bias")
+    if bias is not None:
+        more = {**more, "position_bias": _take_rows(bias, rows_BQ)}
+    output, attention_BHQK = eager(module, _take_rows(query, rows_BQ), key, value, mask_B1QK, **more)
+    return output, attention_BHQK
+
+
+def _eager_of(module: nn.Module) -> Callable[..., Any] | None:
+    return getattr(sys.modules.get(type(module).__module__), "eager_attention_forward", None)
+
+
+def _take_rows(tensor_BXTY: Tensor, rows_BQ: Tensor) -> Tensor:
+    """Choose rows text by text; a tensor that is the same for every text or every row is spread first."""
+    if tensor_BXTY.shape[2] == 1:
+        return tensor_BXTY
+    texts = rows_BQ.shape[0]
+    if (rows_BQ == rows_BQ[0]).all():
+        return tensor_BXTY[:, :, rows_BQ[0]]
+    tensor_BXTY = tensor_BXTY.expand(texts, -1, -1, -1)
+    return torch.stack([tensor_BXTY[b][:, rows_BQ[b]] for b in range(texts)])
+
+
+def _allowed(mask: Tensor | None, rows_BQ: Tensor, *, keys: int, causal: bool) -> Tensor:
+    """Which keys the chosen rows may see."""
+    if mask is None:
+        slots_K = torch.arange(keys, device=rows_BQ.device)
+        everything_BQK = torch.ones((*rows_BQ.shape, keys), dtype=torch.bool, device=rows_BQ.device)
+        return slots_K <= rows_BQ[..., None] if causal else everything_BQK
+    chosen_BQK = _take_rows(mask, rows_BQ)[:, 0]
+    return _open(chosen_BQK).expand(*rows_BQ.shape, keys)
+
+
+def _open(mask: Tensor) -> Tensor:
+    """True where a mask lets a query see a key; additive masks close with the lowest number of their type."""
+    return mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
+
+
+def _sees_ahead(mask: Tensor | None, first: int) -> bool:
+    """Whether the first query of the first text sees the key after it, which no causal mask allows."""
+    return mask is None or mask.shape[2] == 1 or bool(_open(mask[0, 0, first, first + 1]))
+
+
+def _is_causal(module: nn.Module, more: dict[str, Any]) -> bool:
+    """The same rule as transformers' own fused attention."""
+    stated = more.get("is_causal")
+    return bool(getattr(module, "is_causal", True) if stated is None else stated)
+
+
+AttentionInterface.register(FUSED, _attend_fused)
+AttentionMaskInterface.register(FUSED, sdpa_mask)
+AttentionInterface.register(EAGER, _attend_eager)
+AttentionMaskInterface.register(EAGER, eager_mask)

@@ -1,0 +1,282 @@
+"""Find a model by name: built in, a training run's folder, a local transformers folder, or an id on the Hub."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from safetensors import SafetensorError
+from torch import Tensor, nn
+from transformers import AutoModel, AutoTokenizer, PreTrainedModel
+
+from wherewhat.errors import UserError
+from wherewhat.models.folder import holds_net, load_model
+from wherewhat.models.registry import MODELS
+from wherewhat.names import look_up, suggestion
+from wherewhat.nets.trunk import Trunk
+from wherewhat.tasks.base import Task
+from wherewhat.tasks.mixture import Mixture
+
+POSITION_TABLE = re.compile(r"(^|\.)(position_embeddings?|wpe|embed_positions)$")
+LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
+HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
+SAMPLED = 1024  # evenly spaced values of each tensor that enter the fingerprint
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How a model is to be loaded. Nothing but safetensors and the library's own code unless asked for."""
+
+    dtype: str = "float32"
+    device: str = "auto"
+    device_map: str | None = None
+    revision: str | None = None
+    offline: bool = False
+    trust_remote_code: bool = False
+    allow_pickle: bool = False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model ready to be studied, and what has to be known to feed it."""
+
+    id: str
+    model: nn.Module
+    tokenizer: Any = None  # of transformers
+    task: Task | None = None  # what a net of ours was trained on: it can write its own texts
+    revision: str | None = None
+    path: str | None = None  # where it was found, if that was on this machine
+
+    @property
+    def family(self) -> str:
+        """transformers' name of the architecture, or what our own net is."""
+        if isinstance(self.model, Trunk):
+            return f"{self.model.config.encoding} {self.model.config.kind}"
+        return str(getattr(getattr(self.model, "config", None), "model_type", type(self.model).__name__))
+
+    @property
+    def vocabulary(self) -> int:
+        """How many token ids the model knows."""
+        if isinstance(self.model, Trunk):
+            return self.model.config.vocabulary
+        embedding: Any = self.model.get_input_embeddings()  # type: ignore[operator]
+        return int(embedding.weight.shape[0])
+
+    @property
+    def table(self) -> int | None:
+        """How many positions a learned table holds, if there is one: no text may be longer."""
+        if isinstance(self.model, Trunk):
+            return self.model.encoding(0).max_length
+        tables = (module for name, module in self.model.named_modules() if POSITION_TABLE.search(name))
+        return min((size for size in map(_positions_in, tables) if size is not None), default=None)
+
+    @property
+    def context(self) -> int | None:
+        """How many tokens the model was made for, as far as it says."""
+        config = getattr(self.model, "config", None)
+        stated = [getattr(config, name, None) for name in (*LENGTH_FIELDS, "length")]
+        stated += [self.table, getattr(self.tokenizer, "model_max_length", None)]
+        return min((size for size in stated if isinstance(size, int) and 0 < size < 10**6), default=None)
+
+
+def find(name: str, loading: Loading) -> Subject:
+    """Load the model called `name`, on the device and in the type asked for, and make sure that it can be used."""
+    dtype = look_up("dtype", loading.dtype, DTYPES)
+    device = _device(loading.device)
+    if (folder := _own_folder(name)) is not None:
+        stored = load_model(folder)
+        task = Mixture(stored.tasks) if stored.tasks else None
+        where = None if name in MODELS else name
+        subject = Subject(_short(name), stored.net.to(device=device, dtype=dtype), task=task, path=where)
+    else:
+        subject = _from_transformers(name, loading, dtype, device)
+    _check_weights(subject)
+    return subject
+
+
+def wrap(model: nn.Module, tokenizer: Any = None) -> Subject:
+    """A model that is already in memory."""
+    config = getattr(model, "config", None)
+    named = getattr(config, "name_or_path", "") or getattr(config, "model_type", "") or type(model).__name__
+    subject = Subject(str(named), model, tokenizer)
+    if not isinstance(model, Trunk | PreTrainedModel):
+        raise UserError(
+            f"{type(model).__name__} is neither a transformers model nor a wherewhat net, so its attention cannot be "
+            "read; load it with transformers' AutoModel"
+        )
+    _check_weights(subject)
+    return subject
+
+
+def fingerprint(model: nn.Module) -> str:
+    """A hash of every weight's name, type, shape and some of its values: cheap, and another for any fine-tune."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        flat = tensor.detach().flatten()
+        step = max(1, flat.numel() // SAMPLED)
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(flat[::step].float().cpu().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _own_folder(name: str) -> Path | None:
+    """Where a net of ours lies, if it is one: built in, the folder of a training run, or its model folder."""
+    if name in MODELS:
+        return MODELS[name].folder
+    return next((folder for folder in (Path(name), Path(name) / "model") if holds_net(folder)), None)
+
+
+def _from_transformers(name: str, loading: Loading, dtype: torch.dtype, device: torch.device) -> Subject:
+    _check_name(name)
+    _check_device_map(loading)
+    shared = {"revision": loading.revision, "local_files_only": loading.offline or Path(name).is_dir()}
+    shared = {**shared, "trust_remote_code": loading.trust_remote_code}
+    with _sentences_for(name, loading), _quiet():
+        model, found = AutoModel.from_pretrained(
+            name,
+            dtype=dtype,
+            use_safetensors=None if loading.allow_pickle else True,
+            device_map=loading.device_map,
+            output_loading_info=True,
+            **shared,
+        )
+    _check_complete(name, found["missing_keys"])
+    _check_reads_tokens(name, model)
+    try:
+        with _quiet():
+            tokenizer = AutoTokenizer.from_pretrained(name, **shared)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError):
+        tokenizer = None  # said when a text has to be read: token ids can do without
+    model = model if loading.device_map else model.to(device)
+    revision, where = getattr(model.config, "_commit_hash", None), name if Path(name).is_dir() else None
+    return Subject(_short(name), model.eval(), tokenizer, revision=revision, path=where)
+
+
+def _short(name: str) -> str:
+    """What to call a model: a folder by its own name, whatever lies above it; a Hub id or a built-in name as it is.
+
+    >>> _short("openai-community/gpt2")
+    'openai-community/gpt2'
+    """
+    folder = Path(name)
+    if not folder.is_dir():
+        return name
+    return folder.resolve().parent.name if folder.name == "model" else folder.resolve().name
+
+
+def _check_name(name: str) -> None:
+    """Tell a mistyped path from a Hub id before the network is asked."""
+    path = Path(name)
+    if path.is_file():
+        raise UserError(f"{name} is a file; name the folder that holds the model's config.json")
+    if path.is_dir() and not (path / "config.json").is_file():
+        raise UserError(f"the folder {name} holds no model (no config.json); name a model's or a training run's folder")
+    if not path.exists() and not HUB_ID.fullmatch(name):
+        raise UserError(f"there is no folder {name}; name a folder, a Hub id, or one of: {', '.join(sorted(MODELS))}")
+
+
+def _check_device_map(loading: Loading) -> None:
+    if loading.device_map is None:
+        return
+    try:
+        import accelerate  # noqa: F401  # only asked whether it is there
+    except ImportError:
+        raise UserError(
+            "--device-map needs the package accelerate; install it with pip, or leave the option out"
+        ) from None
+
+
+@contextmanager
+def _sentences_for(name: str, loading: Loading) -> Iterator[None]:
+    """Turn what may go wrong while loading into a sentence."""
+    try:
+        yield
+    except SafetensorError as error:
+        raise UserError(f"the weights of {name} are damaged or cut short ({error}); fetch them again") from error
+    except OSError as error:
+        raise UserError(_why_not_found(name, loading, error)) from error
+    except (ValueError, KeyError, RuntimeError, ImportError, AttributeError, TypeError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UserError(f"{name} could not be loaded: {reason}") from error
+
+
+def _why_not_found(name: str, loading: Loading, error: OSError) -> str:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    if Path(name).is_dir():
+        safe = any(Path(name).glob("*.safetensors"))
+        hint = (
+            "" if safe or loading.allow_pickle else "; there are no safetensors, add --allow-pickle to read .bin files"
+        )
+        return f"{name} could not be loaded: {reason}{hint}"
+    where = "in the local cache (--offline)" if loading.offline else "on the Hub"
+    return (
+        f"there is no model '{name}' here, and it could not be had {where}; {suggestion(name, MODELS)}"
+        f"check the name and the network, or name a local folder (built in: {', '.join(sorted(MODELS))})"
+    )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers' log lines and bars off the screen: what matters is said in our own words."""
+    logs: Any = transformers.utils.logging
+    before, bars = logs.get_verbosity(), logs.is_progress_bar_enabled()
+    logs.set_verbosity_error()
+    logs.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logs.set_verbosity(before)
+        if bars:
+            logs.enable_progress_bar()
+
+
+def _check_complete(name: str, missing: Any) -> None:
+    """Weights that the file lacks are random; only a pooler, which attention never meets, may be."""
+    lacking = sorted(key for key in missing if "pooler" not in key)
+    if lacking:
+        raise UserError(
+            f"the weights of {name} lack {len(lacking)} tensor(s) that its config asks for, the first is {lacking[0]}; "
+            "weights and config.json must belong together"
+        )
+
+
+def _check_reads_tokens(name: str, model: Any) -> None:
+    if getattr(model, "main_input_name", "input_ids") != "input_ids":
+        raise UserError(f"{name} reads {model.main_input_name}, not tokens; wherewhat profiles models of text")
+
+
+def _check_weights(subject: Subject) -> None:
+    for name, tensor in subject.model.named_parameters():
+        # One quick pass over the sum; only a sum that overflowed has to be looked at again.
+        if not torch.isfinite(tensor.sum()) and not torch.isfinite(tensor).all():
+            raise UserError(
+                f"the weights of {subject.id} hold NaN or infinity (first in {name}); they cannot be profiled"
+            )
+
+
+def _positions_in(module: nn.Module) -> int | None:
+    """Usable rows of a table of positions: some families keep its first rows for padding."""
+    weight = getattr(module, "weight", None)
+    if not isinstance(weight, Tensor):
+        return None
+    padding = getattr(module, "padding_idx", None)
+    kept = getattr(module, "offset", 0 if padding is None else padding + 1)
+    return int(weight.shape[0]) - int(kept)
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device(
+            "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        )
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"the device '{name}' cannot be used ({reason}); try --device auto or cpu") from None

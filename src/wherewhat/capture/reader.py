@@ -1,0 +1,144 @@
+"""Reads attention rows while a model runs, and hands them on text by text with the padding cut away."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from wherewhat.capture.batch import Batch
+
+# Attention entries computed at once: small beside the activations of most models, large enough to be fast.
+CHUNK_ENTRIES = 1 << 21
+PARTS = ("encoder", "decoder", "cross")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which attention it was: the part of the model, counted from 0 inside that part, and the module's name."""
+
+    part: str  # one of PARTS; a model of one stack is an encoder if its queries see later keys, else a decoder
+    ordinal: int
+    module: str
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Some rows of one text at one place."""
+
+    place: Place
+    text: int
+    attention_HQK: Tensor
+    queries_Q: Tensor
+    allowed_QK: Tensor
+    tokens_K: Tensor
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows of the padded batch to compute together; texts with fewer rows fill up by repeating their last."""
+
+    rows_BQ: Tensor
+    counts: tuple[int, ...]  # how many of each text's rows are meant
+
+
+class Reader:
+    """Knows the batch now running and which rows of it are wanted; the ways of capturing report to it."""
+
+    def __init__(self, on_rows: Callable[[Seen], None]) -> None:
+        self._on_rows = on_rows
+        self._batch: Batch | None = None
+        self._spans: list[tuple[int, int]] = []
+        self._calls: Counter[str] = Counter()
+        self.places: dict[Place, None] = {}  # every place ever seen, in order
+
+    def begin(self, batch: Batch) -> None:
+        """A forward pass over this batch starts."""
+        self._batch = batch
+        self._spans = [batch.span(b) for b in range(len(batch.texts))]
+        self._calls = Counter()
+
+    @property
+    def calls(self) -> int:
+        """How many attentions the running forward pass has shown so far."""
+        return sum(self._calls.values())
+
+    @property
+    def first_token(self) -> int:
+        """Where the first text begins in the padded batch: what its first query may see tells causal from not."""
+        return self._spans[0][0]
+
+    def enter(self, module: str, *, ahead: bool, two_stacks: bool) -> Place:
+        """Name the attention that is being computed now. A module that serves several layers is counted each time."""
+        part = part_of(module, ahead=ahead, two_stacks=two_stacks)
+        place = Place(part, self._calls[part], module)
+        self._calls[part] += 1
+        self.places[place] = None
+        return place
+
+    def wanted(self, entries_per_row: int) -> Iterator[Chunk]:
+        """The chosen rows of every text, as many at once as keep the attention small."""
+        rows = [self._padded_rows(b) for b in range(len(self._spans))]
+        most = max(len(text) for text in rows)
+        step = rows_at_once(entries_per_row)
+        for start in range(0, most, step):
+            numbers = torch.arange(start, min(start + step, most))
+            rows_BQ = torch.stack([text[numbers.clamp(max=len(text) - 1)] for text in rows])
+            yield Chunk(rows_BQ, tuple(int((numbers < len(text)).sum()) for text in rows))
+
+    def wanted_of_any(self, entries_per_row: int) -> Iterator[Tensor]:
+        """The rows that some text wants, for attention that computes the same rows of every text."""
+        rows_Q = torch.cat([self._padded_rows(b) for b in range(len(self._spans))]).unique()
+        return iter(rows_Q.split(rows_at_once(entries_per_row)))
+
+    def hand_on(self, place: Place, chunk: Chunk, attention_BHQK: Tensor, allowed_BQK: Tensor) -> None:
+        """Pass on what was computed for the rows of a chunk."""
+        for b, count in enumerate(chunk.counts):
+            rows_Q = chunk.rows_BQ[b, :count]
+            self._pass_on(place, b, rows_Q, attention_BHQK[b, :, :count], allowed_BQK[b, :count])
+
+    def hand_on_block(self, place: Place, rows_Q: Tensor, attention_BHQK: Tensor, allowed_BQK: Tensor) -> None:
+        """Pass on the chosen ones of a block that holds the same rows, `rows_Q` of the padded batch, of every text."""
+        for b in range(len(self._spans)):
+            here_Q = torch.isin(rows_Q, self._padded_rows(b).to(rows_Q.device)).nonzero().squeeze(1)
+            self._pass_on(place, b, rows_Q[here_Q], attention_BHQK[b][:, here_Q], allowed_BQK[b, here_Q])
+
+    def _padded_rows(self, b: int) -> Tensor:
+        assert self._batch is not None
+        return self._batch.rows[b] + self._spans[b][0]
+
+    def _pass_on(self, place: Place, b: int, rows_Q: Tensor, attention_HQK: Tensor, allowed_QK: Tensor) -> None:
+        if len(rows_Q) == 0:
+            return
+        assert self._batch is not None
+        first, stop = self._spans[b]
+        self._on_rows(
+            Seen(
+                place=place,
+                text=self._batch.texts[b],
+                attention_HQK=attention_HQK[..., first:stop].float(),
+                queries_Q=(rows_Q - first).to(attention_HQK.device),
+                allowed_QK=allowed_QK[:, first:stop],
+                tokens_K=self._batch.ids_BT[b, first:stop].to(attention_HQK.device),
+            )
+        )
+
+
+def rows_at_once(entries_per_row: int) -> int:
+    """How many rows may be computed together."""
+    return max(1, CHUNK_ENTRIES // max(1, entries_per_row))
+
+
+def part_of(module: str, *, ahead: bool, two_stacks: bool) -> str:
+    """Tell encoder, decoder and cross-attention apart by the module's name and by what its queries may see.
+
+    >>> part_of("decoder.block.0.layer.1.EncDecAttention", ahead=True, two_stacks=True)
+    'cross'
+    """
+    if re.search(r"cross|encdec|encoder_attn", module, re.IGNORECASE):
+        return "cross"
+    if two_stacks:
+        return "encoder" if re.search(r"(^|\.)encoder\.", module) else "decoder"
+    return "encoder" if ahead else "decoder"

@@ -1,0 +1,104 @@
+"""Turn texts into the token ids that a model reads, cut to what it can hold."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from wherewhat.capture.load import Subject
+from wherewhat.errors import UserError
+from wherewhat.tables.texts import Text
+
+LONGEST = 1024  # tokens a text is cut to unless asked otherwise or the model holds fewer
+
+
+def encode(
+    subject: Subject, texts: Iterable[str | Tensor | Text], *, max_tokens: int | None, max_texts: int
+) -> list[Tensor]:
+    """Tokenise texts (token ids are taken as they are) and cut long ones into windows, until there are `max_texts`."""
+    window = window_for(subject, max_tokens)
+    encoded = list(islice(_windows(subject, texts, window), max_texts))
+    if not encoded:
+        raise UserError("there is no text to read; give --text FILE with at least one text in it")
+    _check_vocabulary(subject, encoded)
+    return encoded
+
+
+def window_for(subject: Subject, max_tokens: int | None) -> int:
+    """How many tokens a text may have: what was asked for, but never more than a table of positions holds."""
+    if max_tokens is None:
+        return min(subject.context or LONGEST, LONGEST)
+    if subject.table is not None and max_tokens > subject.table:
+        raise UserError(
+            f"max_tokens is {max_tokens}, but {subject.id} has a table of {subject.table} positions; "
+            f"ask for at most {subject.table}"
+        )
+    return max_tokens
+
+
+def _windows(subject: Subject, texts: Iterable[str | Tensor | Text], window: int) -> Iterator[Tensor]:
+    """A left-over window shorter than half is dropped: scores depend on length, and it would only add noise."""
+    for number, text in enumerate(texts):
+        where = text.where if isinstance(text, Text) else f"text {number}"
+        if isinstance(text, Tensor):
+            pieces = list(text.flatten().long().cpu().split(window))
+        else:
+            pieces = _tokenise(_tokenizer(subject), text.content if isinstance(text, Text) else text, window)
+        if not pieces or len(pieces[0]) < 2:
+            raise UserError(
+                f"{where} has {len(pieces[0]) if pieces else 0} token(s); a text needs at least 2, take it out"
+            )
+        yield pieces[0]
+        yield from (piece for piece in pieces[1:] if 2 * len(piece) >= window)
+
+
+def _tokenizer(subject: Subject) -> Any:
+    if subject.tokenizer is None:
+        raise UserError(
+            f"{subject.id} has no tokenizer, so it cannot read text; save one beside the model, "
+            "or hand token ids to wherewhat.profile"
+        )
+    return subject.tokenizer
+
+
+def _tokenise(tokenizer: Any, content: str, window: int) -> list[Tensor]:
+    """Ids of one text as windows of at most `window` tokens, each with the tokenizer's own special tokens."""
+    if getattr(tokenizer, "is_fast", False):
+        pieces = tokenizer(content, truncation=True, max_length=window, return_overflowing_tokens=True)["input_ids"]
+    else:
+        ids = tokenizer(content, add_special_tokens=False)["input_ids"]
+        room = max(1, window - tokenizer.num_special_tokens_to_add())
+        cuts = range(0, max(1, len(ids)), room)
+        pieces = [tokenizer.build_inputs_with_special_tokens(ids[start : start + room]) for start in cuts]
+    return [torch.tensor(piece, dtype=torch.long) for piece in pieces]
+
+
+def _check_vocabulary(subject: Subject, encoded: list[Tensor]) -> None:
+    largest = max(int(ids.max()) for ids in encoded)
+    smallest = min(int(ids.min()) for ids in encoded)
+    size = subject.vocabulary
+    if smallest < 0 or largest >= size:
+        worst = smallest if smallest < 0 else largest
+        raise UserError(
+            f"token id {worst} does not fit {subject.id}, whose vocabulary has {size} entries; "
+            "use the tokenizer that belongs to the model"
+        )
+
+
+def own_texts(subject: Subject, count: int, seed: int) -> list[Tensor]:
+    """Fresh sequences of the task that a net of ours was trained on; no split that it has learnt from."""
+    if subject.task is None:
+        raise UserError(f"there is no text for {subject.id}; give --text FILE (one text a line)")
+    input_NT = subject.task.batch(seed, "test", range(count)).input_NT
+    return list(torch.from_numpy(input_NT))
+
+
+def token_names(subject: Subject, ids: Tensor) -> list[str]:
+    """What the tokens are called, for people."""
+    if subject.task is not None:
+        return [subject.task.token(int(id)) for id in ids]
+    if subject.tokenizer is not None:
+        return [str(name) for name in subject.tokenizer.convert_ids_to_tokens(ids.tolist())]
+    return [str(int(id)) for id in ids]
