@@ -1,0 +1,54 @@
+"""Does an attention head look at a token because of where it stands or because of what it says?
+
+>>> import wherewhat as ww
+>>> profile = ww.profile("tiny", max_texts=20)
+>>> profile.heads.columns[:5]
+['model', 'layer', 'head', 'score', 'value']
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wherewhat.encodings.registry import ENCODINGS as ENCODINGS
+    from wherewhat.encodings.registry import encoding as encoding
+    from wherewhat.errors import UserError as UserError
+    from wherewhat.measure import profile as profile
+    from wherewhat.models.registry import MODELS as MODELS
+    from wherewhat.profiles import Profile as Profile
+    from wherewhat.profiles import load as load
+    from wherewhat.recipes.registry import RECIPES as RECIPES
+    from wherewhat.recipes.registry import recipe as recipe
+    from wherewhat.scores.registry import SCORES as SCORES
+    from wherewhat.tasks.registry import TASKS as TASKS
+    from wherewhat.training.loop import train as train
+
+# Loaded when asked for, so that `import wherewhat` stays quick.
+_HOMES = {
+    "ENCODINGS": "wherewhat.encodings.registry",
+    "MODELS": "wherewhat.models.registry",
+    "Profile": "wherewhat.profiles",
+    "RECIPES": "wherewhat.recipes.registry",
+    "SCORES": "wherewhat.scores.registry",
+    "TASKS": "wherewhat.tasks.registry",
+    "UserError": "wherewhat.errors",
+    "encoding": "wherewhat.encodings.registry",
+    "load": "wherewhat.profiles",
+    "profile": "wherewhat.measure",
+    "recipe": "wherewhat.recipes.registry",
+    "train": "wherewhat.training.loop",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'wherewhat' has no attribute '{name}'")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found  # also wins over the submodule of the same name (profile, train)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

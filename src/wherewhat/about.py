@@ -1,0 +1,75 @@
+"""What a manifest says of a model, its texts and the scores asked of it."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from wherewhat.capture.load import Subject, fingerprint
+from wherewhat.capture.reader import Place
+from wherewhat.capture.texts import token_names
+from wherewhat.scores.base import Score
+
+EXAMPLES = 3  # texts whose tokens the report shows
+
+
+def about_model(subject: Subject, *, layers: int, heads: int) -> dict[str, Any]:
+    """Which model it was, so that the same one can be found again."""
+    parameters = sum(parameter.numel() for parameter in subject.model.parameters())
+    return {
+        "id": subject.id,
+        "family": subject.family,
+        "path": subject.path,
+        "revision": subject.revision,
+        "weights_hash": fingerprint(subject.model),
+        "layers": layers,
+        "heads": heads,
+        "parameters": parameters,
+    }
+
+
+def about_texts(subject: Subject, ids: Sequence[Tensor], source: str) -> dict[str, Any]:
+    """Which texts were read: where from, a hash of their token ids, and the first few to look at."""
+    digest = hashlib.sha256()
+    for text in ids:
+        digest.update(text.numpy().tobytes() + b"|")
+    return {
+        "source": source,
+        "hash": digest.hexdigest(),
+        "count": len(ids),
+        "tokens": sum(len(text) for text in ids),
+        "shortest": min(len(text) for text in ids),
+        "longest": max(len(text) for text in ids),
+        "example": [{"tokens": token_names(subject, text)} for text in ids[:EXAMPLES]],
+    }
+
+
+def about_score(score: Score) -> dict[str, Any]:
+    """How to read a score."""
+    return {
+        "asks": score.asks,
+        "low": score.low,
+        "high": score.high,
+        "range": list(score.range),
+        "paper": score.paper,
+        "chance": score.chance.__name__.replace("_", " "),
+    }
+
+
+def notes(layers: Mapping[Place, int], scores: Mapping[str, Score]) -> list[str]:
+    """Plain sentences about this run that keep a reader from misreading it."""
+    parts = {place.part for place in layers}
+    found = []
+    if "decoder" in parts:
+        found.append(
+            "Under a causal mask nothing lies to the right: `balance` is 0 and `next` has no value by construction, "
+            "and `symmetry` says nothing."
+        )
+    if "cross" in parts:
+        silent = ", ".join(name for name, score in scores.items() if score.relative)
+        found.append(
+            f"Cross-attention looks into another sequence, so scores of distance are not asked of it: {silent}."
+        )
+        found.append("Encoder and decoder both read the text, the decoder shifted by one token.")
+    return found

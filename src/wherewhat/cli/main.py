@@ -1,0 +1,57 @@
+"""The program `wherewhat`: its commands, and what becomes of an error."""
+
+import sys
+import traceback
+
+import typer
+
+from wherewhat.cli.heads import heads
+from wherewhat.cli.list import list_
+from wherewhat.cli.report import report
+from wherewhat.cli.train import train
+from wherewhat.errors import UserError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Does an attention head look at a token because of **where** it stands or because of **what** it says?",
+)
+app.command()(heads)
+app.command()(train)
+app.command()(report)
+app.command("list")(list_)
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: bool = typer.Option(False, "--version", help="Say which version this is.")) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        print(f"wherewhat {installed('wherewhat')}")
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command. 0 done, 2 the user can mend it, 1 our bug, 130 interrupted."""
+    try:
+        app(arguments)
+        return 0
+    except SystemExit as end:  # how typer ends, well or after saying what is wrong with the arguments
+        return end.code if isinstance(end.code, int) else 0
+    except UserError as error:
+        return _say(str(error), 2)
+    except Exception:
+        traceback.print_exc()
+        return _say("this is a bug in wherewhat, not a mistake of yours; please report the lines above", 1)
+
+
+def _say(sentence: str, code: int) -> int:
+    print(f"wherewhat: {sentence}", file=sys.stderr)
+    return code
+
+
+def run() -> None:
+    """The installed program."""
+    sys.exit(main())

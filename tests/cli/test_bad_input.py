@@ -1,0 +1,252 @@
+"""Bad input: one sentence that says what came and what to do, exit code 2, and an earlier run left as it was."""
+
+import errno
+import json
+import os
+import shutil
+import sys
+import types
+from pathlib import Path
+
+import pytest
+import torch
+from folders import save_tokenizer
+from safetensors.torch import load_file, save_file
+from transformers import MambaConfig, MambaModel, ViTConfig, ViTModel
+
+from wherewhat.cli.main import main
+
+
+@pytest.fixture
+def copy(folder: Path, tmp_path: Path) -> Path:
+    """The same folder, to be damaged."""
+    return Path(shutil.copytree(folder, tmp_path / "model"))
+
+
+@pytest.fixture
+def earlier(tmp_path: Path) -> Path:
+    """A folder that holds an earlier run, and a note of what is in it."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "heads.parquet").write_bytes(b"earlier")
+    (out / "manifest.json").write_text("{}")
+    return out
+
+
+def sentence(capsys: pytest.CaptureFixture[str], earlier: Path, *arguments: object) -> str:
+    """Run a command that must fail; give back what it said."""
+    before = {path: path.read_bytes() for path in earlier.rglob("*")}
+    capsys.readouterr()
+    code = main([*map(str, arguments), "--out", str(earlier), "--overwrite", "--quiet"])
+    said = capsys.readouterr()
+    assert code == 2, said.err
+    assert said.out == "" and "Traceback" not in said.err
+    assert said.err.count("\n") == 1 and said.err.startswith("wherewhat: "), said.err
+    assert {path: path.read_bytes() for path in earlier.rglob("*")} == before
+    return said.err
+
+
+def damage(path: Path, change) -> None:
+    weights = load_file(path / "model.safetensors")
+    change(weights)
+    save_file(weights, path / "model.safetensors", metadata={"format": "pt"})
+
+
+def test_a_run_is_never_silently_overwritten(capsys, earlier: Path):
+    assert main(["heads", "--out", str(earlier)]) == 2
+    assert "already holds a run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite(capsys, earlier: Path, copy: Path, text: Path, value: float):
+    damage(copy, lambda weights: weights["layers.1.mlp.up_proj.weight"].fill_(value))
+    said = sentence(capsys, earlier, "heads", copy, "--text", text)
+    assert "hold NaN or infinity (first in layers.1.mlp.up_proj.weight)" in said
+
+
+def test_truncated_weights(capsys, earlier: Path, copy: Path, text: Path):
+    whole = (copy / "model.safetensors").read_bytes()
+    (copy / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    assert "are damaged or cut short" in sentence(capsys, earlier, "heads", copy, "--text", text)
+
+
+def test_weights_that_lack_a_tensor(capsys, earlier: Path, copy: Path, text: Path):
+    damage(copy, lambda weights: weights.pop("layers.0.self_attn.q_proj.weight"))
+    said = sentence(capsys, earlier, "heads", copy, "--text", text)
+    assert "lack 1 tensor(s) that its config asks for, the first is layers.0.self_attn.q_proj.weight" in said
+
+
+def test_weights_of_another_shape(capsys, earlier: Path, copy: Path, text: Path):
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**config, "hidden_size": 64}))
+    assert "could not be loaded" in sentence(capsys, earlier, "heads", copy, "--text", text)
+
+
+def test_pickled_weights_are_not_read_unless_asked(capsys, earlier: Path, copy: Path, text: Path, tmp_path: Path):
+    torch.save(load_file(copy / "model.safetensors"), copy / "pytorch_model.bin")
+    (copy / "model.safetensors").unlink()
+    assert "add --allow-pickle" in sentence(capsys, earlier, "heads", copy, "--text", text)
+    asked = ["heads", str(copy), "--text", str(text), "--allow-pickle", "--out", str(tmp_path / "new"), "--quiet"]
+    assert main(asked) == 0
+
+
+def test_a_damaged_config(capsys, earlier: Path, copy: Path, text: Path):
+    (copy / "config.json").write_text('{"cut')
+    assert "could not be loaded" in sentence(capsys, earlier, "heads", copy, "--text", text)
+
+
+def test_an_unknown_architecture(capsys, earlier: Path, copy: Path, text: Path):
+    (copy / "config.json").write_text('{"model_type": "nonesuch"}')
+    assert "nonesuch" in sentence(capsys, earlier, "heads", copy, "--text", text)
+
+
+def test_a_missing_tokenizer(capsys, earlier: Path, copy: Path, text: Path):
+    for path in copy.glob("tokenizer*"):
+        path.unlink()
+    assert "has no tokenizer, so it cannot read text" in sentence(capsys, earlier, "heads", copy, "--text", text)
+
+
+def test_a_vocabulary_that_does_not_fit(capsys, earlier: Path, copy: Path, text: Path):
+    save_tokenizer(copy, ["[UNK]", *(f"w{n}" for n in range(120)), *"abcdef"])
+    assert "whose vocabulary has 99 entries" in sentence(capsys, earlier, "heads", copy, "--text", text)
+
+
+def test_a_model_that_is_not_a_transformer(capsys, earlier: Path, text: Path, tmp_path: Path):
+    MambaModel(MambaConfig(vocab_size=99, hidden_size=16, num_hidden_layers=1)).save_pretrained(tmp_path / "mamba")
+    save_tokenizer(tmp_path / "mamba")
+    said = sentence(capsys, earlier, "heads", tmp_path / "mamba", "--text", text)
+    assert "no attention could be read from MambaModel" in said
+
+
+def test_a_model_that_reads_no_tokens(capsys, earlier: Path, text: Path, tmp_path: Path):
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    ViTModel(ViTConfig(**sizes, image_size=8, patch_size=4)).save_pretrained(tmp_path / "vit")
+    assert "reads pixel_values, not tokens" in sentence(capsys, earlier, "heads", tmp_path / "vit", "--text", text)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [("", "holds no text"), ("\n \n", "holds no text"), ("a b\nc\n", "texts.txt line 2 has 1 token(s); a text needs")],
+)
+def test_texts_with_nothing_in_them(capsys, earlier: Path, folder: Path, text: Path, content: str, expected: str):
+    text.write_text(content)
+    assert expected in sentence(capsys, earlier, "heads", folder, "--text", text)
+
+
+def test_files_that_cannot_be_read(capsys, earlier: Path, folder: Path, text: Path, tmp_path: Path):
+    assert "there is no text file" in sentence(capsys, earlier, "heads", folder, "--text", tmp_path / "no.txt")
+    text.write_bytes(b"\xff\xfe\x00")
+    assert "is not UTF-8 text" in sentence(capsys, earlier, "heads", folder, "--text", text)
+
+
+def test_no_text_at_all(capsys, earlier: Path, folder: Path):
+    assert "give --text FILE" in sentence(capsys, earlier, "heads", folder)
+
+
+def test_text_for_a_net_without_a_tokenizer(capsys, earlier: Path, text: Path):
+    assert "tiny has no tokenizer" in sentence(capsys, earlier, "heads", "tiny", "--text", text)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("./nowhere", "there is no folder ./nowhere"),
+        ("/nowhere/at/all", "there is no folder /nowhere/at/all"),
+        ("tniy", "there is no model 'tniy' here, and it could not be had on the Hub; did you mean 'tiny'?"),
+    ],
+)
+def test_models_that_are_nowhere(capsys, earlier: Path, text: Path, model: str, expected: str):
+    assert expected in sentence(capsys, earlier, "heads", model, "--text", text)
+
+
+def test_a_file_or_an_empty_folder_is_no_model(capsys, earlier: Path, text: Path, tmp_path: Path):
+    assert "is a file; name the folder" in sentence(capsys, earlier, "heads", text, "--text", text)
+    (tmp_path / "empty").mkdir()
+    assert "holds no model (no config.json)" in sentence(capsys, earlier, "heads", tmp_path / "empty", "--text", text)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--queries", "many"], "--queries is 'many'; give a number of rows, at least 1, or all"),
+        (["--queries", "0"], "--queries is '0'"),
+        (["--layers", "first"], "--layers is 'first'; write numbers and ranges like 0,3-5"),
+        (["--layers", "9"], "there is no layer 9"),
+        (["--heads", "H3"], "'H3' is not the name of a head"),
+        (["--scores", "symetry"], "unknown score 'symetry'; did you mean 'symmetry'?"),
+        (["--dtype", "float31"], "unknown dtype 'float31'; did you mean 'float32'?"),
+        (["--device", "quantum"], "the device 'quantum' cannot be used"),
+        (["--max-tokens", "1"], "max_tokens is 1"),
+        (["--max-texts", "0"], "max_texts 0"),
+        (["--dataset", "x", "--text", "y"], "both --text and --dataset were given"),
+    ],
+)
+def test_options_that_make_no_sense(capsys, earlier: Path, options: list[str], expected: str):
+    assert expected in sentence(capsys, earlier, "heads", "tiny", *options)
+
+
+def test_an_option_that_does_not_exist_exits_with_2(capsys):
+    assert main(["heads", "--nonsense"]) == 2
+    assert "No such option" in capsys.readouterr().err
+
+
+def test_device_map_without_accelerate(capsys, earlier: Path, folder: Path, text: Path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "accelerate", None)
+    said = sentence(capsys, earlier, "heads", folder, "--text", text, "--device-map", "auto")
+    assert "--device-map needs the package accelerate" in said
+
+
+def test_a_data_set_without_the_extra(capsys, earlier: Path, folder: Path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    assert "pip install 'wherewhat[data]'" in sentence(capsys, earlier, "heads", folder, "--dataset", "x")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([], "has no rows in 'test'; choose another --split"),
+        ([{"body": "a"}], "has no text in column 'text'; it has: body (--column)"),
+        (ConnectionError("no route"), "could not be read: no route"),
+    ],
+)
+def test_data_sets_that_cannot_be_used(capsys, earlier: Path, folder: Path, monkeypatch, rows, expected: str):
+    def load_dataset(*args, **options):
+        if isinstance(rows, Exception):
+            raise rows
+        return rows
+
+    monkeypatch.setitem(sys.modules, "datasets", types.SimpleNamespace(load_dataset=load_dataset))
+    assert expected in sentence(capsys, earlier, "heads", folder, "--dataset", "some/set")
+
+
+def test_a_full_disk(capsys, earlier: Path, monkeypatch):
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("wherewhat.tables.files.os.fsync", full)
+    assert "the disk is full" in sentence(capsys, earlier, "heads", "tiny", "--max-texts", "4")
+
+
+def test_a_folder_that_cannot_be_written(capsys, tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    assert main(["heads", "tiny", "--max-texts", "4", "--out", str(tmp_path / "file"), "--quiet"]) == 2
+    assert "is a file, not a folder" in capsys.readouterr().err
+
+
+def test_report_of_nothing(capsys, tmp_path: Path):
+    assert main(["report", str(tmp_path)]) == 2
+    assert "holds no finished run" in capsys.readouterr().err
+
+
+def test_list_of_nothing(capsys):
+    assert main(["list", "score"]) == 2
+    assert "unknown list 'score'; did you mean 'scores'?" in capsys.readouterr().err
+
+
+def test_a_bug_of_ours_says_so(capsys, monkeypatch, tmp_path: Path):
+    def broken(*args, **options):
+        raise ZeroDivisionError("of ours")
+
+    monkeypatch.setattr("wherewhat.measure.profile", broken)
+    assert main(["heads", "--out", str(tmp_path / "new")]) == 1
+    assert "this is a bug in wherewhat" in capsys.readouterr().err

@@ -1,0 +1,133 @@
+"""The commands as a user meets them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from wherewhat.cli.main import main
+from wherewhat.scores.registry import SCORES
+from wherewhat.tables.schema import HEADS, OFFSETS
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, as from a shell."""
+    line = [sys.executable, "-c", "from wherewhat.cli.main import run; run()", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True)
+
+
+def test_help_answers_without_torch():
+    code = (
+        "import sys\n"
+        "from wherewhat.cli.main import main\n"
+        "main(['--help'])\n"
+        "heavy = {'torch', 'transformers', 'polars', 'altair', 'numpy', 'rich.progress'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    for command in ("heads", "train", "report", "list"):
+        assert command in answer.stdout
+
+
+def test_heads_of_the_built_in_model(tmp_path: Path, capsys):
+    out = tmp_path / "run"
+    assert main(["heads", "--out", str(out), "--max-texts", "20"]) == 0
+    assert capsys.readouterr().out.strip().endswith(str(out / "report.html"))
+    heads, offsets = (pl.read_parquet(out / name) for name in ("heads.parquet", "offsets.parquet"))
+    assert dict(heads.schema) == HEADS and dict(offsets.schema) == OFFSETS
+    assert set(heads["score"]) == set(SCORES) and heads["texts"].max() == 20
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["model"]["id"] == "tiny" and manifest["texts"]["source"] == "its own task"
+    assert manifest["command"].startswith("wherewhat")
+    assert (out / "report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_heads_of_a_folder_on_a_text(folder: Path, text: Path, tmp_path: Path, capsys):
+    out = tmp_path / "run"
+    line = ["heads", str(folder), "--text", str(text), "--out", str(out), "--queries", "all", "--json", "--quiet"]
+    assert main(line) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["heads"] == 8 and said["texts"] == 2 and said["report"] == str(out / "report.html")
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["texts"]["example"][0]["tokens"] == list("abcdef")
+    assert manifest["texts"]["source"] == str(text)
+
+
+def test_same_command_same_tables(folder: Path, text: Path, tmp_path: Path):
+    for name in ("one", "two"):
+        main(["heads", str(folder), "--text", str(text), "--out", str(tmp_path / name), "--quiet"])
+    for name in ("heads.parquet", "offsets.parquet"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_data_set_is_read_row_by_row(folder: Path, tmp_path: Path, monkeypatch):
+    import types
+
+    asked = {}
+
+    def load_dataset(path, config, **options):
+        asked.update(options, path=path, config=config)
+        return ({"body": "a b c"} for _ in range(10**9))  # without an end: only what is needed may be read
+
+    monkeypatch.setitem(sys.modules, "datasets", types.SimpleNamespace(load_dataset=load_dataset))
+    options = ["--dataset", "some/set:part", "--split", "train", "--column", "body", "--max-texts", "3", "--quiet"]
+    assert main(["heads", str(folder), *options, "--out", str(tmp_path / "run")]) == 0
+    assert asked == {"path": "some/set", "config": "part", "split": "train", "streaming": True}
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["texts"]["count"] == 3
+
+
+def test_report_is_drawn_again_from_the_tables_without_torch(tmp_path: Path):
+    out = tmp_path / "run"
+    main(["heads", "--out", str(out), "--max-texts", "5", "--quiet"])
+    first = (out / "report.html").read_bytes()
+    (out / "report.html").unlink()
+    code = (
+        "import sys\n"
+        "from wherewhat.cli.main import main\n"
+        f"assert main(['report', {str(out)!r}, '--png', {str(tmp_path / 'png')!r}]) == 0\n"
+        "assert not {'torch', 'transformers'} & set(sys.modules)\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    assert (out / "report.html").read_bytes() == first
+    pictures = list((tmp_path / "png").glob("*.png"))
+    assert pictures and all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
+
+
+def test_train_and_profile_what_came_of_it(tmp_path: Path, capsys):
+    out = tmp_path / "run"
+    sizes = ["--set", "steps=6", "--set", "width=16", "--set", "layers=1", "--set", "evaluate_samples=20"]
+    assert main(["train", "tiny", *sizes, "--out", str(out), "--quiet"]) == 0
+    assert {path.name for path in (out / "model").iterdir()} == {"config.json", "model.safetensors"}
+    assert pl.read_parquet(out / "curve.parquet").columns == ["step", "measure", "value"]
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["settings"]["steps"] == 6 and 0 <= manifest["accuracy"] <= 1
+    assert main(["heads", str(out), "--out", str(tmp_path / "heads"), "--max-texts", "4", "--quiet"]) == 0
+    assert main(["train", "tiny", *sizes, "--out", str(out), "--quiet"]) == 2
+    assert "already holds a run" in capsys.readouterr().err
+    assert main(["train", "tiny", *sizes, "--out", str(out), "--quiet", "--resume", "--overwrite"]) == 2
+
+
+@pytest.mark.parametrize("what", ["models", "encodings", "scores", "tasks", "recipes"])
+def test_list_says_one_line_each(what: str, capsys):
+    assert main(["list", what]) == 0
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert main(["list", what, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == len(lines) >= 1
+    assert all(len(line.split(None, 1)) == 2 for line in lines)
+
+
+def test_progress_is_plain_lines_where_there_is_no_terminal(tmp_path: Path):
+    answer = run("heads", "--out", tmp_path / "run", "--max-texts", "4")
+    assert answer.returncode == 0
+    assert answer.stderr.strip() == "tiny: texts: 4 of 4" and answer.stdout.count("\n") == 1
+    assert run("heads", "--out", tmp_path / "quiet", "--max-texts", "4", "--quiet").stderr == ""
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("wherewhat ")

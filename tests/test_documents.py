@@ -1,0 +1,33 @@
+"""What the documents say is so."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+from families import FAMILIES, families_table
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_readme_is_short_and_its_table_of_families_is_the_tests_list():
+    spec = importlib.util.spec_from_file_location("make", ROOT / "docs" / "make.py")
+    make = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make)
+    assert make.with_table(README, families_table()) == README, "run `make docs`"
+    assert README.count("\n") < 150
+    assert all(f"| {family.name} |" in README for family in FAMILIES)
+
+
+def test_links_lead_somewhere():
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+            if "://" not in target:
+                assert (document.parent / target).exists(), f"{document.name} points to {target}"
+
+
+def test_commands_named_in_the_readme_exist(capsys):
+    from wherewhat.cli.main import main
+
+    for command in set(re.findall(r"^(?:.*&& )?wherewhat (\w+)", README, re.MULTILINE)):
+        assert main([command, "--help"]) == 0, command

@@ -1,0 +1,100 @@
+"""The map: which room may know which. A line in the wrong room shows here first."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "wherewhat"
+
+# A room may import from those named; `errors` and `names` are for everyone.
+MAY_KNOW = {
+    "axes": set(),
+    "errors": set(),
+    "names": set(),
+    "encodings": set(),
+    "nets": {"encodings"},
+    "tasks": set(),
+    "scores": set(),
+    "tables": set(),
+    "report": set(),
+    "models": {"nets", "tables", "tasks"},
+    "capture": {"encodings", "models", "nets", "tables", "tasks"},
+    "training": {"models", "nets", "tables", "tasks"},
+    "recipes": {"nets", "tasks", "training"},
+    "profiles": {"report", "tables"},
+    "tally": {"capture", "scores"},
+    "about": {"capture", "scores"},
+    "measure": {"about", "capture", "profiles", "scores", "tables", "tally"},
+    "__main__": {"cli"},
+    "cli": {
+        "capture",
+        "encodings",
+        "measure",
+        "models",
+        "profiles",
+        "recipes",
+        "scores",
+        "tables",
+        "tasks",
+        "training",
+    },
+}
+# Outside packages that only some rooms may know.
+BORDERS = {
+    "transformers": {"capture"},
+    "altair": {"report"},
+    "vl_convert": {"report"},
+    "typer": {"cli"},
+    "click": {"cli"},
+    "rich": {"cli"},
+    "datasets": {"tables"},
+    "torch": {"encodings", "nets", "scores", "models", "capture", "training", "tally", "about", "measure", "cli"},
+}
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(SOURCE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imports(path: Path) -> list[str]:
+    """Every module that a file imports, wherever in it."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: say where it comes from, not how far up"
+            found.append(node.module or "")
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_file_knows_only_what_its_room_may(path: Path):
+    room = room_of(path)
+    if room == "__init__":
+        return  # the front door names everything, and loads nothing until asked
+    for module in imports(path):
+        outside = module.split(".")[0]
+        if outside == "wherewhat":
+            other = module.split(".")[1]
+            assert other in MAY_KNOW[room] | {room, "errors", "names", "axes"}, f"{room} may not know {other}"
+        elif outside in BORDERS:
+            assert room in BORDERS[outside], f"{room} may not know {outside}"
+
+
+def test_the_map_has_every_room():
+    rooms = {room_of(path) for path in FILES} - {"__init__"}
+    assert rooms == set(MAY_KNOW)
+
+
+def test_every_file_says_its_idea_first():
+    for path in FILES:
+        text = ast.get_docstring(ast.parse(path.read_text()))
+        assert text, f"{path} has no first line that says what it is for"
+
+
+def test_there_is_no_file_of_leftovers():
+    assert not [path for path in FILES if path.stem in ("utils", "helpers", "misc", "common")]
