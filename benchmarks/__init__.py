@@ -1,0 +1,1 @@
+"""Ratios against doing it the plain way, taken side by side in one run. Run by `make bench`."""

@@ -1,0 +1,27 @@
+"""Run every benchmark, print its ratios with their spread, and write them down as latest.json."""
+
+import json
+import sys
+from pathlib import Path
+
+from benchmarks import heads, locality_symmetry, memory, training
+
+REPEATS = 5
+LATEST = Path(__file__).parent / "latest.json"
+
+
+def main() -> None:
+    """All of them, or those named on the command line."""
+    rooms = {"heads": heads, "memory": memory, "locality_symmetry": locality_symmetry, "training": training}
+    chosen = {name: rooms[name] for name in sys.argv[1:] or rooms}
+    found = []
+    for room in chosen.values():
+        for measurement in room.measure(REPEATS):
+            print(measurement.line(), flush=True)
+            found.append(measurement.record())
+    LATEST.write_text(json.dumps(found, indent=2) + "\n")
+    print(f"{sum(one['met'] is False for one in found)} bound(s) missed; written to {LATEST}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The whole `heads` profile against the same model's plain fused forward over the same texts."""
+
+from collections.abc import Iterator
+
+import torch
+from transformers import LlamaConfig, LlamaModel
+
+from benchmarks.measurement import Measurement, side_by_side
+from wherewhat.measure import profile
+
+TOKENS = 8192  # read in each round
+BATCH = 2048  # tokens that run together, as in the profile's own default
+BOUNDS = {256: None, 512: None, 1024: 1.5, 2048: None, 4096: None}
+
+
+def llama(length: int) -> LlamaModel:
+    """8 layers × 8 heads, width 512, random weights."""
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 1000, "hidden_size": 512, "intermediate_size": 1376, "num_hidden_layers": 8}
+    heads = {"num_attention_heads": 8, "num_key_value_heads": 8, "max_position_embeddings": length}
+    return LlamaModel(LlamaConfig(**sizes, **heads)).eval()
+
+
+def texts(length: int) -> list[torch.Tensor]:
+    """Random token ids, as many texts as make up the tokens of a round."""
+    generator = torch.Generator().manual_seed(1)
+    return list(torch.randint(0, 1000, (max(2, TOKENS // length), length), generator=generator))
+
+
+def forward(model: LlamaModel, ids: list[torch.Tensor]) -> None:
+    """The model alone: fused attention, the same batches that the profile runs."""
+    batch = max(1, BATCH // len(ids[0]))
+    with torch.no_grad():
+        for start in range(0, len(ids), batch):
+            model(torch.stack(ids[start : start + batch]), use_cache=False)
+
+
+def measure(repeats: int) -> Iterator[Measurement]:
+    """The bound at n = 1,024, and how the ratio grows with the length of the texts."""
+    for length, bound in BOUNDS.items():
+        model, ids = llama(length), texts(length)
+        pairs = side_by_side(
+            lambda model=model, ids=ids: profile(model, ids, max_tokens=len(ids[0])),
+            lambda model=model, ids=ids: forward(model, ids),
+            repeats=repeats,
+        )
+        yield Measurement(f"heads, n = {length:,}: time over plain fused forward", _ratios(pairs), bound)
+
+
+def _ratios(pairs: tuple[tuple[float, float], ...]) -> tuple[float, ...]:
+    return tuple(ours / theirs for ours, theirs in pairs)

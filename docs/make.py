@@ -1,0 +1,43 @@
+"""Make the parts of the documentation that come from the project itself: README's table of families, its picture."""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FAMILIES = re.compile(r"(<!-- families -->\n).*?(<!-- /families -->)", re.DOTALL)
+
+
+def with_table(readme: str, table: str) -> str:
+    """The README with its table of families made anew."""
+    return FAMILIES.sub(lambda found: f"{found[1]}{table}\n{found[2]}", readme)
+
+
+def picture(path: Path) -> None:
+    """Take a picture of the first screen of the built-in model's report."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        subprocess.run([sys.executable, "-m", "wherewhat", "heads", "--out", folder, "--quiet"], check=True)
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 860})
+        page.goto(f"file://{folder}/report.html")
+        page.wait_for_timeout(1500)
+        page.screenshot(path=path)
+        browser.close()
+
+
+def main() -> None:
+    """Write both."""
+    sys.path.insert(0, str(ROOT / "tests" / "capture"))
+    from families import families_table
+
+    readme = ROOT / "README.md"
+    readme.write_text(with_table(readme.read_text(), families_table()))
+    picture(ROOT / "docs" / "report.png")
+
+
+if __name__ == "__main__":
+    main()
