@@ -12,6 +12,7 @@
 | C | channel of one head |
 | F | rotary frequency (a pair of channels) |
 | S | slot: where a key stands |
+| O | offset: slot of the key minus slot of the query |
 | P | pair of keys at equal distance left and right of a query |
 | N | sample of a task |
 | V | entry of a vocabulary |

@@ -82,15 +82,16 @@ class Tally:
 
     def _chance(self, seen: Seen, rows: Rows) -> Answers:
         """What heads that know nothing answer on these rows; computed once where layers share rows and mask."""
+        asked = dict(self._asked(seen.place))
         for known, answers in self._known.get(seen.text, []):
-            if _same_rows(known, rows):
-                return {name: answers[name] for name, _ in self._asked(seen.place)}
+            if answers.keys() == asked.keys() and _same_rows(known, rows):
+                return answers
         generator = torch.Generator(device=rows.attention_HQK.device)
         generator.manual_seed(self._seed * 1_000_003 + seen.text)
-        ignorant = {kind: kind(rows, generator) for kind in dict.fromkeys(s.chance for s in self._scores.values())}
-        answers = {name: [score.rows(ignorant[score.chance])] for name, score in self._scores.items()}
+        ignorant = {kind: kind(rows, generator) for kind in dict.fromkeys(score.chance for score in asked.values())}
+        answers = {name: [score.rows(ignorant[score.chance])] for name, score in asked.items()}
         self._known.setdefault(seen.text, []).append((replace(rows, attention_HQK=rows.attention_HQK[:0]), answers))
-        return {name: answers[name] for name, _ in self._asked(seen.place)}
+        return answers
 
     def _close_place(self) -> None:
         if self._place is None:

@@ -48,8 +48,10 @@ def symmetry(row: Row) -> Answer:
 
 
 def balance(row: Row) -> Answer:
-    mass = math.fsum(left + right for left, right in row.pairs)
-    return (1 - math.fsum(abs(left - right) for left, right in row.pairs) / mass, mass) if mass else OUT
+    if not row.pairs:
+        return OUT
+    mass = max(math.fsum(left + right for left, right in row.pairs), 1e-30)
+    return 1 - math.fsum(abs(left - right) for left, right in row.pairs) / mass, mass
 
 
 def entropy(row: Row) -> Answer:

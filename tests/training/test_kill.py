@@ -89,6 +89,7 @@ def test_killed_at_random_moments(brief: Settings, tmp_path: Path, seed: int) ->
         steps, theirs = RUNS.Pipe()
         process = RUNS.Process(target=run, args=(settings, tmp_path / "run", 0, theirs))
         process.start()
+        theirs.close()
         for _ in range(chance.randrange(1, 5)):
             steps.recv()
             steps.send("go on")

@@ -17,7 +17,6 @@ def train(
     *,
     change: Annotated[list[str], option(ASKED, "FIELD=VALUE", "Change a setting. Repeatable.", "--set")] = [],  # noqa: B006
     seed: Annotated[int | None, option(ASKED, "N", "Decides the first weights; the recipe's unless said.")] = None,
-    threads: Annotated[int | None, option(ASKED, "N", "CPU threads; other numbers round differently.")] = None,
     out: Annotated[Path | None, option(RESULT, "DIR", "The folder to write into; runs/RECIPE unless said.")] = None,
     resume: Annotated[bool, option(RESULT, None, "Go on where an interrupted run stopped.", "--resume")] = False,
     overwrite: Overwrite = False,
@@ -39,7 +38,6 @@ def train(
     settings = changed(recipe_called(recipe), [*change, *([] if seed is None else [f"seed={seed}"])])
     folder = Path("runs") / recipe if out is None else out
     refuse_to_overwrite(folder, overwrite=overwrite or resume)
-    _use(threads)
     began = time.perf_counter()
     with progress(f"{recipe}: steps", quiet=quiet) as step:
         trained = run(
@@ -65,13 +63,3 @@ def train(
         print(
             f"{trained.accuracy:.1%} of fresh sequences answered exactly; `wherewhat heads {folder}` profiles the net"
         )
-
-
-def _use(threads: int | None) -> None:
-    if threads is None:
-        return
-    import torch
-
-    if threads < 1:
-        raise UserError(f"--threads is {threads}; give at least 1")
-    torch.set_num_threads(threads)

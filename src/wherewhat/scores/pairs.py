@@ -27,8 +27,10 @@ class Pairs:
 
 def read_pairs(attention_HQK: Tensor, queries_Q: Tensor) -> Pairs:
     """Take in every pair of every row, farthest first."""
-    count_Q = torch.minimum(queries_Q, attention_HQK.shape[-1] - 1 - queries_Q)
-    width = -(-max(int(count_Q.max()), 1) // EVEN) * EVEN  # decides a shape, so it has to leave the device
+    keys = attention_HQK.shape[-1]
+    count_Q = torch.minimum(queries_Q, keys - 1 - queries_Q)
+    most = int(count_Q.max())  # decides a shape, so it has to leave the device
+    width = min((most // EVEN + 1) * EVEN, keys)
     left_HQP, right_HQP = _sides(attention_HQK, queries_Q, width)
     paired_QP = _last(count_Q, width, attention_HQK.new_tensor([0, 1]))
     left_HQP.mul_(paired_QP)  # in place from here on: both sides are copies, and what stays in the cache is cheap
@@ -43,15 +45,18 @@ def read_pairs(attention_HQK: Tensor, queries_Q: Tensor) -> Pairs:
 def _sides(attention_HQK: Tensor, queries_Q: Tensor, width: int) -> tuple[Tensor, Tensor]:
     """The `width` keys left and right of each query, farthest first.
 
-    Rows lie one after another in memory, so each side is one stretch of it. Where a row ends early the stretch runs
-    into the row beside it, and past the outermost rows into a margin of zeros.
+    Rows lie one after another in memory, so each side is one stretch of it, which runs on into the row beside it where
+    its own row ends early. Before the very first row and after the very last there is none: those two stretches are
+    taken further in and moved back afterwards.
     """
     heads, queries, keys = attention_HQK.shape
-    margin = attention_HQK.new_zeros(width)
-    line = torch.cat([margin, attention_HQK.flatten(), margin])
-    rows_HQ = torch.arange(heads * queries, device=line.device).view(heads, queries)
-    here_HQ = rows_HQ * keys + (queries_Q + width)
-    return stretches(line, here_HQ - width, width), stretches(line, here_HQ + 1, width).flip(-1)
+    line = attention_HQK.flatten()
+    here_HQ = torch.arange(heads * queries, device=line.device).view(heads, queries) * keys + queries_Q
+    left_HQP = stretches(line, (here_HQ - width).clamp_(min=0), width)
+    right_HQP = stretches(line, (here_HQ + 1).clamp_(max=len(line) - width), width).flip(-1)
+    left_HQP[0, 0] = left_HQP[0, 0].roll(max(width - int(queries_Q[0]), 0))
+    right_HQP[-1, -1] = right_HQP[-1, -1].roll(max(width - (keys - 1 - int(queries_Q[-1])), 0))
+    return left_HQP, right_HQP
 
 
 def _last(count_Q: Tensor, width: int, first_and_last: Tensor) -> Tensor:
