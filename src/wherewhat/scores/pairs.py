@@ -33,12 +33,12 @@ def read_pairs(attention_HQK: Tensor, queries_Q: Tensor) -> Pairs:
     width = min((most // EVEN + 1) * EVEN, keys)
     left_HQP, right_HQP = _sides(attention_HQK, queries_Q, width)
     paired_QP = _last(count_Q, width, attention_HQK.new_tensor([0, 1]))
-    left_HQP.mul_(paired_QP)  # in place from here on: both sides are copies, and what stays in the cache is cheap
-    right_HQP.mul_(paired_QP)
-    mass_HQ = left_HQP.sum(-1) + right_HQP.sum(-1)
-    difference_HQP = left_HQP.sub_(right_HQP).abs_()
+    # Left and right are the larger and the smaller by turns, so (left + right) = |left - right| + 2 min(left, right).
+    shared_HQP = torch.minimum(left_HQP, right_HQP).mul_(paired_QP)
+    difference_HQP = left_HQP.sub_(right_HQP).abs_().mul_(paired_QP)  # in place: both sides are copies
     difference_HQ, largest_HQ = difference_HQP.sum(-1), difference_HQP.amax(-1)
-    difference_HQP.add_(_last(count_Q, width, attention_HQK.new_tensor([BEYOND, 0])))
+    mass_HQ = difference_HQ + 2 * shared_HQP.sum(-1)
+    difference_HQP.sub_(paired_QP.sub_(1), alpha=BEYOND)  # pushes what is no pair above every difference
     return Pairs(count_Q, difference_HQ, difference_HQP.amin(-1), largest_HQ, mass_HQ)
 
 
