@@ -10,11 +10,12 @@ import polars as pl
 
 from wherewhat.errors import UserError
 from wherewhat.report.page import Page
-from wherewhat.tables.files import parquet_bytes, read_parquet, refuse_to_overwrite, write_run, write_whole
+from wherewhat.tables.files import MANIFEST, parquet_bytes, read_parquet, refuse_to_overwrite, write_run, write_whole
 from wherewhat.tables.manifest import manifest_bytes, read_manifest
 from wherewhat.tables.schema import HEADS, OFFSETS
 
 REPORT = "report.html"
+KIND = "heads"  # the command whose runs these are
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,14 @@ class Profile:
         from wherewhat.report.render import render
 
         folder = Path(folder)
-        refuse_to_overwrite(folder, overwrite=overwrite)
+        refuse_to_overwrite(folder, kind=KIND, overwrite=overwrite)
         files = {
             "heads.parquet": parquet_bytes(self.heads),
             "offsets.parquet": parquet_bytes(self.offsets),
-            "manifest.json": manifest_bytes(self.manifest),
             REPORT: render(self.page).encode(),
         }
-        write_run(folder, files)
+        manifest = {**self.manifest, "kind": KIND, "files": sorted([*files, MANIFEST])}
+        write_run(folder, {**files, MANIFEST: manifest_bytes(manifest)})
         return folder
 
     def report(self, path: str | Path) -> Path:
@@ -77,6 +78,8 @@ def load(folder: str | Path) -> Profile:
     """A profile that was saved."""
     folder = Path(folder)
     manifest = read_manifest(folder)
+    if (kind := manifest.get("kind", KIND)) != KIND:
+        raise UserError(f"{folder} holds a run of `wherewhat {kind}`, not of `wherewhat {KIND}`; name another folder")
     heads = _table(folder / "heads.parquet", HEADS)
     return Profile(heads, _table(folder / "offsets.parquet", OFFSETS), manifest)
 

@@ -1,7 +1,7 @@
 """Keeps score while a model runs: rows in, one number a head, score and text out, then intervals and chance."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -48,7 +48,7 @@ class Tally:
         self._seed = seed
         self._place: Place | None = None
         self._open: dict[int, Text] = {}
-        self._known: dict[int, list[tuple[Rows, Answers]]] = {}  # chance rows of the texts now running
+        self._known: dict[int, list[tuple[Tensor, Tensor, Answers]]] = {}  # chance on queries_Q and allowed_QK, by text
 
     def see(self, seen: Seen) -> None:
         """Ask every score of some rows. Rows of one place come together, so another place closes the last."""
@@ -83,14 +83,15 @@ class Tally:
     def _chance(self, seen: Seen, rows: Rows) -> Answers:
         """What heads that know nothing answer on these rows; computed once where layers share rows and mask."""
         asked = dict(self._asked(seen.place))
-        for known, answers in self._known.get(seen.text, []):
-            if answers.keys() == asked.keys() and _same_rows(known, rows):
+        for queries_Q, allowed_QK, answers in self._known.get(seen.text, []):
+            same = torch.equal(queries_Q, rows.queries_Q) and torch.equal(allowed_QK, rows.allowed_QK)
+            if same and answers.keys() == asked.keys():
                 return answers
         generator = torch.Generator(device=rows.attention_HQK.device)
-        generator.manual_seed(self._seed * 1_000_003 + seen.text)
+        generator.manual_seed((self._seed * 1_000_003 + seen.text) * 1_000_003 + int(rows.queries_Q[0]))
         ignorant = {kind: kind(rows, generator) for kind in dict.fromkeys(score.chance for score in asked.values())}
         answers = {name: [score.rows(ignorant[score.chance])] for name, score in asked.items()}
-        self._known.setdefault(seen.text, []).append((replace(rows, attention_HQK=rows.attention_HQK[:0]), answers))
+        self._known.setdefault(seen.text, []).append((rows.queries_Q, rows.allowed_QK, answers))
         return answers
 
     def _close_place(self) -> None:
@@ -100,7 +101,7 @@ class Tally:
         for number, text in self._open.items():
             for name in text.real:
                 pool = self._scores[name].pool
-                account.values.setdefault(name, {})[number] = pool(*_joined(text.real[name])).double().cpu().numpy()
+                account.values.setdefault(name, {})[number] = pool(*_joined(text.real[name])).cpu().double().numpy()
                 account.chances.setdefault(name, {})[number] = float(pool(*_joined(text.chance[name])).nanmean())
             self._add_offsets(account, text)
         self._open = {}
@@ -117,12 +118,8 @@ class Tally:
         rows_O = text.rows_O.cpu().numpy()
         reach = len(rows_O) // 2
         here = slice(self._longest - 1 - reach, self._longest + reach)
-        account.mass_HO[:, here] += text.mass_HO.double().cpu().numpy() / np.maximum(rows_O, 1)
+        account.mass_HO[:, here] += text.mass_HO.cpu().double().numpy() / np.maximum(rows_O, 1)
         account.texts_O[here] += rows_O > 0
-
-
-def _same_rows(one: Rows, other: Rows) -> bool:
-    return torch.equal(one.queries_Q, other.queries_Q) and torch.equal(one.allowed_QK, other.allowed_QK)
 
 
 def _joined(pieces: list[PerRow]) -> PerRow:

@@ -204,8 +204,8 @@ def test_a_data_set_without_the_extra(capsys, earlier: Path, folder: Path, monke
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        ([], "has no rows in 'test'; choose another --split"),
-        ([{"body": "a"}], "has no text in column 'text'; it has: body (--column)"),
+        ([], "has no text in 'test'; choose another --split"),
+        ([{"body": "a"}], "has no column 'text'; it has: body (--column)"),
         (ConnectionError("no route"), "could not be read: no route"),
     ],
 )

@@ -39,10 +39,13 @@ def test_a_run_is_written_with_its_manifest_last(tmp_path: Path, monkeypatch: py
 
 
 def test_another_run_takes_the_place_of_the_earlier_and_leaves_other_files_alone(tmp_path: Path):
-    write_run(tmp_path, {"manifest.json": b"old", "heads.parquet": b"old", "frequencies.parquet": b"old"})
-    (tmp_path / "notes.txt").write_text("mine")
+    listed = b'{"files": ["manifest.json", "heads.parquet", "frequencies.parquet"]}'
+    write_run(tmp_path, {"manifest.json": listed, "heads.parquet": b"old", "frequencies.parquet": b"old"})
+    mine = {"notes.txt": b"mine", "data.parquet": b"mine", "model.safetensors": b"mine"}
+    for name, value in mine.items():
+        (tmp_path / name).write_bytes(value)
     write_run(tmp_path, {"manifest.json": b"new", "heads.parquet": b"new"})
-    assert content(tmp_path) == {"manifest.json": b"new", "heads.parquet": b"new", "notes.txt": b"mine"}
+    assert content(tmp_path) == {"manifest.json": b"new", "heads.parquet": b"new", **mine}
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
@@ -78,17 +81,22 @@ def test_results_are_readable_by_others(tmp_path: Path):
 
 
 def test_a_folder_that_holds_a_run_is_refused(tmp_path: Path):
-    refuse_to_overwrite(tmp_path / "new", overwrite=False)
+    refuse_to_overwrite(tmp_path / "new", kind="heads", overwrite=False)
     (tmp_path / "notes.txt").write_text("not a run")
-    refuse_to_overwrite(tmp_path, overwrite=False)
-    write_run(tmp_path, {"manifest.json": b"{}"})
+    refuse_to_overwrite(tmp_path, kind="heads", overwrite=False)
+    write_run(tmp_path, {"manifest.json": b'{"kind": "heads"}'})
     with pytest.raises(
         UserError, match=r"already holds a run \(manifest.json\); choose another --out or add --overwrite"
     ):
-        refuse_to_overwrite(tmp_path, overwrite=False)
-    refuse_to_overwrite(tmp_path, overwrite=True)
+        refuse_to_overwrite(tmp_path, kind="heads", overwrite=False)
+    refuse_to_overwrite(tmp_path, kind="heads", overwrite=True)
+    with pytest.raises(UserError, match="holds a run of `wherewhat heads`; choose another --out"):
+        refuse_to_overwrite(tmp_path, kind="train", overwrite=True)
     with pytest.raises(UserError, match="is a file, not a folder"):
-        refuse_to_overwrite(tmp_path / "notes.txt", overwrite=True)
+        refuse_to_overwrite(tmp_path / "notes.txt", kind="heads", overwrite=True)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(UserError, match="holds a model; choose another --out"):
+        refuse_to_overwrite(tmp_path, kind="heads", overwrite=True)
 
 
 def test_damaged_tables_and_manifests_are_named(tmp_path: Path):

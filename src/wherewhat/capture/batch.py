@@ -1,7 +1,7 @@
 """Texts as the model reads them: padded together, with the query rows that will be looked at."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ class Batch:
     ids_BT: Tensor
     real_BT: Tensor  # bool; the real tokens of a text stand together, on either side of the padding
     rows: tuple[Tensor, ...]  # one sorted int64 tensor a text
+    decoder_ids_BT: Tensor | None = None  # what the decoder of an encoder-decoder reads beside them
 
     def span(self, b: int) -> tuple[int, int]:
         """First and one past the last real token of a text."""
@@ -26,7 +27,7 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device; the rows stay where they are, they only index."""
-        return Batch(self.texts, self.ids_BT.to(device), self.real_BT.to(device), self.rows)
+        return replace(self, ids_BT=self.ids_BT.to(device), real_BT=self.real_BT.to(device))
 
 
 def sample_rows(length: int, queries: int, generator: torch.Generator) -> Tensor:

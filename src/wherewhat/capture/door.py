@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -34,9 +35,17 @@ class Captured:
     def read(self, batch: Batch) -> None:
         """Run the model over a batch and show its rows. A model that shows nothing is an error, not an empty table."""
         batch = batch.to(first_device(self._model))
+        if _two_stacks(self._model):
+            batch = replace(batch, decoder_ids_BT=_shifted(self._model, batch.ids_BT))
         self._reader.begin(batch)
-        with torch.no_grad(), self.during:
-            _run(self._model, batch)
+        try:
+            with torch.no_grad(), self.during:
+                _run(self._model, batch)
+        except (RuntimeError, NotImplementedError, IndexError) as error:
+            if error is self._reader.stumbled:
+                raise
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise UserError(f"{type(self._model).__name__} could not be run on these texts: {reason}") from error
         if self._reader.calls == 0:
             raise UserError(
                 f"no attention could be read from {type(self._model).__name__}: it computes no dense softmax over keys "
@@ -74,7 +83,8 @@ def _way_into(model: nn.Module) -> Callable[[Any, Reader], AbstractContextManage
 
 def first_device(model: nn.Module) -> torch.device:
     """Where the model wants its input."""
-    return next(model.parameters()).device
+    stated = getattr(model, "device", None)
+    return stated if isinstance(stated, torch.device) else next(model.parameters()).device
 
 
 def _run(model: nn.Module, batch: Batch) -> None:
@@ -85,10 +95,14 @@ def _run(model: nn.Module, batch: Batch) -> None:
     inputs: dict[str, Tensor | bool] = {"input_ids": batch.ids_BT, "attention_mask": batch.real_BT.long()}
     if "use_cache" in inspect.signature(model.forward).parameters:
         inputs["use_cache"] = False
-    if getattr(model.config, "is_encoder_decoder", False):
-        inputs["decoder_input_ids"] = _shifted(model, batch.ids_BT)
+    if batch.decoder_ids_BT is not None:
+        inputs["decoder_input_ids"] = batch.decoder_ids_BT
         inputs["decoder_attention_mask"] = batch.real_BT.long()
     model(**inputs)
+
+
+def _two_stacks(model: nn.Module) -> bool:
+    return bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
 
 
 def _shifted(model: nn.Module, ids_BT: Tensor) -> Tensor:

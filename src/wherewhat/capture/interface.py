@@ -8,7 +8,7 @@ come along without a table of families.
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -26,6 +26,7 @@ EAGER = "wherewhat-eager"
 # Which reader watches a module. The registry of attention functions is one for the whole process, so readers are
 # found by the module that attends: two models can be watched at once, and one that is not runs as if we were not here.
 _WATCHED: dict[nn.Module, tuple[Reader, str, bool]] = {}
+_BORROWED: dict[int, tuple[str, int]] = {}  # by config: its own setting, and how many watched models read it now
 
 
 def speaks_interface(model: nn.Module) -> bool:
@@ -38,32 +39,51 @@ def watch_interface(model: PreTrainedModel, reader: Reader) -> Iterator[Abstract
     """Let `reader` see every attention of `model`; on leaving, also by an exception, all is as it was."""
     if model in _WATCHED:
         raise UserError("this model is already being captured; leave the first `with` block before entering another")
-    configs = {id(module.config): module.config for module in model.modules() if isinstance(module, PreTrainedModel)}
-    before = {key: config._attn_implementation for key, config in configs.items()}
     two_stacks = bool(getattr(model.config, "is_encoder_decoder", False))
-    try:
+    with ExitStack() as put_back:
         for name, module in model.named_modules():
             _WATCHED[module] = (reader, name, two_stacks)
-        for config in configs.values():
-            config._attn_implementation_internal = EAGER if config._attn_implementation == "eager" else FUSED
+            put_back.callback(_WATCHED.pop, module)
+        for config in configs_of(model):
+            _borrow(config)
+            put_back.callback(_give_back, config)
         yield nullcontext()
-    finally:
-        for module in model.modules():
-            _WATCHED.pop(module, None)
-        for key, config in configs.items():
-            config._attn_implementation_internal = before[key]
+
+
+def configs_of(model: PreTrainedModel) -> list[Any]:
+    """Every config object that a part of the model reads its attention setting from, once each."""
+    return list(
+        {id(part.config): part.config for part in model.modules() if isinstance(part, PreTrainedModel)}.values()
+    )
+
+
+def _borrow(config: Any) -> None:
+    """Name our function in a config; models that share it may borrow it together."""
+    own, users = _BORROWED.get(id(config), (config._attn_implementation, 0))
+    _BORROWED[id(config)] = (own, users + 1)
+    config._attn_implementation_internal = EAGER if own == "eager" else FUSED
+
+
+def _give_back(config: Any) -> None:
+    """The last to leave puts the config's own setting back."""
+    own, users = _BORROWED.pop(id(config))
+    if users > 1:
+        _BORROWED[id(config)] = (own, users - 1)
+    else:
+        config._attn_implementation_internal = own
 
 
 def _attend_fused(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **more: Any
 ) -> tuple[Tensor, None]:
     """The model's output by the fused kernel; the wanted rows by the family's eager function."""
+    _refuse_sparse(module, more)
     output, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
     if module in _WATCHED:
         reader, name, two_stacks = _WATCHED[module]
         causal = attention_mask is None and _is_causal(module, more)
         ahead = not causal and _sees_ahead(attention_mask, reader.first_token)
-        place = reader.enter(name, ahead=ahead, two_stacks=two_stacks)
+        place = reader.enter(name, (query.shape[2], key.shape[2]), ahead=ahead, two_stacks=two_stacks)
         for chunk in reader.wanted(query.shape[0] * query.shape[1] * key.shape[2]):
             rows_BQ = chunk.rows_BQ.to(query.device)
             allowed_BQK = _allowed(attention_mask, rows_BQ, keys=key.shape[2], causal=causal)
@@ -76,10 +96,12 @@ def _attend_eager(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **more: Any
 ) -> tuple[Tensor, None]:
     """The model's output by the family's eager function, a few rows at a time, of which the wanted ones are kept."""
+    _refuse_sparse(module, more)
     watched = _WATCHED.get(module)
     if watched:
         reader, name, two_stacks = watched
-        place = reader.enter(name, ahead=_sees_ahead(attention_mask, reader.first_token), two_stacks=two_stacks)
+        ahead = _sees_ahead(attention_mask, reader.first_token)
+        place = reader.enter(name, (query.shape[2], key.shape[2]), ahead=ahead, two_stacks=two_stacks)
     outputs = []
     step = rows_at_once(query.shape[0] * query.shape[1] * key.shape[2])
     for first in range(0, query.shape[2], step):
@@ -162,7 +184,13 @@ def _open(mask: Tensor) -> Tensor:
 
 def _sees_ahead(mask: Tensor | None, first: int) -> bool:
     """Whether the first query of the first text sees the key after it, which no causal mask allows."""
-    return mask is None or mask.shape[2] == 1 or bool(_open(mask[0, 0, first, first + 1]))
+    return mask is None or mask.shape[2] == 1 or bool(_open(mask[0, 0, first, first + 1 : first + 2]).any())
+
+
+def _refuse_sparse(module: nn.Module, more: dict[str, Any]) -> None:
+    """Some families choose a few keys for each query outside the mask; read as dense, their rows would be wrong."""
+    if module in _WATCHED and (more.get("indices") is not None or more.get("block_indices") is not None):
+        raise UserError(f"{type(module).__name__} attends to keys chosen outside its mask; this cannot be captured")
 
 
 def _is_causal(module: nn.Module, more: dict[str, Any]) -> bool:

@@ -35,8 +35,8 @@ def _attend_and_show(
 ) -> Tensor:
     """What the net does anyway, and then the attention of the wanted rows by the explicit path."""
     out_BHTC = attend(encoding, q_BHTC, k_BHTC, v_BHTC, context)
-    place = reader.enter(name, ahead=not context.causal, two_stacks=False)
     texts, heads, keys, _ = k_BHTC.shape
+    place = reader.enter(name, (q_BHTC.shape[2], keys), ahead=not context.causal, two_stacks=False)
     for rows_Q in reader.wanted_of_any(texts * heads * keys):
         rows_Q = rows_Q.to(q_BHTC.device)
         attention_BHQK = attention_rows(encoding, q_BHTC, k_BHTC, context, rows_Q)

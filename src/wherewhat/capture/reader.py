@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from wherewhat.capture.batch import Batch
+from wherewhat.errors import UserError
 
 # Attention entries computed at once: small beside the activations of most models, large enough to be fast.
 CHUNK_ENTRIES = 1 << 21
@@ -53,6 +54,7 @@ class Reader:
         self._spans: list[tuple[int, int]] = []
         self._calls: Counter[str] = Counter()
         self.places: dict[Place, None] = {}  # every place ever seen, in order
+        self.stumbled: Exception | None = None  # what the listener raised, if it did
 
     def begin(self, batch: Batch) -> None:
         """A forward pass over this batch starts."""
@@ -70,9 +72,20 @@ class Reader:
         """Where the first text begins in the padded batch: what its first query may see tells causal from not."""
         return self._spans[0][0]
 
-    def enter(self, module: str, *, ahead: bool, two_stacks: bool) -> Place:
-        """Name the attention that is being computed now. A module that serves several layers is counted each time."""
+    def enter(self, module: str, shape: tuple[int, int], *, ahead: bool, two_stacks: bool) -> Place:
+        """Name the attention that is being computed now, of so many queries over so many keys.
+
+        A module that serves several layers is counted each time. Pooled, windowed or prompted attention, whose rows
+        are not the tokens of the text, is refused: its numbers would be about other tokens than they say.
+        """
+        assert self._batch is not None
         part = part_of(module, ahead=ahead, two_stacks=two_stacks)
+        tokens = self._batch.ids_BT.shape[1]
+        if shape != (tokens, tokens):
+            raise UserError(
+                f"{module} attends with {shape[0]} queries over {shape[1]} keys where the text has {tokens} tokens, "
+                "so its rows are not the text's; this family cannot be captured"
+            )
         place = Place(part, self._calls[part], module)
         self._calls[part] += 1
         self.places[place] = None
@@ -114,16 +127,21 @@ class Reader:
             return
         assert self._batch is not None
         first, stop = self._spans[b]
-        self._on_rows(
-            Seen(
-                place=place,
-                text=self._batch.texts[b],
-                attention_HQK=attention_HQK[..., first:stop].float(),
-                queries_Q=(rows_Q - first).to(attention_HQK.device),
-                allowed_QK=allowed_QK[:, first:stop],
-                tokens_K=self._batch.ids_BT[b, first:stop].to(attention_HQK.device),
-            )
+        ids_BT = self._batch.decoder_ids_BT if place.part == "decoder" else None
+        tokens_T = (self._batch.ids_BT if ids_BT is None else ids_BT)[b]
+        seen = Seen(
+            place=place,
+            text=self._batch.texts[b],
+            attention_HQK=attention_HQK[..., first:stop].float(),
+            queries_Q=(rows_Q - first).to(attention_HQK.device),
+            allowed_QK=allowed_QK[:, first:stop],
+            tokens_K=tokens_T[first:stop].to(attention_HQK.device),
         )
+        try:
+            self._on_rows(seen)
+        except Exception as error:
+            self.stumbled = error  # the listener's fault, not the model's
+            raise
 
 
 def rows_at_once(entries_per_row: int) -> int:
@@ -139,6 +157,7 @@ def part_of(module: str, *, ahead: bool, two_stacks: bool) -> str:
     """
     if re.search(r"cross|encdec|encoder_attn", module, re.IGNORECASE):
         return "cross"
-    if two_stacks:
-        return "encoder" if re.search(r"(^|\.)encoder\.", module) else "decoder"
+    if two_stacks:  # the outermost name decides: a decoder may be built of what another family calls an encoder
+        stack = re.search(r"(^|\.)(encoder|decoder)\.", module)
+        return stack[2] if stack else "decoder"
     return "encoder" if ahead else "decoder"

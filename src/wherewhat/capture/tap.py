@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from transformers import PreTrainedModel
 
+from wherewhat.capture.interface import configs_of
 from wherewhat.capture.reader import Reader
 
 # Closed keys lie at least this far below a row's largest logit: masks are -65504 or lower, logits span far less.
@@ -41,8 +42,9 @@ class SoftmaxTap(TorchFunctionMode):
         first_BTK = logits_BHTK[:, 0]
         allowed_BTK = first_BTK > first_BTK.amax(-1, keepdim=True) - FAR_BELOW
         first = self._reader.first_token
-        ahead = bool(allowed_BTK[0, first, first + 1])
-        place = self._reader.enter(self.inside[-1], ahead=ahead, two_stacks=self._two_stacks)
+        ahead = bool(allowed_BTK[0, first, first + 1 : first + 2].any())
+        shape = (attention_BHTK.shape[2], attention_BHTK.shape[3])
+        place = self._reader.enter(self.inside[-1], shape, ahead=ahead, two_stacks=self._two_stacks)
         every_T = torch.arange(attention_BHTK.shape[2], device=attention_BHTK.device)
         self._reader.hand_on_block(place, every_T, attention_BHTK, allowed_BTK)
 
@@ -51,9 +53,8 @@ class SoftmaxTap(TorchFunctionMode):
 def watch_softmax(model: PreTrainedModel, reader: Reader) -> Iterator[SoftmaxTap]:
     """Give the tap to hold open while `model` runs; on leaving, also by an exception, all is as it was."""
     tap = SoftmaxTap(reader, bool(getattr(model.config, "is_encoder_decoder", False)))
-    configs = {id(module.config): module.config for module in model.modules() if isinstance(module, PreTrainedModel)}
     with ExitStack() as put_back:
-        for config in configs.values():
+        for config in configs_of(model):
             put_back.callback(setattr, config, "_attn_implementation_internal", config._attn_implementation)
             config._attn_implementation_internal = "eager"
         for name, module in model.named_modules():

@@ -67,9 +67,10 @@ def heads(
 
     Try: `wherewhat heads` · `wherewhat heads gpt2 --text book.txt --out runs/gpt2`
     """
+    from wherewhat.profiles import KIND
     from wherewhat.tables.files import refuse_to_overwrite
 
-    refuse_to_overwrite(out, overwrite=overwrite)
+    refuse_to_overwrite(out, kind=KIND, overwrite=overwrite)
     measuring = {
         "queries": _queries(queries),
         "seed": seed,

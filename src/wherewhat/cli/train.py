@@ -37,7 +37,7 @@ def train(
         raise UserError("both --overwrite and --resume were given; choose one of them")
     settings = changed(recipe_called(recipe), [*change, *([] if seed is None else [f"seed={seed}"])])
     folder = Path("runs") / recipe if out is None else out
-    refuse_to_overwrite(folder, overwrite=overwrite or resume)
+    refuse_to_overwrite(folder, kind="train", overwrite=overwrite or resume)
     began = time.perf_counter()
     with progress(f"{recipe}: steps", quiet=quiet) as step:
         trained = run(
@@ -48,6 +48,7 @@ def train(
         )
     manifest = {
         **provenance(),
+        "kind": "train",
         "command": command_line(),
         "recipe": recipe,
         "settings": settings.to_dict(),

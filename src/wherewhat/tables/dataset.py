@@ -13,23 +13,19 @@ def dataset_texts(name: str, *, split: str, column: str) -> Iterator[Text]:
     except ImportError:
         raise UserError("--dataset needs an extra package; install it with: pip install 'wherewhat[data]'") from None
     path, _, config = name.partition(":")
+    found = 0
     try:
-        rows = iter(datasets.load_dataset(path, config or None, split=split, streaming=True))
-        first = next(rows, None)
+        for number, row in enumerate(datasets.load_dataset(path, config or None, split=split, streaming=True)):
+            if column not in row:
+                columns = ", ".join(map(str, row))
+                raise UserError(f"the data set '{name}' has no column '{column}'; it has: {columns} (--column)")
+            if isinstance(row[column], str) and row[column].strip():
+                found += 1
+                yield Text(row[column], f"{name} row {number}")
+    except UserError:
+        raise
     except Exception as error:  # every kind of failure of a network, a parser or a script of somebody else
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"the data set '{name}' could not be read: {reason}") from error
-    if first is None:
-        raise UserError(f"the data set '{name}' has no rows in '{split}'; choose another --split")
-    if not isinstance(first.get(column), str):
-        raise UserError(
-            f"the data set '{name}' has no text in column '{column}'; it has: {', '.join(first)} (--column)"
-        )
-    return _rows(name, first, rows, column)
-
-
-def _rows(name: str, first: dict[str, str], rows: Iterator[dict[str, str]], column: str) -> Iterator[Text]:
-    yield Text(first[column], f"{name} row 0")
-    for number, row in enumerate(rows, start=1):
-        if row[column].strip():
-            yield Text(row[column], f"{name} row {number}")
+    if not found:
+        raise UserError(f"the data set '{name}' has no text in '{split}'; choose another --split or --column")

@@ -2,17 +2,19 @@
 
 import errno
 import io
+import json
 import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from wherewhat.errors import UserError
 
 MANIFEST = "manifest.json"
-RESULTS = ("*.parquet", MANIFEST, "report.html", "model/*", "*.safetensors")  # what a run may leave in its folder
+RESULTS = ("*.parquet", MANIFEST, "report.html", "model/*", "*.safetensors")  # what shows that a folder holds a run
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:
@@ -47,19 +49,18 @@ def write_whole(path: Path, data: bytes) -> None:
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write one run's files: all of them beside first, so that a full disk leaves an earlier run as it was.
 
-    The manifest goes in last: a folder that has one holds a complete run. Results of an earlier run that
-    this one does not have are taken away, other files are left alone.
+    Then the old manifest goes first and the new one comes last: a folder that has one holds a complete run. What the
+    old manifest lists as its own and this run does not have is taken away; nothing else is touched.
     """
     staged: dict[Path, Path] = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in sorted(files, key=lambda name: name == MANIFEST):
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            staged[target] = _write_beside(target, files[name])
-        for stale in results_in(folder):
-            if stale not in staged:
-                stale.unlink()
+            staged[folder / name] = _write_beside(folder / name, files[name])
+        stale = [folder / name for name in _noted(folder).get("files", []) if name not in files]
+        (folder / MANIFEST).unlink(missing_ok=True)
+        for path in stale:
+            path.unlink(missing_ok=True)
         for target in list(staged):
             staged.pop(target).replace(target)
         _sync_folder(folder)
@@ -70,17 +71,28 @@ def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
             left_over.unlink(missing_ok=True)
 
 
-def results_in(folder: Path) -> list[Path]:
-    """The files of an earlier run that lie in this folder."""
-    return sorted(path for pattern in RESULTS for path in folder.glob(pattern))
-
-
-def refuse_to_overwrite(folder: Path, *, overwrite: bool) -> None:
-    """Stop before any work is done if the folder holds a run that may not be replaced, or is no folder at all."""
+def refuse_to_overwrite(folder: Path, *, kind: str, overwrite: bool) -> None:
+    """Stop before any work is done if this kind of run may not be written here."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file, not a folder; choose another --out")
-    if not overwrite and (found := results_in(folder)):
+    if (folder / "config.json").exists():
+        raise UserError(f"{folder} holds a model; choose another --out")
+    if (held := _noted(folder).get("kind", kind)) != kind:
+        raise UserError(f"{folder} holds a run of `wherewhat {held}`; choose another --out")
+    found = sorted(path for pattern in RESULTS for path in folder.glob(pattern))
+    if found and not overwrite:
         raise UserError(f"{folder} already holds a run ({found[0].name}); choose another --out or add --overwrite")
+    if not os.access(next(parent for parent in (folder, *folder.absolute().parents) if parent.exists()), os.W_OK):
+        raise UserError(f"{folder} cannot be written; choose another --out")
+
+
+def _noted(folder: Path) -> dict[str, Any]:
+    """What the manifest of an earlier run says, as far as it can be read."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return manifest if isinstance(manifest, dict) else {}
 
 
 def _write_beside(path: Path, data: bytes) -> Path:
