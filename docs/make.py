@@ -1,6 +1,7 @@
 """Make the parts of the documentation that come from the project itself: README's table of families, its picture."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ def picture(path: Path) -> None:
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         subprocess.run([sys.executable, "-m", "wherewhat", "heads", "--out", folder, "--quiet"], check=True)
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 860})
         page.goto(f"file://{folder}/report.html")
         page.wait_for_timeout(1500)

@@ -57,10 +57,17 @@ def about_score(score: Score) -> dict[str, Any]:
     }
 
 
-def notes(layers: Mapping[Place, int], scores: Mapping[str, Score]) -> list[str]:
+def notes(subject: Subject, layers: Mapping[Place, int], scores: Mapping[str, Score]) -> list[str]:
     """Plain sentences about this run that keep a reader from misreading it."""
     parts = {place.part for place in layers}
     found = []
+    if subject.layers is not None and len(layers) < subject.layers:
+        found.append(
+            f"{len(layers)} of the model's {subject.layers} layers have attention that can be read; "
+            "layers are counted over those, and the list below names their modules."
+        )
+    if "cross" in parts and "encoder" not in parts:
+        found.append("The attention of the encoder could not be read; what follows is about the decoder alone.")
     if "decoder" in parts:
         found.append(
             "Under a causal mask nothing lies to the right: `balance` is 0 and `next` has no value by construction, "

@@ -49,6 +49,8 @@ class Measuring:
                 f"queries is {self.queries}, max_texts {self.max_texts} and batch_tokens {self.batch_tokens}; "
                 "each must be at least 1"
             )
+        if not 0 <= self.seed < 2**31:
+            raise UserError(f"seed is {self.seed}; give a whole number from 0 to {2**31 - 1}")
         if self.max_tokens is not None and self.max_tokens < 2:
             raise UserError(f"max_tokens is {self.max_tokens}; a text needs at least 2 tokens")
         for name in self.scores:
@@ -80,7 +82,8 @@ def profile(
     """
     began = time.perf_counter()
     settings = Measuring(**measuring)
-    subject = _subject(model, tokenizer, loading or Loading())
+    loading = loading or Loading()
+    subject = _subject(model, tokenizer, loading)
     ids = read(subject, texts, settings)
     tally, places = listen(subject, ids, settings, on_text)
     layers = numbered(places)
@@ -88,7 +91,7 @@ def profile(
     manifest = {
         **provenance(),
         "command": None,
-        "settings": {**asdict(settings), **asdict(loading or Loading())},
+        "settings": _settings(settings, loading if isinstance(model, str) else None),
         "model": about_model(subject, layers=len(layers), heads=heads.select("layer", "head").n_unique()),
         "texts": about_texts(subject, ids, "its own task" if texts is None else source),
         "seed": settings.seed,
@@ -98,9 +101,24 @@ def profile(
         "peak_memory_bytes": peak_memory(),
         "layers": [{"layer": number, "part": place.part, "module": place.module} for place, number in layers.items()],
         "scores": {name: about_score(score) for name, score in settings.asked.items()},
-        "notes": notes(layers, settings.asked),
+        "notes": notes(subject, layers, settings.asked),
     }
     return Profile(heads, offsets_table(subject.id, tally, layers, settings), manifest)
+
+
+def _settings(settings: Measuring, loading: Loading | None) -> dict[str, Any]:
+    """As the manifest tells them: how a module that was handed in was loaded is not known."""
+    told = {**asdict(settings), "queries": settings.queries or "all"}
+    return told if loading is None else {**told, **asdict(loading)}
+
+
+def _refuse_extra(subject: Subject, places: Sequence[Place]) -> None:
+    """A family that mixes several attentions in a layer has no head that one of them describes."""
+    if subject.layers is not None and len(places) > subject.layers:
+        raise UserError(
+            f"{subject.id} ({subject.family}) showed {len(places)} attentions in {subject.layers} layers; "
+            "which of them are its heads cannot be told, so it cannot be profiled"
+        )
 
 
 def _subject(model: str | nn.Module | Subject, tokenizer: Any, loading: Loading) -> Subject:
@@ -113,7 +131,7 @@ def _subject(model: str | nn.Module | Subject, tokenizer: Any, loading: Loading)
 def read(subject: Subject, texts: Iterable[str | Tensor | Text] | None, settings: Measuring) -> list[Tensor]:
     """The token ids to run: the texts given, or sequences of the task a net was trained on."""
     if texts is None:
-        return own_texts(subject, settings.max_texts, settings.seed)
+        return own_texts(subject, settings.max_texts, settings.seed, settings.max_tokens)
     if isinstance(texts, str):
         texts = [texts]
     return encode(subject, texts, max_tokens=settings.max_tokens, max_texts=settings.max_texts)
@@ -129,6 +147,9 @@ def listen(
         for batch in batches(ids, queries=settings.queries, seed=settings.seed, tokens=settings.batch_tokens):
             captured.read(batch)
             tally.close()
+            if not done:
+                _chosen(tally, numbered(captured.places), settings)  # what was asked for in vain shows after one batch
+                _refuse_extra(subject, captured.places)
             done += len(batch.texts)
             if on_text is not None:
                 on_text(done, len(ids))

@@ -5,11 +5,12 @@ import torch
 from families import FAMILIES, Family
 from reading import ours, padded_batch, theirs
 from torch import nn
-from transformers import LlamaModel, MambaConfig, MambaModel
+from transformers import FunnelBaseModel, FunnelConfig, Gemma2Model, LlamaModel, MambaConfig, MambaModel
 
 from wherewhat.capture.batch import ALL, Batch, batches, sample_rows
 from wherewhat.capture.door import capture
-from wherewhat.capture.interface import _WATCHED
+from wherewhat.capture.interface import _BORROWED, _WATCHED
+from wherewhat.capture.reader import part_of
 from wherewhat.encodings.base import Context
 from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.errors import UserError
@@ -29,7 +30,7 @@ def state(model: nn.Module) -> dict[str, object]:
         "hooks": [len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules()],
         "training": [module.training for module in model.modules()],
         "attributes": [sorted(vars(module)) for module in model.modules()],
-        "watched": dict(_WATCHED),
+        "watched": [dict(_WATCHED), dict(_BORROWED)],
     }
 
 
@@ -189,3 +190,67 @@ def test_batches_hold_every_text_once_and_rows_do_not_depend_on_neighbours():
 
 def _rows(batch: Batch) -> list[tuple[int, torch.Tensor]]:
     return list(zip(batch.texts, batch.rows, strict=True))
+
+
+def test_models_that_share_a_config_can_be_watched_together_and_left_in_any_order():
+    one = BY_NAME["gemma2"].build()  # eager by its own choice
+    other = Gemma2Model(one.config).eval()
+    alone = {id(model): ours(model, padded_batch(model)) for model in (one, other)}
+    seen = []
+    first, second = capture(one, lambda _: None), capture(other, seen.append)
+    first.__enter__()
+    captured = second.__enter__()
+    captured.read(padded_batch(other))
+    first.__exit__(None, None, None)
+    captured.read(padded_batch(other))
+    second.__exit__(None, None, None)
+    assert one.config._attn_implementation == "eager"
+    for found in seen:
+        expected = alone[id(other)][(found.place.part, found.place.ordinal, found.text)]
+        torch.testing.assert_close(found.attention_HQK, expected, atol=0, rtol=0)
+
+
+def test_the_decoder_of_two_stacks_is_shown_with_the_tokens_it_reads():
+    model = BY_NAME["t5"].build()
+    batch = padded_batch(model)
+    tokens = {}
+    with capture(model, lambda seen: tokens.update({(seen.place.part, seen.text): seen.tokens_K})) as captured:
+        captured.read(batch)
+    first, stop = batch.span(1)
+    assert torch.equal(tokens["encoder", 1], batch.ids_BT[1, first:stop])
+    assert torch.equal(tokens["cross", 1], batch.ids_BT[1, first:stop])
+    assert tokens["decoder", 1].tolist() == [model.config.decoder_start_token_id, *batch.ids_BT[1, first : stop - 1]]
+
+
+def test_a_stack_is_told_by_its_outermost_name():
+    assert part_of("decoder.bert.encoder.layer.0.attention.self", ahead=False, two_stacks=True) == "decoder"
+    assert part_of("encoder.layers.0.self_attn", ahead=True, two_stacks=True) == "encoder"
+
+
+def test_pooled_attention_is_refused_by_name():
+    sizes = {"vocab_size": 99, "block_sizes": [1, 1], "d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 16}
+    funnel = FunnelBaseModel(FunnelConfig(**sizes)).eval()
+    with pytest.raises(UserError, match="so its rows are not the text's"), capture(funnel, lambda _: None) as captured:
+        captured.read(padded_batch(funnel))
+
+
+def test_keys_chosen_outside_the_mask_are_refused():
+    model = BY_NAME["llama"].build()
+    with pytest.raises(UserError, match="attends to keys chosen outside its mask"), capture(model, print) as captured:
+        captured._reader.begin(padded_batch(model))
+        with torch.no_grad():
+            model(padded_batch(model).ids_BT, indices=torch.zeros(1))
+
+
+def test_a_model_that_fails_to_run_says_so_and_a_listener_that_fails_is_not_mistaken_for_it():
+    model = BY_NAME["bert"].build()
+    ids_BT = torch.full((1, 70), 5)  # beyond its table of 64 positions
+    long = Batch((0,), ids_BT, ids_BT > 0, (torch.arange(70),))
+    with pytest.raises(UserError, match="BertModel could not be run on these texts"), capture(model, print) as captured:
+        captured.read(long)
+
+    def stumble(seen):
+        raise RuntimeError("of the listener")
+
+    with pytest.raises(RuntimeError, match="of the listener"), capture(model, stumble) as captured:
+        captured.read(padded_batch(model))

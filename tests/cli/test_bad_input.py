@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from families import FAMILIES
 from folders import save_tokenizer
 from safetensors.torch import load_file, save_file
 from transformers import MambaConfig, MambaModel, ViTConfig, ViTModel
@@ -100,10 +101,28 @@ def test_an_unknown_architecture(capsys, earlier: Path, copy: Path, text: Path):
     assert "nonesuch" in sentence(capsys, earlier, "heads", copy, "--text", text)
 
 
-def test_a_missing_tokenizer(capsys, earlier: Path, copy: Path, text: Path):
-    for path in copy.glob("tokenizer*"):
-        path.unlink()
-    assert "has no tokenizer, so it cannot read text" in sentence(capsys, earlier, "heads", copy, "--text", text)
+@pytest.mark.parametrize("name", ["llama", "bert", "gpt2", "t5", "roberta", "albert", "xlnet"])
+def test_a_missing_tokenizer(capsys, earlier: Path, text: Path, tmp_path: Path, name: str):
+    """transformers makes one up for some families; it must not pass for the model's."""
+    next(family for family in FAMILIES if family.name == name).build().save_pretrained(tmp_path / "bare")
+    said = sentence(capsys, earlier, "heads", tmp_path / "bare", "--text", text)
+    assert "has no tokenizer, so it cannot read text" in said
+
+
+def test_a_tokenizer_that_knows_no_word_of_the_text(capsys, earlier: Path, folder: Path, text: Path):
+    text.write_text("Ein ganz anderer Text\nals erwartet\n")
+    assert "6 of 6 tokens are unknown to the tokenizer" in sentence(capsys, earlier, "heads", folder, "--text", text)
+
+
+def test_a_folder_with_a_model_or_another_run_is_never_written_into(capsys, copy: Path, text: Path, tmp_path: Path):
+    weights = (copy / "model.safetensors").read_bytes()
+    assert main(["heads", str(copy), "--text", str(text), "--out", str(copy), "--overwrite"]) == 2
+    assert "holds a model; choose another --out" in capsys.readouterr().err
+    assert (copy / "model.safetensors").read_bytes() == weights
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text('{"kind": "train"}')
+    assert main(["heads", "--out", str(tmp_path / "run"), "--overwrite"]) == 2
+    assert "holds a run of `wherewhat train`; choose another --out" in capsys.readouterr().err
 
 
 def test_a_vocabulary_that_does_not_fit(capsys, earlier: Path, copy: Path, text: Path):
@@ -172,6 +191,11 @@ def test_a_file_or_an_empty_folder_is_no_model(capsys, earlier: Path, text: Path
         (["--queries", "0"], "--queries is '0'"),
         (["--layers", "first"], "--layers is 'first'; write numbers and ranges like 0,3-5"),
         (["--layers", "9"], "there is no layer 9"),
+        (["--layers", "3-1"], "--layers is '3-1'"),
+        (["--scores", ","], "--scores is ',', which names nothing"),
+        (["--queries", "²"], "--queries is '²'"),
+        (["--seed", "-1"], "seed is -1"),
+        (["--max-tokens", "8"], "the sequences of tiny have 17 tokens, which cannot be cut"),
         (["--heads", "H3"], "'H3' is not the name of a head"),
         (["--scores", "symetry"], "unknown score 'symetry'; did you mean 'symmetry'?"),
         (["--dtype", "float31"], "unknown dtype 'float31'; did you mean 'float32'?"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wherewhat.errors import UserError
-from wherewhat.tables.texts import Text, read_texts
+from wherewhat.tables.texts import Text, read_texts, take_turns
 
 
 def write(path: Path, content: str) -> Path:
@@ -56,3 +56,13 @@ def test_missing_folder_and_binary(tmp_path: Path):
     (tmp_path / "binary.txt").write_bytes(b"ab\xff\xfe")
     with pytest.raises(UserError, match=r"is not UTF-8 text \(byte 2\)"):
         list(read_texts(tmp_path / "binary.txt"))
+
+
+def test_only_line_feeds_end_a_line_and_a_byte_order_mark_is_nothing(tmp_path: Path):
+    path = write(tmp_path / "a.jsonl", '\ufeff{"text": "one\u2028two"}\n')
+    assert [text.content for text in read_texts(path)] == ["one\u2028two"]
+
+
+def test_files_take_turns():
+    one, two = (iter([Text(word, "") for word in words]) for words in (["a", "b", "c"], ["x"]))
+    assert [text.content for text in take_turns([one, two])] == ["a", "x", "b", "c"]

@@ -7,15 +7,18 @@ import polars as pl
 import pytest
 import torch
 from families import FAMILIES
-from transformers import PreTrainedModel
+from transformers import DiffLlamaConfig, DiffLlamaModel, Lfm2Config, Lfm2Model, PreTrainedModel
 
 import wherewhat as ww
 from wherewhat.capture import reader
+from wherewhat.capture.batch import Batch
+from wherewhat.capture.door import capture
 from wherewhat.errors import UserError
 from wherewhat.measure import profile
 from wherewhat.scores.registry import SCORES
 from wherewhat.tables.files import parquet_bytes
 from wherewhat.tables.schema import HEADS, OFFSETS
+from wherewhat.tally import Tally
 
 BY_NAME = {family.name: family for family in FAMILIES}
 
@@ -189,6 +192,7 @@ def test_only_the_heads_asked_for():
         ({"heads": ("L1H1",), "layers": (0,)}, "no head is left"),
         ({"scores": ("localty",)}, "unknown score 'localty'; did you mean 'locality'?"),
         ({"queries": -1}, "queries is -1"),
+        ({"seed": -1}, "seed is -1; give a whole number from 0"),
         ({"max_tokens": 1}, "max_tokens is 1; a text needs at least 2 tokens"),
         ({"max_tokens": 65}, "bert has a table of 64 positions; ask for at most 64"),
     ],
@@ -254,6 +258,38 @@ def test_the_manifest_knows_where_the_numbers_came_from(tmp_path: Path):
 def test_a_profile_shows_itself_in_a_notebook():
     bundle = profile(BY_NAME["bert"].build(), random_texts())._repr_mimebundle_()
     assert "<" in bundle["text/html"] and "score" in bundle["text/plain"]
+
+
+def test_a_family_that_mixes_several_attentions_in_a_layer_is_refused():
+    sizes = {"vocab_size": 99, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    mixing = DiffLlamaModel(DiffLlamaConfig(**sizes, num_attention_heads=4, num_key_value_heads=4)).eval()
+    with pytest.raises(UserError, match="showed 4 attentions in 2 layers; which of them are its heads cannot be told"):
+        profile(mixing, random_texts())
+
+
+def test_layers_without_attention_are_told_of():
+    sizes = {"vocab_size": 99, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    hybrid = {"layer_types": ["conv", "full_attention"], "num_attention_heads": 4, "num_key_value_heads": 2}
+    found = profile(Lfm2Model(Lfm2Config(**sizes, **hybrid)).eval(), random_texts())
+    assert any("1 of the model's 2 layers have attention" in note for note in found.manifest["notes"])
+
+
+def test_no_attention_is_kept_from_batch_to_batch_or_layer_to_layer():
+    tally = Tally(SCORES, longest=50, seed=0)
+    with capture(BY_NAME["llama"].build(), tally.see) as captured:
+        ids_BT = torch.randint(3, 90, (1, 50))
+        captured.read(Batch((0,), ids_BT, ids_BT > 0, (torch.arange(50),)))
+        largest = max(
+            tensor.untyped_storage().nbytes()
+            for known in tally._known.values()
+            for queries_Q, allowed_QK, answers in known
+            for tensor in [
+                queries_Q,
+                allowed_QK,
+                *(part for pieces in answers.values() for pair in pieces for part in pair),
+            ]
+        )
+    assert largest < 4 * 50 * 50 * 4
 
 
 def _row(heads: pl.DataFrame, layer: int, head: int, score: str) -> dict:

@@ -23,9 +23,12 @@ from wherewhat.tasks.base import Task
 from wherewhat.tasks.mixture import Mixture
 
 POSITION_TABLE = re.compile(r"(^|\.)(position_embeddings?|wpe|embed_positions)$")
+OTHER_SENSES = re.compile(r"vision|visual|image|audio|speech")  # towers whose positions are not the text's
 LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
+TOKENIZER_FILES = ("tokenizer*", "vocab*", "*.model", "merges.txt", "*.tiktoken")
+LEAST_SHARE = 10  # a tokenizer with fewer entries than a tenth of the model's vocabulary is not the model's
 SAMPLED = 1024  # evenly spaced values of each tensor that enter the fingerprint
 
 
@@ -73,13 +76,24 @@ class Subject:
         """How many positions a learned table holds, if there is one: no text may be longer."""
         if isinstance(self.model, Trunk):
             return self.model.encoding(0).max_length
-        tables = (module for name, module in self.model.named_modules() if POSITION_TABLE.search(name))
+        named = [(name, module) for name, module in self.model.named_modules() if POSITION_TABLE.search(name)]
+        tables = (module for name, module in named if not OTHER_SENSES.search(name))
         return min((size for size in map(_positions_in, tables) if size is not None), default=None)
+
+    @property
+    def layers(self) -> int | None:
+        """How many layers a model of one stack says it has."""
+        config: Any = getattr(self.model, "config", None)
+        if isinstance(self.model, Trunk):
+            return self.model.config.layers
+        stated = getattr(config.get_text_config(), "num_hidden_layers", None)
+        return stated if isinstance(stated, int) and not getattr(config, "is_encoder_decoder", False) else None
 
     @property
     def context(self) -> int | None:
         """How many tokens the model was made for, as far as it says."""
-        config = getattr(self.model, "config", None)
+        config: Any = getattr(self.model, "config", None)
+        config = config.get_text_config() if hasattr(config, "get_text_config") else config
         stated = [getattr(config, name, None) for name in (*LENGTH_FIELDS, "length")]
         stated += [self.table, getattr(self.tokenizer, "model_max_length", None)]
         return min((size for size in stated if isinstance(size, int) and 0 < size < 10**6), default=None)
@@ -118,6 +132,8 @@ def fingerprint(model: nn.Module) -> str:
     """A hash of every weight's name, type, shape and some of its values: cheap, and another for any fine-tune."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
+        if tensor.is_meta:  # offloaded to disk by a device map
+            continue
         flat = tensor.detach().flatten()
         step = max(1, flat.numel() // SAMPLED)
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
@@ -148,14 +164,29 @@ def _from_transformers(name: str, loading: Loading, dtype: torch.dtype, device: 
         )
     _check_complete(name, found["missing_keys"])
     _check_reads_tokens(name, model)
-    try:
-        with _quiet():
-            tokenizer = AutoTokenizer.from_pretrained(name, **shared)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError):
-        tokenizer = None  # said when a text has to be read: token ids can do without
+    tokenizer = _tokenizer(name, shared, int(model.get_input_embeddings().weight.shape[0]))
     model = model if loading.device_map else model.to(device)
     revision, where = getattr(model.config, "_commit_hash", None), name if Path(name).is_dir() else None
     return Subject(_short(name), model.eval(), tokenizer, revision=revision, path=where)
+
+
+def _tokenizer(name: str, shared: dict[str, Any], vocabulary: int) -> Any:
+    """The model's tokenizer, or None, which is said when a text has to be read: token ids can do without.
+
+    Where its files are missing, transformers makes an empty one up that calls every word unknown; it is told by
+    having next to no entries for the size of the model's vocabulary, or by a folder without any such file.
+    """
+    if Path(name).is_dir() and not any(path for pattern in TOKENIZER_FILES for path in Path(name).glob(pattern)):
+        return None
+    try:
+        with _quiet():
+            tokenizer = AutoTokenizer.from_pretrained(name, **shared)
+    except ImportError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(f"the tokenizer of {name} needs a package that is not installed: {reason}") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return tokenizer if len(tokenizer) * LEAST_SHARE >= vocabulary else None
 
 
 def _short(name: str) -> str:
@@ -254,7 +285,7 @@ def _check_reads_tokens(name: str, model: Any) -> None:
 def _check_weights(subject: Subject) -> None:
     for name, tensor in subject.model.named_parameters():
         # One quick pass over the sum; only a sum that overflowed has to be looked at again.
-        if not torch.isfinite(tensor.sum()) and not torch.isfinite(tensor).all():
+        if not tensor.is_meta and not torch.isfinite(tensor.sum()) and not torch.isfinite(tensor).all():
             raise UserError(
                 f"the weights of {subject.id} hold NaN or infinity (first in {name}); they cannot be profiled"
             )

@@ -23,6 +23,7 @@ def encode(
     if not encoded:
         raise UserError("there is no text to read; give --text FILE with at least one text in it")
     _check_vocabulary(subject, encoded)
+    _check_known(subject, encoded)
     return encoded
 
 
@@ -30,6 +31,12 @@ def window_for(subject: Subject, max_tokens: int | None) -> int:
     """How many tokens a text may have: what was asked for, but never more than a table of positions holds."""
     if max_tokens is None:
         return min(subject.context or LONGEST, LONGEST)
+    special = 0 if subject.tokenizer is None else subject.tokenizer.num_special_tokens_to_add()
+    if max_tokens <= special:
+        raise UserError(
+            f"max_tokens is {max_tokens}, and the tokenizer of {subject.id} adds {special} tokens of its own to every "
+            f"text; ask for at least {special + 1}"
+        )
     if subject.table is not None and max_tokens > subject.table:
         raise UserError(
             f"max_tokens is {max_tokens}, but {subject.id} has a table of {subject.table} positions; "
@@ -87,10 +94,28 @@ def _check_vocabulary(subject: Subject, encoded: list[Tensor]) -> None:
         )
 
 
-def own_texts(subject: Subject, count: int, seed: int) -> list[Tensor]:
+def _check_known(subject: Subject, encoded: list[Tensor]) -> None:
+    """A tokenizer that knows hardly a word of the texts is not theirs, or not the model's."""
+    unknown = getattr(subject.tokenizer, "unk_token_id", None)
+    if unknown is None:
+        return
+    strange, total = sum(int((ids == unknown).sum()) for ids in encoded), sum(map(len, encoded))
+    if 2 * strange > total:
+        raise UserError(
+            f"{strange} of {total} tokens are unknown to the tokenizer of {subject.id}; "
+            "give texts of the kind it was made for, or the tokenizer that belongs to the model"
+        )
+
+
+def own_texts(subject: Subject, count: int, seed: int, max_tokens: int | None) -> list[Tensor]:
     """Fresh sequences of the task that a net of ours was trained on; no split that it has learnt from."""
     if subject.task is None:
         raise UserError(f"there is no text for {subject.id}; give --text FILE (one text a line)")
+    if max_tokens is not None and max_tokens < subject.task.length:
+        raise UserError(
+            f"max_tokens is {max_tokens}, and the sequences of {subject.id} have {subject.task.length} tokens, which "
+            "cannot be cut; leave it out"
+        )
     input_NT = subject.task.batch(seed, "test", range(count)).input_NT
     return list(torch.from_numpy(input_NT))
 

@@ -76,9 +76,9 @@ def heads(
         "seed": seed,
         "max_texts": max_texts,
         "max_tokens": max_tokens,
-        "scores": words(scores),
+        "scores": words(scores, "--scores"),
         "layers": numbers(layers, "--layers"),
-        "heads": words(heads),
+        "heads": words(heads, "--heads"),
     }
     if offline:
         os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported, which reads it once
@@ -109,23 +109,21 @@ def _queries(text: str) -> int:
     """Read --queries; every row is asked for by 0 inside."""
     if text == "all":
         return 0
-    if not text.isdigit() or int(text) < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise UserError(f"--queries is '{text}'; give a number of rows, at least 1, or all")
     return int(text)
 
 
 def _texts(files: list[Path], *, column: str, dataset: str | None, split: str) -> "Iterator[Text] | None":
     """The texts to read, from files or from a data set; none were named for a net that writes its own."""
-    from itertools import chain
-
     from wherewhat.tables.dataset import dataset_texts
-    from wherewhat.tables.texts import read_texts
+    from wherewhat.tables.texts import read_texts, take_turns
 
     if files and dataset:
         raise UserError("both --text and --dataset were given; choose one of them")
     if dataset:
         return dataset_texts(dataset, split=split, column=column)
-    return chain.from_iterable([list(read_texts(path, column)) for path in files]) if files else None
+    return take_turns([read_texts(path, column) for path in files]) if files else None
 
 
 def _print(profile: "Profile", out: Path, *, as_json: bool, quiet: bool) -> None:

@@ -41,16 +41,21 @@ def numbers(text: str | None, option: str) -> tuple[int, ...]:
     found: list[int] = []
     for piece in text.split(","):
         first, _, last = piece.strip().partition("-")
-        if not first.isdigit() or not (last or "0").isdigit():
+        if not first.isdecimal() or not (last or "0").isdecimal() or int(last or first) < int(first):
             raise UserError(f"{option} is '{text}'; write numbers and ranges like 0,3-5")
         found += range(int(first), int(last or first) + 1)
     return tuple(found)
 
 
-def words(text: str | None) -> tuple[str, ...]:
+def words(text: str | None, option: str) -> tuple[str, ...]:
     """Read a list of names.
 
-    >>> words("L0H1, L2H3")
+    >>> words("L0H1, L2H3", "--heads")
     ('L0H1', 'L2H3')
     """
-    return tuple(piece.strip() for piece in (text or "").split(",") if piece.strip())
+    if text is None:
+        return ()
+    found = tuple(piece.strip() for piece in text.split(",") if piece.strip())
+    if not found:
+        raise UserError(f"{option} is '{text}', which names nothing; write names with commas between them")
+    return found

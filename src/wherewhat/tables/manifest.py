@@ -28,14 +28,17 @@ def provenance() -> dict[str, Any]:
 
 def git_commit() -> str | None:
     """The commit this package was checked out at, if it runs from a checkout."""
-    where = Path(__file__).resolve().parent
+    here = Path(__file__).resolve()
     try:
-        answer = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=where, capture_output=True, text=True, timeout=5, check=True
-        )
+        _git(here.parent, "ls-files", "--error-unmatch", here.name)  # else the checkout is somebody else's
+        return _git(here.parent, "rev-parse", "HEAD") or None
     except (OSError, subprocess.SubprocessError):
         return None
-    return answer.stdout.strip() or None
+
+
+def _git(folder: Path, *words: str) -> str:
+    answer = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=5, check=True)
+    return answer.stdout.strip()
 
 
 def peak_memory() -> int:

@@ -1,7 +1,7 @@
 """Read texts from files: one a line, running prose, or a column of JSON lines."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def read_texts(path: Path, column: str = "text") -> Iterator[Text]:
     elif path.suffix == ".txt" and is_prose(content):
         found = iter([Text(content.strip(), path.name)])
     else:
-        lines = enumerate(content.splitlines(), start=1)
+        lines = enumerate(content.split("\n"), start=1)
         found = (Text(line.strip(), f"{path.name} line {number}") for number, line in lines if line.strip())
     first = next(found, None)
     if first is None:
@@ -37,20 +37,33 @@ def read_texts(path: Path, column: str = "text") -> Iterator[Text]:
     yield from found
 
 
+def take_turns(files: Sequence[Iterator[Text]]) -> Iterator[Text]:
+    """A text of each file in turn, so that every file has its share however few texts are read."""
+    waiting = list(files)
+    while waiting:
+        for file in list(waiting):
+            text = next(file, None)
+            if text is None:
+                waiting.remove(file)
+            else:
+                yield text
+
+
 def is_prose(content: str) -> bool:
     """Whether a text file is running prose (paragraphs with blank lines between) rather than one text a line.
 
     >>> is_prose("one\\ntwo\\n"), is_prose("A paragraph,\\nwrapped.\\n\\nAnother.")
     (False, True)
     """
-    return "" in [line.strip() for line in content.strip().splitlines()]
+    lines = content.strip().split("\n")
+    return len(lines) > 1 and "" in [line.strip() for line in lines]
 
 
 def _content(path: Path) -> str:
     if path.is_dir():
         raise UserError(f"{path} is a folder, not a text file; name a file inside it")
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise UserError(f"there is no text file {path}; check the path after --text") from None
     except UnicodeDecodeError as error:
@@ -60,7 +73,7 @@ def _content(path: Path) -> str:
 
 
 def _json_lines(path: Path, content: str, column: str) -> Iterator[Text]:
-    for number, line in enumerate(content.splitlines(), start=1):
+    for number, line in enumerate(content.split("\n"), start=1):
         if not line.strip():
             continue
         where = f"{path.name} line {number}"
