@@ -54,6 +54,7 @@ def about_score(score: Score) -> dict[str, Any]:
         "range": list(score.range),
         "paper": score.paper,
         "chance": score.chance.__name__.replace("_", " "),
+        "sides": score.sides,
     }
 
 
@@ -70,8 +71,8 @@ def notes(subject: Subject, layers: Mapping[Place, int], scores: Mapping[str, Sc
         found.append("The attention of the encoder could not be read; what follows is about the decoder alone.")
     if "decoder" in parts:
         found.append(
-            "Under a causal mask nothing lies to the right: `balance` is 0 and `next` has no value by construction, "
-            "and `symmetry` says nothing."
+            "Under a causal mask nothing lies to the right: `next` has no value, and `symmetry` and `balance` say "
+            "nothing of these heads. Their values are in heads.parquet; this page leaves them out."
         )
     if "cross" in parts:
         silent = ", ".join(name for name, score in scores.items() if score.relative)

@@ -172,13 +172,14 @@ def offsets_table(model: str, tally: Tally, layers: dict[Place, int], settings: 
     """offsets.parquet: mean mass at every relative offset that some row could see."""
     tables = [pl.DataFrame(schema=OFFSETS)]
     for _, layer, account, heads in _chosen(tally, layers, settings):
-        if account.mass_HO is None or account.texts_O is None:
+        if account.mass_HO is None or account.texts_O is None or account.rows_O is None:
             continue
         seen = account.texts_O.nonzero()[0]
         mean_HO = account.mass_HO[:, seen] / account.texts_O[seen]
         offsets = seen - account.mass_HO.shape[1] // 2
         for head in heads:
-            columns = {"model": model, "layer": layer, "head": head, "offset": offsets, "mass": mean_HO[head]}
+            columns = {"model": model, "layer": layer, "head": head, "offset": offsets}
+            columns |= {"mass": mean_HO[head], "rows": account.rows_O[seen]}
             tables.append(pl.DataFrame(columns, schema=OFFSETS))
     return without_nan(pl.concat(tables))
 

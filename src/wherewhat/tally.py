@@ -36,6 +36,7 @@ class Account:
     chances: dict[str, dict[int, float]] = field(default_factory=dict)
     mass_HO: np.ndarray | None = None  # by offset, summed over texts
     texts_O: np.ndarray | None = None  # by offset, how many texts showed it
+    rows_O: np.ndarray | None = None  # by offset, in how many rows of all texts together
 
 
 class Tally:
@@ -114,12 +115,14 @@ class Tally:
         if account.mass_HO is None:
             account.mass_HO = np.zeros((text.mass_HO.shape[0], 2 * self._longest - 1))
             account.texts_O = np.zeros(2 * self._longest - 1, dtype=np.int64)
-        assert account.texts_O is not None
+            account.rows_O = np.zeros(2 * self._longest - 1, dtype=np.int64)
+        assert account.texts_O is not None and account.rows_O is not None
         rows_O = text.rows_O.cpu().numpy()
         reach = len(rows_O) // 2
         here = slice(self._longest - 1 - reach, self._longest + reach)
         account.mass_HO[:, here] += text.mass_HO.cpu().double().numpy() / np.maximum(rows_O, 1)
         account.texts_O[here] += rows_O > 0
+        account.rows_O[here] += rows_O
 
 
 def _joined(pieces: list[PerRow]) -> PerRow:

@@ -110,6 +110,9 @@ def test_train_and_profile_what_came_of_it(tmp_path: Path, capsys):
     assert main(["train", "tiny", *sizes, "--out", str(out), "--quiet"]) == 2
     assert "already holds a run" in capsys.readouterr().err
     assert main(["train", "tiny", *sizes, "--out", str(out), "--quiet", "--resume", "--overwrite"]) == 2
+    before = (out / "manifest.json").read_bytes()
+    assert main(["train", "tiny", *sizes, "--out", str(out), "--quiet", "--resume"]) == 0
+    assert (out / "manifest.json").read_bytes() == before, "a finished run keeps the story of how it was made"
 
 
 @pytest.mark.parametrize("what", ["models", "encodings", "scores", "tasks", "recipes"])

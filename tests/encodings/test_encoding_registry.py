@@ -19,7 +19,7 @@ def test_every_record_is_complete(name: str) -> None:
     assert record.name == name
     for field in fields(EncodingRecord):
         assert getattr(record, field.name) is not None
-    assert "\n" not in record.summary and len(record.summary) < 110
+    assert "\n" not in record.about and len(record.about) < 110
     assert "arXiv" in record.paper
     assert type(encoding_for(SHAPE, name, {})) is record.cls
 

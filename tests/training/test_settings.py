@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from wherewhat.errors import UserError
-from wherewhat.recipes.registry import RECIPES
+from wherewhat.recipes.registry import RECIPES, recipe
 from wherewhat.tasks.registry import task
 from wherewhat.training.settings import Settings, changed
 
@@ -91,4 +91,20 @@ def test_settings_from_a_broken_file(brief: Settings, edit: dict[str, Any], sent
     plain = {name: value for name, value in {**brief.to_dict(), **edit}.items() if value is not None}
     with pytest.raises(UserError) as error:
         Settings.from_dict(plain)
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("encoding_options=null", "encoding_options cannot be 'null'; give a JSON object"),
+        ("encoding_options=[]", "encoding_options cannot be '[]'; give a JSON object"),
+        ("threads=100000", "threads cannot be 100000; give at most 256"),
+        ("seed=99999999999999999999999", "give a whole number from 0 to 2147483647"),
+        ("data_seed=-1", "data_seed cannot be -1"),
+    ],
+)
+def test_values_that_would_crash_are_refused(change: str, sentence: str):
+    with pytest.raises(UserError) as error:
+        changed(recipe("tiny"), [change])
     assert sentence in str(error.value)

@@ -250,7 +250,7 @@ def test_the_manifest_knows_where_the_numbers_came_from(tmp_path: Path):
     assert manifest["versions"]["torch"].startswith(torch.__version__.split("+")[0])
     assert manifest["peak_memory_bytes"] > 0 and manifest["seconds"] > 0
     assert list(manifest["scores"]) == list(SCORES)
-    assert set(manifest["scores"]["locality"]) == {"asks", "low", "high", "range", "paper", "chance"}
+    assert set(manifest["scores"]["locality"]) == {"asks", "low", "high", "range", "paper", "chance", "sides"}
     changed = BY_NAME["bert"].build(seed=1)
     assert profile(changed, random_texts()).manifest["model"]["weights_hash"] != manifest["model"]["weights_hash"]
 

@@ -36,7 +36,7 @@ def _models() -> Lines:
 def _encodings() -> Lines:
     from wherewhat.encodings.registry import ENCODINGS
 
-    return {name: f"{encoding.summary} ({encoding.paper})" for name, encoding in ENCODINGS.items()}
+    return {name: f"{encoding.about} ({encoding.paper})" for name, encoding in ENCODINGS.items()}
 
 
 def _scores() -> Lines:

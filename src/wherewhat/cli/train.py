@@ -28,8 +28,9 @@ def train(
     Try: `wherewhat train tiny --set steps=200 --out runs/short` · then `wherewhat heads runs/short`
     """
     from wherewhat.recipes.registry import recipe as recipe_called
-    from wherewhat.tables.files import refuse_to_overwrite, write_whole
+    from wherewhat.tables.files import MANIFEST, refuse_to_overwrite, write_whole
     from wherewhat.tables.manifest import manifest_bytes, peak_memory, provenance
+    from wherewhat.training.checkpoint import CHECKPOINT
     from wherewhat.training.loop import train as run
     from wherewhat.training.settings import changed
 
@@ -38,6 +39,7 @@ def train(
     settings = changed(recipe_called(recipe), [*change, *([] if seed is None else [f"seed={seed}"])])
     folder = Path("runs") / recipe if out is None else out
     refuse_to_overwrite(folder, kind="train", overwrite=overwrite or resume)
+    finished = resume and not (folder / CHECKPOINT).exists() and (folder / MANIFEST).exists()
     began = time.perf_counter()
     with progress(f"{recipe}: steps", quiet=quiet) as step:
         trained = run(
@@ -57,7 +59,8 @@ def train(
         "seconds": round(time.perf_counter() - began, 3),
         "peak_memory_bytes": peak_memory(),
     }
-    write_whole(folder / "manifest.json", manifest_bytes(manifest))
+    if not finished:  # else it tells already how the run was made
+        write_whole(folder / MANIFEST, manifest_bytes(manifest))
     if as_json:
         print(json.dumps({"out": str(folder), "accuracy": trained.accuracy, "seconds": manifest["seconds"]}))
     elif not quiet:

@@ -21,7 +21,7 @@ class EncodingRecord:
 
     name: str
     cls: type[Encoding]
-    summary: str  # one line, for someone new
+    about: str  # one line, for someone new
     acts: str  # where in the net
     parameters: str  # what is learned, in words
     direction: str  # causal, both ways or either
@@ -48,7 +48,7 @@ ENCODINGS: dict[str, EncodingRecord] = {
         EncodingRecord(
             name="none",
             cls=NoPosition,
-            summary="no position at all; a decoder still feels order through its causal mask",
+            about="no position at all; a decoder still feels order through its causal mask",
             acts="nowhere",
             parameters="none",
             direction="either; without a causal mask the text is a bag of tokens",
@@ -61,7 +61,7 @@ ENCODINGS: dict[str, EncodingRecord] = {
         EncodingRecord(
             name="sinusoidal",
             cls=Sinusoidal,
-            summary="sines and cosines of the position, fast to slow, added to the tokens",
+            about="sines and cosines of the position, fast to slow, added to the tokens",
             acts="on the tokens, once, where they enter",
             parameters="none",
             direction="either",
@@ -74,7 +74,7 @@ ENCODINGS: dict[str, EncodingRecord] = {
         EncodingRecord(
             name="learned",
             cls=Learned,
-            summary="a learned vector for every place, added to the tokens; no place beyond the last one",
+            about="a learned vector for every place, added to the tokens; no place beyond the last one",
             acts="on the tokens, once where they enter or at every block",
             parameters="length × width, or that for each block",
             direction="either",
@@ -87,7 +87,7 @@ ENCODINGS: dict[str, EncodingRecord] = {
         EncodingRecord(
             name="rope",
             cls=Rope,
-            summary="queries and keys turn with their position, so attention feels only their distance and its sign",
+            about="queries and keys turn with their position, so attention feels only their distance and its sign",
             acts="on queries and keys, in every block",
             parameters="none",
             direction="either",
@@ -100,7 +100,7 @@ ENCODINGS: dict[str, EncodingRecord] = {
         EncodingRecord(
             name="alibi",
             cls=Alibi,
-            summary="every head loses interest with distance, each at its own fixed pace",
+            about="every head loses interest with distance, each at its own fixed pace",
             acts="on the logits, as a bias, in every block",
             parameters="none",
             direction="either; in an encoder both sides count alike",

@@ -72,7 +72,7 @@ def one_head(run: Measured, notable: Sequence[Notice]) -> Section:
     return Section(
         "head",
         "One head",
-        "Left, how much it attends to a key at each distance: negative offsets stand before the query. "
+        "Left, how much it attends to a key at each offset: negative offsets stand before the query. "
         "Right, its scores with their 95 % intervals over texts.",
         tag("div", data_widget="profile", class_="profile panel"),
         short="One head",
@@ -126,8 +126,8 @@ def _facts(run: Measured) -> list[tuple[str, str]]:
     model, texts = run.manifest.get("model") or {}, run.manifest.get("texts") or {}
     layers, heads = len(set(run.heads["layer"])), len(set(run.heads["head"]))
     facts = [(f"{layers} × {heads}", "layers × heads")]
-    facts += [(f"{texts[key]:,}", key) for key in ("texts", "count", "tokens") if isinstance(texts.get(key), int)]
-    facts = [(number, "texts" if what == "count" else what) for number, what in facts]
+    counts = [(texts.get("count"), "text"), (texts.get("tokens"), "token")]
+    facts += [(f"{count:,}", what if count == 1 else f"{what}s") for count, what in counts if isinstance(count, int)]
     facts += [(large(model["parameters"]), "parameters")] if model.get("parameters") else []
     return facts + ([(str(model["family"]), "family")] if model.get("family") else [])
 
@@ -135,7 +135,9 @@ def _facts(run: Measured) -> list[tuple[str, str]]:
 def _cards(notable: Sequence[Notice], parts: Sequence[str]) -> Html:
     if not notable:
         return tag(
-            "p", "No head's interval is clear of chance in any score: these may be too few texts.", class_="note"
+            "p",
+            "No head's interval is clear of chance in any score: with so few texts nothing can be told from it.",
+            class_="note",
         )
     chosen = tag("p", "For each score the head farthest from chance, if its interval is clear of it.", class_="note")
     return join(tag("ul", *(tag("li", _card(notice, parts)) for notice in notable), class_="cards"), chosen)

@@ -62,9 +62,17 @@ def measured(heads: pl.DataFrame, manifest: Manifest) -> Measured:
     }
     scores = [_score(str(key), name, manifest) for key, name in enumerate(_names(heads, manifest))]
     for score in scores:
-        wide |= _columns(order, heads.filter(pl.col("score") == score.name), score.key)
+        rows = heads.filter(pl.col("score") == score.name)
+        if (manifest.get("scores") or {}).get(score.name, {}).get("sides"):
+            rows = _without_causal(rows)
+        wide |= _columns(order, rows, score.key)
     known = [_known(score, wide) for score in scores]
     return Measured(wide, known, list(dict.fromkeys(wide["part"])), manifest)
+
+
+def _without_causal(rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave out what a score of both sides gives under a causal mask, where there is only one: it would mislead."""
+    return rows if "part" not in rows.columns else rows.filter(pl.col("part") != "decoder")
 
 
 def _refuse(heads: pl.DataFrame) -> None:

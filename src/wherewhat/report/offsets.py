@@ -14,6 +14,7 @@ NEAR = 16  # offsets up to here are shown one by one
 FAR = 15  # steps on either side beyond that: 2 * (16 + 15) + 1 = 63 bars at most
 LABELS = (4, 8, 16)  # among many bars; -1 and 1 too where there is room
 ROOM = 36
+RARE = 0.02  # of the rows: what fewer could see is left out, where a few rows would stand as tall as all the others
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,9 @@ def _side(farthest: int) -> Iterator[tuple[int, int, int]]:
 
 def profiles(offsets: pl.DataFrame, names: Sequence[str]) -> Columns:
     """One column a head: its mean mass per offset in every bin; `all` is the mean over heads."""
+    offsets = _often_seen(offsets)
     if offsets.is_empty():
-        return {"place": [], "from": [], "to": [], "all": []}
+        return {"place": [], "from": [], "to": [], "all": [], "seen": []}
     cut = bins(_whole(offsets["offset"].min()), _whole(offsets["offset"].max()))
     grid = pl.DataFrame({"place": [b.place for b in cut], "from": [b.first for b in cut], "to": [b.last for b in cut]})
     means = _means(offsets, grid)
@@ -68,20 +70,36 @@ def profiles(offsets: pl.DataFrame, names: Sequence[str]) -> Columns:
     }
     columns: dict[str, list[Any]] = {name: grid[name].to_list() for name in grid.columns}
     shown = {name: by_head[name] for name in names if name in by_head}
+    columns["seen"] = [rounded(share) for share in _seen(offsets, cut)]
     columns["all"] = [rounded(_mean([mass.get(b.place) for mass in shown.values()])) for b in cut]
     return columns | {name: [rounded(mass.get(b.place)) for b in cut] for name, mass in shown.items()}
 
 
 def _means(offsets: pl.DataFrame, grid: pl.DataFrame) -> pl.DataFrame:
-    placed = offsets.select("layer", "head", pl.col("offset").cast(pl.Int64), pl.col("mass").cast(pl.Float64))
+    numbers = (pl.col("offset").cast(pl.Int64), pl.col("mass").cast(pl.Float64), pl.col("rows").cast(pl.Float64))
+    placed = offsets.select("layer", "head", *numbers)
     return (
         placed.filter(pl.col("mass").is_finite())
         .sort("offset")
         .join_asof(grid.sort("from"), left_on="offset", right_on="from", strategy="backward")
         .group_by("layer", "head", "place")
-        .agg(pl.col("mass").mean())
+        .agg((pl.col("mass") * pl.col("rows")).sum() / pl.col("rows").sum())
         .sort("layer", "head", "place")
     )
+
+
+def _often_seen(offsets: pl.DataFrame) -> pl.DataFrame:
+    """Without the offsets that next to no row could see. A table without a count of rows takes all to be alike."""
+    if "rows" not in offsets.columns:
+        return offsets.with_columns(rows=pl.lit(1))
+    return offsets.filter(pl.col("rows") >= RARE * pl.col("rows").max().over("layer"))
+
+
+def _seen(offsets: pl.DataFrame, cut: Sequence[Bin]) -> Iterator[float]:
+    """By bar, how many of its offsets a row could see on average: mass times this is the bar's share of attention."""
+    rows: dict[int, float] = dict(offsets.group_by("offset").agg(pl.col("rows").mean()).iter_rows())
+    most = max(rows.values())
+    return (sum(rows.get(offset, 0) for offset in range(one.first, one.last + 1)) / most for one in cut)
 
 
 def _mean(masses: Sequence[float | None]) -> float:

@@ -55,23 +55,11 @@ def _leader(score: Score, heads: Columns) -> Notice | None:
 
 
 def _notice(score: Score, heads: Columns, row: int) -> Notice | None:
-    """What one head is for one score, if it is clear of chance. Without intervals (one text) the value decides."""
+    """What one head is for one score, if its interval is clear of chance. Without one (a single text) none is."""
     value, low, high, chance = (heads[f"{name}_{score.key}"][row] for name in ("value", "low", "high", "chance"))
-    if value is None or chance is None:
+    if value is None or chance is None or low is None or high is None or low <= chance <= high:
         return None
-    strength, clear = _strength(score, value, chance), True
-    if low is not None and high is not None:
-        clear = not low <= chance <= high
-    if strength < TELLING or not clear:
+    strength = abs(value - chance) / ((score.range[1] - score.range[0]) or 1)
+    if strength < TELLING:
         return None
     return Notice(heads["name"][row], heads["part"][row], score, value, low, high, chance, strength)
-
-
-def _strength(score: Score, value: float, chance: float) -> float:
-    """How far the head has gone from chance towards the end that lies farther away.
-
-    Where chance is near the top, as for entropy, it is a low value that tells.
-    """
-    bottom, top = score.range
-    way = 1 if top - chance >= chance - bottom else -1
-    return way * (value - chance) / ((top - bottom) or 1)

@@ -10,8 +10,8 @@ def balance(rows: Rows) -> PerRow:
 
     Pairs are keys at equal distance left and right of the query, as for `symmetry`; a row counts by the attention
     its pairs hold, so pooling gives 1 - sum |left - right| / sum (left + right). It moves smoothly: a little noise
-    costs a little. A head that looks at no pair at all favours neither side and gets 1; under a causal mask, where
-    nothing is on the right, the answer is 0 whatever the head does.
+    costs a little. A head that looks at no pair at all favours neither side and gets 1; under a causal mask a
+    head that looks left at all gets 0, which says nothing of it.
     """
     pairs = rows.pairs
     # A weight too small to matter beside any other lets rows answer even where all their pairs are empty.

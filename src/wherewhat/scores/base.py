@@ -115,4 +115,5 @@ class Score:
     chance: Callable[[Rows, torch.Generator], Rows]  # attention of heads that know nothing, on the same rows
     range: tuple[float, float] = (0.0, 1.0)
     pool: Callable[[Tensor, Tensor], Tensor] = weighted_mean  # (value_HQ, weight_HQ) -> value_H
+    sides: bool = False  # compares left with right, so it says nothing where a causal mask hides the right
     relative: bool = True  # asks how query and key lie to each other, so it says nothing of cross-attention

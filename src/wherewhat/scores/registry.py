@@ -79,15 +79,17 @@ _ALL = (
         paper=CHEN,
         rows=symmetry,
         chance=random_logits,
+        sides=True,
     ),
     Score(
         name="balance",
         asks="Does the head give equal attention to the left and to the right, distance by distance?",
-        low="Looks to one side only. Under a causal mask there is no right side, so every head gets 0.",
+        low="Looks to one side only, as every head does under a causal mask, where the score says nothing.",
         high="Left and right mirror each other. Even attention does too, so read it beside locality.",
         paper=f"wherewhat; a repaired form of the symmetry of {CHEN}",
         rows=balance,
         chance=random_logits,
+        sides=True,
     ),
     Score(
         name="entropy",

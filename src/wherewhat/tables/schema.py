@@ -23,6 +23,7 @@ OFFSETS: dict[str, Any] = {
     "head": pl.Int32,
     "offset": pl.Int32,
     "mass": pl.Float64,
+    "rows": pl.Int64,
 }
 CURVE: dict[str, Any] = {"step": pl.Int64, "measure": pl.String, "value": pl.Float64}
 

@@ -14,6 +14,7 @@ from wherewhat.tasks.base import Balanced
 from wherewhat.tasks.mixture import Mixture
 from wherewhat.tasks.registry import task
 
+MOST_THREADS = 256  # more crash PyTorch before they help anyone
 Plain = dict[str, Any]  # settings as plain values, ready for JSON
 
 
@@ -39,6 +40,9 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "evaluate_every", "evaluate_samples", "checkpoint_every", "threads"):
             self._check(name, getattr(self, name) >= 1, "at least 1")
+        self._check("threads", self.threads <= MOST_THREADS, f"at most {MOST_THREADS}")
+        for name in ("seed", "data_seed"):
+            self._check(name, 0 <= getattr(self, name) < 2**31, f"a whole number from 0 to {2**31 - 1}")
         self._check("warmup", self.warmup >= 0, "at least 0")
         self._check("learning_rate", 0 < self.learning_rate < math.inf, "above 0, such as 0.001")
         self._check("weight_decay", 0 <= self.weight_decay < math.inf, "at least 0")
@@ -115,10 +119,16 @@ def _read(text: str, old: Any, name: str, plain: Plain) -> Any:
         if isinstance(old, list):
             return [type(old[0])(each) for each in text.strip("[]()").split(",")]
         if isinstance(old, dict):
-            return dict(json.loads(text))
+            return _mapping(json.loads(text))
         return type(old)(text)
     except ValueError as error:
         raise UserError(f"{name} cannot be '{text}'; give {_KINDS[type(old)]}, such as {name}={_shown(old)}") from error
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")
+    return value
 
 
 _KINDS = {int: "a whole number", float: "a number", list: "numbers with commas between them", dict: "a JSON object"}

@@ -18,12 +18,12 @@ widgets.profile = (element) => {
   }
 
   function show(head) {
-    const { place, from, to, all, [head.name]: mass } = page.tables.offsets;
+    const { place, from, to, all, seen, [head.name]: mass } = page.tables.offsets;
     const has = Boolean(mass?.some((one) => one !== null));
     name.replaceChildren(head.name, make("span", {}, `layer ${head.layer}, head ${head.head}${head.part ? `, ${head.part}` : ""}`));
     const told = scores.filter((score) => value(head, score) !== null);
     const silent = scores.filter((score) => !told.includes(score)).map((score) => score.name);
-    says.textContent = [has ? peak(from, to, mass) : "", silent.length ? `No row could answer ${silent.join(", ")}.` : ""].join(" ").trim();
+    says.textContent = [has ? peak(from, to, mass.map((one, bar) => (one ?? 0) * seen[bar])) : "", silent.length ? `No row could answer ${silent.join(", ")}.` : ""].join(" ").trim();
     list.value = head.name;
     offsets.hidden = left.lastChild.hidden = !has;
     none.hidden = has;
@@ -35,10 +35,11 @@ widgets.profile = (element) => {
     return Promise.all(drawings);
   }
 
-  function peak(from, to, mass) {
-    const top = mass.reduce((best, one, bar) => ((one ?? -1) > (mass[best] ?? -1) ? bar : best), 0);
-    const where = from[top] === to[top] ? offsetText(from[top]) : `${offsetText(from[top])} to ${offsetText(to[top])}`;
-    return `Its attention is densest at offset ${where}: ${short(mass[top])} of the mass${from[top] === to[top] ? "" : " on each"}.`;
+  /** Where most of the attention goes, all rows together: a far offset that few rows can see is small here. */
+  function peak(from, to, share) {
+    const top = share.reduce((best, one, bar) => (one > share[best] ? bar : best), 0);
+    const where = from[top] === to[top] ? `offset ${offsetText(from[top])}` : `offsets ${offsetText(from[top])} to ${offsetText(to[top])}`;
+    return `It looks most at ${where}, with ${short(share[top])} of all its attention.`;
   }
 
   function dot(head, score) {

@@ -65,7 +65,7 @@ function sideOf(head, score) {
   const [low, high] = ends(head, score);
   const level = chance(head, score);
   if (value(head, score) === null || level === null) return "unclear";
-  if (low !== null && high !== null && low <= level && level <= high) return "unclear";
+  if (low === null || high === null || (low <= level && level <= high)) return "unclear";
   return value(head, score) > level ? "above" : value(head, score) < level ? "below" : "unclear";
 }
 
