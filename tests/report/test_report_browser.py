@@ -272,7 +272,7 @@ def test_a_head_without_offsets_or_values_says_so(opened: Opener):
         tab.get_by_label("Selected head", exact=True).select_option("L14H3")
         assert tab.get_by_text("No offsets for this head").is_visible()
         assert not tab.locator("#profile-chart").is_visible()
-        assert "No row could answer locality" in tab.locator(".says").inner_text()
+        assert "No answer here for locality" in tab.locator(".says").inner_text()
         assert (
             tab.get_by_text("48 of 144 heads have no value").count()
             + tab.get_by_text("96 of 144 heads have no value").count()

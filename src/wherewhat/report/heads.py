@@ -57,7 +57,7 @@ def first_screen(run: Measured, notable: Sequence[Notice]) -> Section:
 def maps(run: Measured, notable: Sequence[Notice]) -> Section:
     """One map of layer by head, and all the others as small ones to choose from."""
     silent = [score.name for score in run.scores if not score.answered]
-    note = tag("p", f"No row of these texts could answer {_listed(silent)}.", class_="note") if silent else ""
+    note = tag("p", f"These texts give no answer for {_listed(silent)}.", class_="note") if silent else ""
     return Section(
         "maps",
         "Layer by layer",
@@ -193,7 +193,7 @@ def _explained(score: Score) -> Html:
         ends.append(tag("div", tag("dt", "chance"), tag("dd", CHANCE.get(score.chance, _sentence(score.chance)))))
     if score.paper:
         ends.append(tag("div", tag("dt", "from"), tag("dd", score.paper)))
-    silent = "" if score.answered else tag("p", "No row of these texts could answer it.", class_="note")
+    silent = "" if score.answered else tag("p", "These texts give no answer for it.", class_="note")
     asks = tag("p", _sentence(score.asks), class_="asks") if score.asks else ""
     return tag("article", tag("h3", tag("code", score.name)), asks, silent, tag("dl", *ends))
 

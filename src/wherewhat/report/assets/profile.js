@@ -23,7 +23,7 @@ widgets.profile = (element) => {
     name.replaceChildren(head.name, make("span", {}, `layer ${head.layer}, head ${head.head}${head.part ? `, ${head.part}` : ""}`));
     const told = scores.filter((score) => value(head, score) !== null);
     const silent = scores.filter((score) => !told.includes(score)).map((score) => score.name);
-    says.textContent = [has ? peak(from, to, mass.map((one, bar) => (one ?? 0) * seen[bar])) : "", silent.length ? `No row could answer ${silent.join(", ")}.` : ""].join(" ").trim();
+    says.textContent = [has ? peak(from, to, mass.map((one, bar) => (one ?? 0) * seen[bar])) : "", silent.length ? `No answer here for ${silent.join(", ")}.` : ""].join(" ").trim();
     list.value = head.name;
     offsets.hidden = left.lastChild.hidden = !has;
     none.hidden = has;

@@ -114,7 +114,7 @@ function scoreLines(head, score) {
   const lines = [[score.name, short(value(head, score))]];
   if (low !== null && high !== null) lines.push(["95 % interval", `${short(low)} to ${short(high)}`]);
   if (chance(head, score) !== null) lines.push(["chance", short(chance(head, score))]);
-  if (value(head, score) === null) lines.push(["no row could answer", ""]);
+  if (value(head, score) === null) lines.push(["no answer here", ""]);
   return lines.flatMap(([name, said], line) => [make("span", line ? { class: "dim" } : {}, name), make("span", line ? { class: "dim" } : {}, said)]);
 }
 
