@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wherewhat.errors import UserError
-from wherewhat.tasks.base import Balanced, check_size
+from wherewhat.tasks.base import Balanced, Record, check_size
 from wherewhat.tasks.stream import Ints, Stream, Streams
 
 
@@ -59,6 +59,18 @@ class Hops(Balanced):
         """Choose the stepping stones of one sample: query, stones from right to left, answer slot."""
         stones = stream.sample(range(self.window, self.window + self.pre), hops - 1)
         return [self.length - 1, *sorted(stones, reverse=True), slot]
+
+    def record(self, ids: list[int], path: list[int]) -> Record:
+        """A sample with its books: the answer stands where the path ends, and a hop is one step of it."""
+        answer = ids[path[-1]]
+        return {
+            "input": ids,
+            "tokens": [self.token(id) for id in ids],
+            "target": answer,
+            "target_token": self.token(answer),
+            "path": path,
+            "hops": len(path) - 1,
+        }
 
     def draw_paths(self, streams: Streams, slot_N: Ints, hops_N: Ints) -> list[Ints]:
         """Choose them for many samples: slot_N at each stage of the longest path, -1 where a path has ended."""

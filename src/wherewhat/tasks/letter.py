@@ -64,14 +64,7 @@ class Letter(Hops):
             right[here] = left[there] = letter_there
         right[slot] = integer
         ids = [self._id(t, left[t], right[t]) for t in range(self.length)]
-        return {
-            "input": ids,
-            "tokens": [self.token(id) for id in ids],
-            "target": ids[slot],
-            "target_token": self.token(ids[slot]),
-            "path": path,
-            "hops": self.hops[which],
-        }
+        return self.record(ids, path)
 
     def draws(self, streams: Streams, cell: list[Ints]) -> Batch:
         slot_N, answer_N, integer_N, which_N = cell

@@ -57,14 +57,7 @@ class Number(Hops):
         ids = letters + [1 + stream.below(p) for p in range(self.window, self.length)]  # back to any earlier slot
         for here, there in pairwise(path):
             ids[here] = here - there
-        return {
-            "input": ids,
-            "tokens": [self.token(id) for id in ids],
-            "target": ids[slot],
-            "target_token": self.token(ids[slot]),
-            "path": path,
-            "hops": self.hops[which],
-        }
+        return self.record(ids, path)
 
     def draws(self, streams: Streams, cell: list[Ints]) -> Batch:
         slot_N, answer_N, which_N = cell
