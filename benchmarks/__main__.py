@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import heads, locality_symmetry, memory, training
+from benchmarks import heads, locality_symmetry, memory, training, where_or_what
 
 REPEATS = 5
 LATEST = Path(__file__).parent / "latest.json"
@@ -12,7 +12,13 @@ LATEST = Path(__file__).parent / "latest.json"
 
 def main() -> None:
     """All of them, or those named on the command line."""
-    rooms = {"heads": heads, "memory": memory, "locality_symmetry": locality_symmetry, "training": training}
+    rooms = {
+        "heads": heads,
+        "memory": memory,
+        "where_or_what": where_or_what,
+        "locality_symmetry": locality_symmetry,
+        "training": training,
+    }
     chosen = {name: rooms[name] for name in sys.argv[1:] or rooms}
     found = []
     for room in chosen.values():

@@ -10,7 +10,7 @@ from wherewhat.measure import profile
 
 TOKENS = 8192  # read in each round
 BATCH = 2048  # tokens that run together, as in the profile's own default
-BOUNDS = {256: None, 512: None, 1024: 1.5, 2048: None, 4096: None}
+BOUNDS = {256: None, 512: None, 1024: 2.0, 2048: None, 4096: None}
 
 
 def llama(length: int) -> LlamaModel:

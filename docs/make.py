@@ -1,4 +1,4 @@
-"""Make the parts of the documentation that come from the project itself: README's table of families, its picture."""
+"""Make the parts of the documentation that come from the project itself: the table of families, README's picture."""
 
 import re
 import shutil
@@ -11,9 +11,9 @@ ROOT = Path(__file__).resolve().parents[1]
 FAMILIES = re.compile(r"(<!-- families -->\n).*?(<!-- /families -->)", re.DOTALL)
 
 
-def with_table(readme: str, table: str) -> str:
-    """The README with its table of families made anew."""
-    return FAMILIES.sub(lambda found: f"{found[1]}{table}\n{found[2]}", readme)
+def with_table(page: str, table: str) -> str:
+    """A page with its table of families made anew."""
+    return FAMILIES.sub(lambda found: f"{found[1]}{table}\n{found[2]}", page)
 
 
 def picture(path: Path) -> None:
@@ -35,8 +35,8 @@ def main() -> None:
     sys.path.insert(0, str(ROOT / "tests" / "capture"))
     from families import families_table
 
-    readme = ROOT / "README.md"
-    readme.write_text(with_table(readme.read_text(), families_table()))
+    page = ROOT / "docs" / "families.md"
+    page.write_text(with_table(page.read_text(), families_table()))
     picture(ROOT / "docs" / "report.png")
 
 

@@ -8,16 +8,17 @@ from families import FAMILIES, families_table
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
+TABLE = (ROOT / "docs" / "families.md").read_text()
 
 
-def test_the_readme_is_short_and_its_table_of_families_is_the_tests_list():
+def test_the_readme_is_short_and_the_table_of_families_is_the_tests_list():
     spec = importlib.util.spec_from_file_location("make", ROOT / "docs" / "make.py")
     make = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(make)
-    assert make.with_table(README, families_table()) == README, "run `make docs`"
+    assert make.with_table(TABLE, families_table()) == TABLE, "run `make docs`"
     assert README.count("\n") < 150
     assert not re.findall(r"\b[A-Z]{3,}_[A-Z]+\b", README), "something is still to be filled in"
-    assert all(f"| {family.name} |" in README for family in FAMILIES)
+    assert all(f"| {family.name} |" in TABLE for family in FAMILIES)
 
 
 def test_links_lead_somewhere():

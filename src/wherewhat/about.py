@@ -1,6 +1,7 @@
 """What a manifest says of a model, its texts and the scores asked of it."""
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,11 +52,17 @@ def about_score(score: Score) -> dict[str, Any]:
         "asks": score.asks,
         "low": score.low,
         "high": score.high,
-        "range": list(score.range),
+        "range": [end if math.isfinite(end) else None for end in score.range],
         "paper": score.paper,
-        "chance": score.chance.__name__.replace("_", " "),
+        "chance": _chance(score),
         "sides": score.sides,
     }
+
+
+def _chance(score: Score) -> str:
+    """Which head that knows nothing the score is held against; empty where there is none."""
+    known = score.expected or score.chance
+    return "" if known is None else known.__name__.replace("_", " ")
 
 
 def notes(subject: Subject, layers: Mapping[Place, int], scores: Mapping[str, Score]) -> list[str]:

@@ -5,6 +5,7 @@
 | B | sequence in a batch |
 | L | layer |
 | H | head (query heads; keys shared by a group are repeated first) |
+| G | group of heads that share their keys |
 | Q | query: a row of attention, not necessarily every row |
 | K | key: a column of attention |
 | T | token of a sequence |
@@ -12,6 +13,7 @@
 | C | channel of one head |
 | F | rotary frequency (a pair of channels) |
 | S | slot: where a key stands |
+| R | relative position, or real and imaginary parts side by side |
 | O | offset: slot of the key minus slot of the query |
 | P | pair of keys at equal distance left and right of a query |
 | N | sample of a task |

@@ -12,7 +12,7 @@ from wherewhat.errors import UserError
 from wherewhat.report.page import Page
 from wherewhat.tables.files import MANIFEST, parquet_bytes, read_parquet, refuse_to_overwrite, write_run, write_whole
 from wherewhat.tables.manifest import manifest_bytes, read_manifest
-from wherewhat.tables.schema import HEADS, OFFSETS
+from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS
 
 REPORT = "report.html"
 KIND = "heads"  # the command whose runs these are
@@ -24,6 +24,7 @@ class Profile:
 
     heads: pl.DataFrame  # one row a head and score
     offsets: pl.DataFrame  # mean mass by relative offset
+    frequencies: pl.DataFrame  # what each rotary frequency carries; empty for models that have none
     manifest: Mapping[str, Any]
 
     @cached_property
@@ -31,7 +32,7 @@ class Profile:
         """What the report shows, as data."""
         from wherewhat.report.heads import page_of_heads
 
-        return page_of_heads(self.heads, self.offsets, self.manifest)
+        return page_of_heads(self.heads, self.offsets, self.frequencies, self.manifest)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the tables, the manifest and the report; all of them or none."""
@@ -44,6 +45,8 @@ class Profile:
             "offsets.parquet": parquet_bytes(self.offsets),
             REPORT: render(self.page).encode(),
         }
+        if not self.frequencies.is_empty():
+            files["frequencies.parquet"] = parquet_bytes(self.frequencies)
         manifest = {**self.manifest, "kind": KIND, "files": sorted([*files, MANIFEST])}
         write_run(folder, {**files, MANIFEST: manifest_bytes(manifest)})
         return folder
@@ -81,7 +84,10 @@ def load(folder: str | Path) -> Profile:
     if (kind := manifest.get("kind", KIND)) != KIND:
         raise UserError(f"{folder} holds a run of `wherewhat {kind}`, not of `wherewhat {KIND}`; name another folder")
     heads = _table(folder / "heads.parquet", HEADS)
-    return Profile(heads, _table(folder / "offsets.parquet", OFFSETS), manifest)
+    offsets = _table(folder / "offsets.parquet", OFFSETS)
+    turning = folder / "frequencies.parquet"
+    frequencies = _table(turning, FREQUENCIES) if turning.exists() else pl.DataFrame(schema=FREQUENCIES)
+    return Profile(heads, offsets, frequencies, manifest)
 
 
 def _table(path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:

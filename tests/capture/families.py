@@ -1,4 +1,4 @@
-"""Tiny random models of every family that must be capturable. The README's table is made from this list."""
+"""Tiny random models of every family that must be capturable. The table in docs/families.md is made from this list."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ class Family:
     name: str  # transformers' model_type
     config: str  # the name of its config class
     model: str  # the name of its bare model class
-    position: str  # how it encodes position, for the README
+    position: str  # how it encodes position, for the table
     route: str  # "interface" or "softmax"
     sizes: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=lambda: {"decoder": 2})
@@ -80,6 +80,11 @@ FAMILIES = [
     Family("phi", "PhiConfig", "PhiModel", "partial rotary", "interface", {"partial_rotary_factor": 0.5}),
     Family("phi3", "Phi3Config", "Phi3Model", "rotary", "interface", GROUPED),
     Family("olmo2", "Olmo2Config", "Olmo2Model", "rotary, query and key norms", "interface", GROUPED),
+    Family("cohere", "CohereConfig", "CohereModel", "rotary, interleaved", "interface", GROUPED),
+    Family("glm", "GlmConfig", "GlmModel", "partial rotary, interleaved", "interface",
+           {**GROUPED, "head_dim": 8, "partial_rotary_factor": 0.5}),
+    Family("stablelm", "StableLmConfig", "StableLmModel", "partial rotary", "interface",
+           {**GROUPED, "partial_rotary_factor": 0.5}),
     Family("gpt_neox", "GPTNeoXConfig", "GPTNeoXModel", "partial rotary", "interface"),
     Family("smollm3", "SmolLM3Config", "SmolLM3Model", "rotary, some layers without", "interface",
            {**GROUPED, "no_rope_layers": [1, 0]}),
@@ -95,6 +100,7 @@ FAMILIES = [
     Family("modernbert", "ModernBertConfig", "ModernBertModel", "rotary per layer type, sliding window", "interface",
            {"local_attention": 8, "global_attn_every_n_layers": 2, "num_hidden_layers": 3, "cls_token_id": 1,
             "sep_token_id": 2}, {"encoder": 3}),
+    Family("nomic_bert", "NomicBertConfig", "NomicBertModel", "rotary", "interface", parts=ENCODER),
     Family("esm", "EsmConfig", "EsmModel", "rotary", "interface",
            {"position_embedding_type": "rotary", "pad_token_id": 1, "mask_token_id": 32}, ENCODER),
     Family("t5", "T5Config", "T5Model", "bucketed relative bias", "interface",
@@ -116,8 +122,10 @@ FAMILIES = [
 
 
 def families_table() -> str:
-    """The README's table of supported families."""
+    """The table of supported families."""
     routes: dict[str, str] = {"interface": "fused", "softmax": "the family's own"}
-    lines = ["| family | position | attention kernel while profiled |", "|---|---|---|"]
-    lines += [f"| {family.name} | {family.position} | {routes[family.route]} |" for family in FAMILIES]
+    lines = ["| family | position | where or what | attention kernel while profiled |", "|---|---|---|---|"]
+    for family in FAMILIES:
+        told = "inside the hidden state" if family.position.startswith("learned") else "exact, from its logits"
+        lines.append(f"| {family.name} | {family.position} | {told} | {routes[family.route]} |")
     return "\n".join(lines)

@@ -8,13 +8,13 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import PreTrainedTokenizerFast
 
-LLAMA = next(family for family in FAMILIES if family.name == "llama")
+BY_NAME = {family.name: family for family in FAMILIES}
 WORDS = ["[UNK]", *"abcdefghijklmnopqrstuvwxyz", "<script>", '"']
 
 
-def save_model(path: Path) -> Path:
+def save_model(path: Path, family: str = "llama") -> Path:
     """A whole model folder: config, weights, tokenizer."""
-    LLAMA.build().save_pretrained(path)
+    BY_NAME[family].build().save_pretrained(path)
     save_tokenizer(path)
     return path
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from families import FAMILIES
-from folders import save_tokenizer
+from folders import save_model, save_tokenizer
 from safetensors.torch import load_file, save_file
 from transformers import MambaConfig, MambaModel, ViTConfig, ViTModel
 
@@ -187,7 +187,7 @@ def test_a_file_or_an_empty_folder_is_no_model(capsys, earlier: Path, text: Path
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--queries", "many"], "--queries is 'many'; give a number of rows, at least 1, or all"),
+        (["--queries", "many"], "--queries is 'many'; give a number of rows, at least 1, or last, or all"),
         (["--queries", "0"], "--queries is '0'"),
         (["--layers", "first"], "--layers is 'first'; write numbers and ranges like 0,3-5"),
         (["--layers", "9"], "there is no layer 9"),
@@ -274,3 +274,48 @@ def test_a_bug_of_ours_says_so(capsys, monkeypatch, tmp_path: Path):
     monkeypatch.setattr("wherewhat.measure.profile", broken)
     assert main(["heads", "--out", str(tmp_path / "new")]) == 1
     assert "this is a bug in wherewhat" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--tau", "0"], "tau is 0.0; a temperature must be above 0 (inf weighs all swaps alike)"),
+        (["--tau", "1e-4,-2"], "tau is 0.0001, -2.0; a temperature must be above 0"),
+        (["--tau", "nan"], "tau is nan; a temperature must be above 0"),
+        (["--tau", "warm"], "--tau is 'warm'; write numbers above 0 with commas between them, or inf"),
+        (["--first", "-1"], "first is -1; slots are counted from 0"),
+        (["--queries", "first"], "--queries is 'first'; give a number of rows, at least 1, or last, or all"),
+        (["--blocks", "sentense"], "unknown kind of blocks 'sentense'; did you mean 'sentence'?"),
+        (
+            ["--queries", "last", "--first", "5"],
+            "the longest text has 7 tokens, so 1 key(s) before its last query can change places (from slot 5 on), "
+            "and two are needed; give longer texts or a smaller --first",
+        ),
+    ],
+)
+def test_swaps_that_cannot_be_made(capsys, folder: Path, text: Path, earlier: Path, options: list[str], said: str):
+    assert said in sentence(capsys, earlier, "heads", folder, "--text", text, *options)
+
+
+@pytest.mark.parametrize(
+    "line", ["[[0, 2], [1, 3]]", "[[2, 2]]", "[0, 2]", "{}", "[[0, 2.5]]", "[[-1, 2]]", "nonsense", "[[3, 5], [0, 2]]"]
+)
+def test_blocks_that_are_none(capsys, folder: Path, text: Path, earlier: Path, tmp_path: Path, line: str):
+    blocks = tmp_path / "blocks.jsonl"
+    blocks.write_text(f"[[0, 2], [2, 4]]\n{line}\n")
+    said = sentence(capsys, earlier, "heads", folder, "--text", text, "--blocks", blocks)
+    assert "blocks.jsonl:2 is not a list of blocks; write [[0, 5], [5, 9]]: slots from, to before, in order" in said
+
+
+def test_blocks_for_other_texts(capsys, folder: Path, text: Path, earlier: Path, tmp_path: Path):
+    blocks = tmp_path / "blocks.jsonl"
+    blocks.write_text("[[1, 2], [2, 4]]\n")
+    said = sentence(capsys, earlier, "heads", folder, "--text", text, "--blocks", blocks)
+    assert "there are blocks for 1 texts, but 2 texts; give one line for each text" in said
+
+
+def test_frequencies_of_a_model_that_has_none(capsys, text: Path, earlier: Path, tmp_path: Path):
+    bert = save_model(tmp_path / "bert", "bert")
+    said = sentence(capsys, earlier, "heads", bert, "--text", text, "--scores", "mean_frequency")
+    assert "mean_frequency cannot be asked of bert, whose logits know nothing of slots or frequencies" in said
+    assert "input.position_share" in said and "--hidden" in said

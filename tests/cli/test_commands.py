@@ -10,7 +10,7 @@ import pytest
 
 from wherewhat.cli.main import main
 from wherewhat.scores.registry import SCORES
-from wherewhat.tables.schema import HEADS, OFFSETS
+from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -39,7 +39,9 @@ def test_heads_of_the_built_in_model(tmp_path: Path, capsys):
     assert capsys.readouterr().out.strip().endswith(str(out / "report.html"))
     heads, offsets = (pl.read_parquet(out / name) for name in ("heads.parquet", "offsets.parquet"))
     assert dict(heads.schema) == HEADS and dict(offsets.schema) == OFFSETS
-    assert set(heads["score"]) == set(SCORES) and heads["texts"].max() == 20
+    assert set(heads["score"]) == {name for name in SCORES if not name.startswith("block.")}
+    assert heads["texts"].max() == 20
+    assert dict(pl.read_parquet(out / "frequencies.parquet").schema) == FREQUENCIES
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["model"]["id"] == "tiny" and manifest["texts"]["source"] == "its own task"
     assert manifest["command"].startswith("wherewhat")
@@ -55,6 +57,22 @@ def test_heads_of_a_folder_on_a_text(folder: Path, text: Path, tmp_path: Path, c
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["texts"]["example"][0]["tokens"] == list("abcdef")
     assert manifest["texts"]["source"] == str(text)
+
+
+def test_heads_with_swaps_of_every_kind(folder: Path, text: Path, tmp_path: Path):
+    blocks = tmp_path / "blocks.jsonl"
+    blocks.write_text("[[1, 3], [3, 5]]\n[[0, 2], [2, 4], [4, 6]]\n")
+    out = tmp_path / "run"
+    line = ["heads", str(folder), "--text", str(text), "--out", str(out), "--queries", "last", "--quiet"]
+    assert main([*line, "--tau", "1e-4,0.1,inf", "--first", "0", "--blocks", str(blocks), "--hidden"]) == 0
+    names = set(pl.read_parquet(out / "heads.parquet")["score"])
+    assert {"positional", "positional@0.1", "symbolic@inf", "block.symbolic", "position_share"} <= names
+    assert {"input.position_share", "input.positional@inf", "mean.pos_pos"} <= names
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["swaps"] | {"frequency_slots": 32} == manifest["swaps"]
+    assert manifest["swaps"]["tau"] == [1e-4, 0.1, "inf"] and manifest["swaps"]["first"] == 0
+    assert manifest["swaps"]["queries"] == "last" and manifest["settings"]["blocks"] == "given"
+    assert manifest["hidden"][0]["layer"] == 0
 
 
 def test_same_command_same_tables(folder: Path, text: Path, tmp_path: Path):

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+from synthetic_where import add_where, with_where
+
+from wherewhat.tables.schema import FREQUENCIES
 
 KINDS = ("previous", "next", "self", "sink", "broad", "local", "far", "induction", "duplicate")
 SCORES = {
@@ -78,6 +81,8 @@ class Shape:
     heads: int
     length: int
     causal: tuple[str, ...] = ("decoder",)
+    turns: int = 0  # rotary frequencies a head; with some, where and what were measured
+    learned: bool = False  # position sits in the hidden state
 
 
 ENCODER = Shape("bert-base-uncased", (("encoder", 12),), 12, 128)
@@ -85,21 +90,29 @@ DECODER = Shape("stories-small", (("decoder", 4),), 4, 96)
 BOTH = Shape("google/t5-small", (("encoder", 6), ("decoder", 6), ("cross", 6)), 8, 64)
 LARGE = Shape("llama-like-32x32", (("decoder", 32),), 32, 512)
 ONE = Shape("one-head", (("decoder", 1),), 1, 24)
+ROTARY = Shape("rotary-small", (("decoder", 6),), 6, 96, turns=16)
+LEARNED = Shape("learned-small", (("decoder", 4),), 4, 96, learned=True)
+WIDE = Shape("rotary-12x12", (("decoder", 12),), 12, 128, turns=64)
 
-Run = tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]
+Run = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, dict[str, Any]]
+Row = dict[str, Any]
 
 
 def run_of(shape: Shape, rng: random.Random) -> Run:
     """Make the tables and the manifest of a run."""
-    heads: list[dict[str, Any]] = []
-    offsets: list[dict[str, Any]] = []
-    layers: list[dict[str, Any]] = []
+    heads: list[Row] = []
+    offsets: list[Row] = []
+    frequencies: list[Row] = []
+    layers: list[Row] = []
     for part, depth in shape.parts:
         for within in range(depth):
             layer = len(layers)
             layers.append({"layer": layer, "part": part, "module": f"{part}.layer.{within}.attention"})
             for head in range(shape.heads):
                 _head(shape, part, (layer, head), within / max(depth - 1, 1), rng, heads, offsets)
+                if shape.turns or shape.learned:
+                    add_where(shape, heads, frequencies, within / max(depth - 1, 1), rng)
+    manifest = manifest_of(shape, layers)
     schema = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "chance": pl.Float64}
     return (
         pl.DataFrame(heads, schema_overrides=schema, infer_schema_length=None),
@@ -107,7 +120,8 @@ def run_of(shape: Shape, rng: random.Random) -> Run:
             offsets,
             schema={"model": pl.String, "layer": pl.Int64, "head": pl.Int64, "offset": pl.Int64, "mass": pl.Float64},
         ),
-        manifest_of(shape, layers),
+        pl.DataFrame(frequencies, schema=FREQUENCIES),
+        with_where(manifest, shape, rng) if shape.turns or shape.learned else manifest,
     )
 
 

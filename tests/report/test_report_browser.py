@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from synthetic import BOTH, DECODER, ENCODER, ONE, Shape, run_of
+from synthetic import BOTH, DECODER, ENCODER, LEARNED, ONE, ROTARY, Shape, run_of
 from test_report_page import HOSTILE, hostile
 
 from wherewhat.report import page_of_heads, render
@@ -44,6 +44,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Reports as files, each made once."""
     folder = tmp_path_factory.mktemp("reports")
     shapes: dict[str, Shape] = {"encoder": ENCODER, "decoder": DECODER, "both": BOTH, "one": ONE}
+    shapes |= {"rotary": ROTARY, "learned": LEARNED}
 
     def file_of(name: str) -> Path:
         path = folder / f"{name}.html"
@@ -120,7 +121,7 @@ def column(tab: Tab, heading: str) -> list[float | None]:
     return [None if cell == "–" else float(cell.replace("−", "-")) for cell in cells]
 
 
-@pytest.mark.parametrize("name", ["encoder", "decoder", "both", "one", "hostile"])
+@pytest.mark.parametrize("name", ["encoder", "decoder", "both", "one", "hostile", "rotary", "learned"])
 def test_every_chart_is_drawn_with_the_network_off(opened: Opener, name: str):
     with opened(name) as tab:
         for chart in ("#plane-chart svg", "#map-charts svg", "#profile-chart svg", "#dots-chart svg"):
@@ -296,7 +297,7 @@ def test_strings_that_look_like_markup_are_shown_as_text_and_run_nothing(opened:
         assert said in tab.locator(".maps h3").inner_text()
 
 
-@pytest.mark.parametrize("name", ["encoder", "both", "hostile"])
+@pytest.mark.parametrize("name", ["encoder", "both", "hostile", "rotary", "learned"])
 def test_nothing_runs_off_the_side_of_a_phone(opened: Opener, name: str):
     with opened(name, width=375, height=812, has_touch=True) as tab:
         assert tab.evaluate("document.documentElement.scrollWidth") <= 375

@@ -35,7 +35,7 @@ OFFSETS = pl.DataFrame(
 @pytest.fixture
 def page(browser: Any, tmp_path: Path) -> Any:  # noqa: F811
     """Three heads, one on each side of chance and one that cannot be told from it."""
-    (tmp_path / "report.html").write_text(render(page_of_heads(THREE, OFFSETS, {})), encoding="utf-8")
+    (tmp_path / "report.html").write_text(render(page_of_heads(THREE, OFFSETS, pl.DataFrame(), {})), encoding="utf-8")
     tab = browser.new_page()
     tab.goto((tmp_path / "report.html").as_uri())
     tab.wait_for_selector("html[data-ready]")
@@ -74,7 +74,7 @@ def test_a_head_far_below_chance_is_as_striking_as_one_above():
 
 def test_scores_of_both_sides_are_left_out_of_a_causal_page_only():
     for shape, left in ((DECODER, set()), (ENCODER, {"symmetry"})):
-        table, _, manifest = run_of(shape, random.Random(0))
+        table, _, _, manifest = run_of(shape, random.Random(0))
         manifest = {**manifest, "scores": {**manifest["scores"]}}
         manifest["scores"]["symmetry"] = {**manifest["scores"]["symmetry"], "sides": True}
         answered = {score.name for score in measured(table, manifest).answered}

@@ -95,13 +95,15 @@ def test_the_numbers_are_in_the_page_once():
 def test_the_same_tables_give_the_same_bytes_in_another_process_without_torch():
     script = (
         "import random, sys, hashlib; from synthetic import BOTH, run_of; from wherewhat.report import *;"
-        "heads, offsets, manifest = run_of(BOTH, random.Random(0));"
-        "made = render(page_of_heads(heads, offsets, manifest | {'scores': {}}));"
+        "heads, offsets, frequencies, manifest = run_of(BOTH, random.Random(0));"
+        "made = render(page_of_heads(heads, offsets, frequencies, manifest | {'scores': {}}));"
         "assert not {'torch', 'transformers', 'numpy'} & set(sys.modules), 'the report needs no tensors';"
         "print(hashlib.sha256(made.encode()).hexdigest())"
     )
-    heads, offsets, manifest = run(BOTH)
-    made = render(page_of_heads(heads, offsets, manifest | {"scores": {}}))  # then only sorting keeps their order
+    heads, offsets, frequencies, manifest = run(BOTH)
+    made = render(
+        page_of_heads(heads, offsets, frequencies, manifest | {"scores": {}})
+    )  # then only sorting keeps their order
     ours = hashlib.sha256(made.encode()).hexdigest()
     environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": str(Path(__file__).parent)}
     theirs = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
@@ -141,7 +143,7 @@ def test_no_script_of_ours_writes_markup():
 
 def hostile() -> Run:
     """A run all of whose strings try to become markup."""
-    heads, offsets, manifest = run_of(DECODER, random.Random(0))
+    heads, offsets, frequencies, manifest = run_of(DECODER, random.Random(0))
     told = {HOSTILE: manifest["scores"]["locality"], **manifest["scores"]}
     told[HOSTILE] = dict.fromkeys(("asks", "low", "high", "paper", "chance"), HOSTILE) | {"range": [0, 1]}
     heads = heads.with_columns(
@@ -151,7 +153,7 @@ def hostile() -> Run:
     )
     texts = manifest["texts"] | {"source": HOSTILE, "example": [{"tokens": [HOSTILE, '"', "", "a\nb", "\ud800", "\0"]}]}
     said = {"model": manifest["model"] | {"id": HOSTILE}, "texts": texts, "scores": told, "command": HOSTILE}
-    return heads, offsets, manifest | said | {"notes": [HOSTILE], "settings": {HOSTILE: HOSTILE}}
+    return heads, offsets, frequencies, manifest | said | {"notes": [HOSTILE], "settings": {HOSTILE: HOSTILE}}
 
 
 def test_no_string_becomes_markup():
@@ -205,8 +207,8 @@ def test_parts_keep_their_order_and_are_told_apart():
 
 
 def test_a_table_without_parts_takes_them_from_the_manifest():
-    heads, offsets, manifest = run(BOTH)
-    without = page_of_heads(heads.drop("part"), offsets, manifest)
+    heads, offsets, frequencies, manifest = run(BOTH)
+    without = page_of_heads(heads.drop("part"), offsets, frequencies, manifest)
     assert without.tables["heads"]["part"] == page(BOTH).tables["heads"]["part"]
 
 
@@ -224,9 +226,11 @@ def test_an_axis_is_never_a_single_point():
 
 
 def test_a_manifest_that_says_nothing_is_enough():
-    heads, offsets, _ = run(DECODER)
-    assert "a model" in render(page_of_heads(heads, offsets, {}))
-    assert "How this was made" in render(page_of_heads(heads, offsets.clear(), {"model": None, "texts": {}}))
+    heads, offsets, frequencies, _ = run(DECODER)
+    assert "a model" in render(page_of_heads(heads, offsets, frequencies, {}))
+    assert "How this was made" in render(
+        page_of_heads(heads, offsets.clear(), frequencies, {"model": None, "texts": {}})
+    )
 
 
 def test_the_manifest_is_told():
@@ -261,12 +265,12 @@ def test_a_head_is_told_by_what_it_does_much_of():
 
 
 def test_the_first_head_shown_has_a_profile_if_any_striking_one_has():
-    assert striking(measured(run(BOTH)[0], run(BOTH)[2]))[0].part == "cross"
+    assert striking(measured(run(BOTH)[0], run(BOTH)[3]))[0].part == "cross"
     assert page(BOTH).about["selected"] in page(BOTH).tables["offsets"]
 
 
 def test_each_striking_head_is_told_once_with_all_it_leads():
-    found = striking(measured(run(ENCODER)[0], run(ENCODER)[2]))
+    found = striking(measured(run(ENCODER)[0], run(ENCODER)[3]))
     names = [notice.name for notice in found]
     assert len(names) == len(set(names)) <= 6
     assert any(notice.also for notice in found)
@@ -306,9 +310,9 @@ def test_pictures_are_drawn_of_the_plane_each_score_and_the_striking_heads():
 
 
 def test_a_picture_has_a_file_name_that_stays_in_its_folder():
-    heads, offsets, manifest = run(DECODER)
+    heads, offsets, frequencies, manifest = run(DECODER)
     odd = heads.with_columns(score=pl.col("score").replace("locality", "../../etc/x y"))
-    assert "map_______etc_x_y" in page_of_heads(odd, offsets, manifest).figures
+    assert "map_______etc_x_y" in page_of_heads(odd, offsets, frequencies, manifest).figures
 
 
 def test_a_notebook_gets_a_picture_without_a_script():
@@ -332,6 +336,6 @@ def test_a_notebook_gets_a_picture_without_a_script():
     ids=["column", "empty", "twice", "models"],
 )
 def test_a_table_that_cannot_be_shown_is_refused_in_a_sentence(spoil: Any, sentence: str):
-    heads, offsets, manifest = run(DECODER)
+    heads, offsets, frequencies, manifest = run(DECODER)
     with pytest.raises(UserError, match=re.escape(sentence)):
-        page_of_heads(spoil(heads), offsets, manifest)
+        page_of_heads(spoil(heads), offsets, frequencies, manifest)

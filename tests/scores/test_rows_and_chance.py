@@ -1,6 +1,7 @@
 """Rows that do not fit together are refused, chance is what it says, and averages weigh."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,12 +11,33 @@ from wherewhat.errors import UserError
 from wherewhat.scores.base import Rows, weighted_mean
 from wherewhat.scores.chance import PSEUDO_HEADS, random_logits, uniform
 from wherewhat.scores.offset_peak import largest_share
-from wherewhat.scores.registry import SCORES
+from wherewhat.scores.registry import SCORES, at_temperature
 
 
 def test_the_scores_are_those_promised():
-    wanted = "locality symmetry balance entropy sink self previous next offset_peak duplicate induction"
-    assert set(SCORES) == set(wanted.split())
+    attention = "locality symmetry balance entropy sink self previous next offset_peak duplicate induction"
+    assert {name for name, score in SCORES.items() if not score.logits} == set(attention.split())
+    logits = "exclusion_positional exclusion_symbolic logit_variance exclusion_ratio positional symbolic mean_frequency"
+    shares = "position_share symbol_share interaction_share"
+    attended = "attended.position_share attended.symbol_share attended.interaction_share"
+    blocks = "block.positional block.symbolic"
+    wanted = f"{logits} {shares} {attended} {blocks}"
+    assert {name for name, score in SCORES.items() if score.logits} == set(wanted.split())
+
+
+def test_texts_count_alike_except_where_parts_are_to_add_up():
+    pooled = {name for name, score in SCORES.items() if score.pooled}
+    assert pooled == {"exclusion_ratio", "mean_frequency"} | {name for name in SCORES if name.endswith("share")}
+
+
+def test_the_published_scores_can_be_had_at_any_temperature():
+    assert [score.name for score in at_temperature(0.01)] == ["positional@0.01", "symbolic@0.01"]
+    assert [score.name for score in at_temperature(math.inf)] == ["positional@inf", "symbolic@inf"]
+    assert [score.name for score in at_temperature(1e-4)] == ["positional", "symbolic"]
+    rows = random_rows(2)
+    for tau in (0.01, math.inf):
+        for score in at_temperature(tau):
+            torch.testing.assert_close(score.rows(replace(rows, taus=(1e-4, tau)))[0], score.rows(rows)[0])
 
 
 def test_only_scores_without_a_distance_are_asked_of_cross_attention():
@@ -32,7 +54,8 @@ def test_scores_without_a_distance_accept_queries_beyond_the_keys():
 def test_which_chance_each_score_uses():
     drawn = {name for name, score in SCORES.items() if score.chance is random_logits}
     assert drawn == {"symmetry", "balance", "offset_peak"}
-    assert all(score.chance is uniform for name, score in SCORES.items() if name not in drawn)
+    assert all(score.chance is uniform for name, score in SCORES.items() if name not in drawn and not score.logits)
+    assert not any(score.chance for score in SCORES.values() if score.logits)
 
 
 def test_uniform_chance_looks_at_every_allowed_key_alike():

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from logit_oracle import ORACLES as LOGIT_ORACLES
 from score_oracle import ORACLES, Row, commonest, mean
 from score_rows import MASKS, random_rows
 
@@ -39,17 +40,18 @@ def assert_equals_loops(name: str, rows: Rows) -> None:
 
 
 def test_every_score_has_an_oracle():
-    assert set(ORACLES) == set(SCORES)
+    assert set(ORACLES) | set(LOGIT_ORACLES) == set(SCORES)
+    assert set(LOGIT_ORACLES) == {name for name, score in SCORES.items() if score.logits}
 
 
 @pytest.mark.parametrize("queries", [None, 9], ids=["all rows", "sampled rows"])
 @pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", ORACLES)
 def test_a_score_equals_plain_loops(name: str, mask: str, queries: int | None):
     assert_equals_loops(name, random_rows(3, mask=mask, queries=queries))
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", ORACLES)
 def test_a_long_text_equals_plain_loops(name: str):
     """Longer than the reach of locality and than one stretch of pairs."""
     for mask in MASKS:
@@ -63,11 +65,11 @@ def test_a_long_text_equals_plain_loops(name: str):
 def test_any_rows_equal_plain_loops(seed: int, mask: str, keys: int, queries: int, mass: float):
     """Any length, any rows in any order, and rows that keep part of their attention for a sink of their own."""
     rows = random_rows(seed, mask=mask, keys=keys, queries=min(queries, keys))
-    for name in SCORES:
+    for name in ORACLES:
         assert_equals_loops(name, replace(rows, attention_HQK=rows.attention_HQK * mass))
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", ORACLES)
 def test_rows_that_look_at_nothing_equal_plain_loops(name: str):
     rows = random_rows(1)
     attention_HQK = rows.attention_HQK.clone()
@@ -76,7 +78,7 @@ def test_rows_that_look_at_nothing_equal_plain_loops(name: str):
     assert_equals_loops(name, replace(rows, attention_HQK=attention_HQK))
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", ORACLES)
 def test_attention_cut_out_of_a_larger_block_gives_the_same(name: str):
     """Rows may be a view into something bigger, as they are where padding was cut away."""
     rows = random_rows(2)

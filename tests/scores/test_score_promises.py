@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from score_rows import MASKS, answer, random_rows, seeded
+from score_rows import MASKS, answer, narrow, random_rows, seeded, take, take_heads
 
 from wherewhat.scores.base import Rows, Score, weighted_mean
 from wherewhat.scores.offset_mass import offset_mass
@@ -18,15 +18,6 @@ def rows(request: pytest.FixtureRequest) -> Rows:
     """Made anew for every test, so that one that writes into its rows cannot hide it from the next."""
     mask, queries = request.param
     return random_rows(7, mask=mask, queries=queries)
-
-
-def take(rows: Rows, index: torch.Tensor) -> Rows:
-    return replace(
-        rows,
-        attention_HQK=rows.attention_HQK[:, index],
-        queries_Q=rows.queries_Q[index],
-        allowed_QK=rows.allowed_QK[index],
-    )
 
 
 def test_one_finite_value_and_weight_a_head_and_row(score: Score, rows: Rows):
@@ -52,7 +43,7 @@ def test_values_lie_in_the_range(score: Score, mask: str, dtype: torch.dtype):
 
 
 def test_nothing_to_say_only_where_no_row_is_eligible(score: Score, rows: Rows):
-    for asked in (rows, score.chance(rows, seeded())):
+    for asked in (rows, rows if score.chance is None else score.chance(rows, seeded())):
         value_HQ, weight_HQ = score.rows(asked)
         nan_H = score.pool(value_HQ, weight_HQ).isnan()
         assert torch.equal(nan_H, weight_HQ.sum(-1) == 0)
@@ -75,23 +66,23 @@ def test_rows_may_come_in_pieces(score: Score, rows: Rows):
 
 def test_heads_do_not_know_of_each_other(score: Score, rows: Rows):
     order = [2, 0, 1]
-    mixed = replace(rows, attention_HQK=rows.attention_HQK[order])
-    torch.testing.assert_close(answer(score, mixed), answer(score, rows)[order], equal_nan=True)
-    alone = replace(rows, attention_HQK=rows.attention_HQK[1:2])
-    torch.testing.assert_close(answer(score, alone), answer(score, rows)[1:2], equal_nan=True)
+    torch.testing.assert_close(answer(score, take_heads(rows, order)), answer(score, rows)[order], equal_nan=True)
+    torch.testing.assert_close(answer(score, take_heads(rows, [1])), answer(score, rows)[1:2], equal_nan=True)
 
 
 def test_nothing_is_written_into(score: Score, rows: Rows):
-    fields = ("attention_HQK", "queries_Q", "allowed_QK", "tokens_K")
-    before = {name: getattr(rows, name).clone() for name in fields}
+    tensors = {**vars(rows), **vars(rows.logits)}
+    before = {name: (value, value.clone()) for name, value in tensors.items() if isinstance(value, torch.Tensor)}
     fresh = replace(rows)
     first = score.rows(fresh)
     kept = [x.clone() for x in first]
     for other in SCORES.values():
         answer(other, fresh)
-        other.chance(fresh, seeded())
+        if other.chance is not None:
+            other.chance(fresh, seeded())
     offset_mass(fresh)
-    assert all(torch.equal(getattr(rows, name), value) for name, value in before.items())
+    assert len(before) >= 10
+    assert all(torch.equal(value, copy) for value, copy in before.values())
     for again, once, then in zip(score.rows(fresh), kept, first, strict=True):
         assert torch.equal(again, once)
         assert torch.equal(then, once)
@@ -101,13 +92,19 @@ def test_nothing_is_written_into(score: Score, rows: Rows):
 def test_float32_agrees_with_float64(score: Score, mask: str):
     for seed in range(5):
         wide = random_rows(seed, mask=mask, keys=60, queries=20)
-        narrow = replace(wide, attention_HQK=wide.attention_HQK.float())
         torch.testing.assert_close(
-            answer(score, narrow).double(), answer(score, wide).double(), rtol=1e-5, atol=1e-5, equal_nan=True
+            answer(score, narrow(wide)).double(), answer(score, wide).double(), rtol=1e-5, atol=1e-5, equal_nan=True
         )
 
 
+def test_chance_is_drawn_or_known_or_said_to_be_neither(score: Score):
+    unknown = {"exclusion_positional", "exclusion_symbolic", "logit_variance", "mean_frequency"}
+    assert [score.chance, score.expected].count(None) == (2 if score.name in unknown else 1)
+
+
 def test_chance_is_attention_on_the_same_rows(score: Score, rows: Rows):
+    if score.chance is None:
+        return
     chance = score.chance(rows, seeded())
     for name in ("queries_Q", "allowed_QK", "tokens_K"):
         assert getattr(chance, name) is getattr(rows, name)
@@ -118,14 +115,51 @@ def test_chance_is_attention_on_the_same_rows(score: Score, rows: Rows):
 
 
 def test_the_same_seed_gives_the_same_chance(score: Score, rows: Rows):
+    if score.chance is None:
+        return
     once, again = (answer(score, score.chance(rows, seeded(5))) for _ in range(2))
     torch.testing.assert_close(once, again, rtol=0, atol=0, equal_nan=True)
-    narrow = replace(rows, attention_HQK=rows.attention_HQK.float())
-    close = answer(score, score.chance(narrow, seeded(5)))
+    close = answer(score, score.chance(narrow(rows), seeded(5)))
     torch.testing.assert_close(close.double(), once.double(), rtol=1e-4, atol=1e-4, equal_nan=True)
 
 
+def test_what_is_expected_is_known_without_the_attention(score: Score, rows: Rows):
+    if score.expected is None:
+        return
+    low, high = score.range
+    value_HQ, weight_HQ = score.expected(rows)
+    asked_HQ = score.rows(rows)[1]
+    assert value_HQ.shape == weight_HQ.shape == (1, len(rows.queries_Q))
+    assert ((value_HQ >= low) & (value_HQ <= high)).all()
+    if not score.name.startswith("block."):  # which rows have blocks to swap is not asked
+        assert torch.equal(weight_HQ[0] > 0, (asked_HQ > 0).any(0))
+    other = replace(rows, attention_HQK=rows.attention_HQK.flip(0) ** 2)
+    assert torch.equal(score.expected(other)[0], value_HQ)
+
+
+def test_rows_without_logits_have_nothing_to_say_of_them(score: Score, rows: Rows):
+    value_HQ, weight_HQ = score.rows(replace(rows, logits=None))
+    if score.logits:
+        assert value_HQ.shape == rows.attention_HQK.shape[:2]
+        assert (weight_HQ == 0).all()
+    else:
+        for ours, theirs in zip((value_HQ, weight_HQ), score.rows(rows), strict=True):
+            assert torch.equal(ours, theirs)
+
+
+def test_only_rows_that_may_be_tabled_are_asked_for_tables(score: Score, rows: Rows):
+    tabled_Q = torch.arange(len(rows.queries_Q)) % 3 == 0
+    value_HQ, weight_HQ = score.rows(replace(rows, tabled_Q=tabled_Q))
+    needs_tables = score.logits and "share" not in score.name and "exclusion" not in score.name
+    needs_tables = (needs_tables and score.name != "logit_variance") or score.name.startswith("attended.")
+    kept_Q = tabled_Q if needs_tables else torch.ones_like(tabled_Q)
+    torch.testing.assert_close(weight_HQ, score.rows(rows)[1] * kept_Q)
+    torch.testing.assert_close(value_HQ[:, kept_Q], score.rows(rows)[0][:, kept_Q])
+
+
 def test_chance_does_not_look_at_the_attention(score: Score, rows: Rows):
+    if score.chance is None:
+        return
     other = replace(rows, attention_HQK=rows.attention_HQK.flip(0) ** 2)
     ours, theirs = (score.chance(asked, seeded(5)).attention_HQK for asked in (other, rows))
     assert torch.equal(ours, theirs)

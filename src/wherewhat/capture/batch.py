@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 ALL = 0  # `queries=ALL` looks at every row
+LAST = -1  # `queries=LAST` looks at the last row of each text alone
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,20 @@ class Batch:
 def sample_rows(length: int, queries: int, generator: torch.Generator) -> Tensor:
     """Choose `queries` rows of a text, one from each of as many equal stretches, so that early and late both count.
 
+    The last row is always among them: what a model says next comes from there.
+
     >>> sample_rows(4, 64, torch.Generator().manual_seed(0))
     tensor([0, 1, 2, 3])
     """
+    if queries == LAST:
+        return torch.tensor([length - 1])
     if queries == ALL or length <= queries:
         return torch.arange(length)
     edges = torch.arange(queries + 1) * length // queries
     inside = torch.rand(queries, generator=generator, dtype=torch.float64)
-    return edges[:-1] + (inside * (edges[1:] - edges[:-1])).long()
+    rows = edges[:-1] + (inside * (edges[1:] - edges[:-1])).long()
+    rows[-1] = length - 1
+    return rows
 
 
 def batches(texts: Sequence[Tensor], *, queries: int, seed: int, tokens: int = 2048) -> Iterator[Batch]:

@@ -32,6 +32,11 @@ class Captured:
         """Every attention seen so far, in the order of the forward pass."""
         return tuple(self._reader.places)
 
+    @property
+    def opaque(self) -> dict[Place, str]:
+        """Where it could not be told what logits are made of, and why."""
+        return dict(self._reader.opaque)
+
     def read(self, batch: Batch) -> None:
         """Run the model over a batch and show its rows. A model that shows nothing is an error, not an empty table."""
         batch = batch.to(first_device(self._model))
@@ -56,7 +61,7 @@ class Captured:
 @contextmanager
 def capture(model: nn.Module, on_rows: Callable[[Seen], None]) -> Iterator[Captured]:
     """Watch a model for the time of the block, in evaluation mode; afterwards it is as it was."""
-    reader = Reader(on_rows)
+    reader = Reader(on_rows, next(model.parameters()).dtype)
     training = [module for module in model.modules() if module.training]
     try:
         model.eval()

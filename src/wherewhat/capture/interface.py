@@ -8,7 +8,8 @@ come along without a table of families.
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,16 +18,37 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import eager_mask, sdpa_mask
 
-from wherewhat.capture.reader import Reader, rows_at_once
+from wherewhat.capture.reader import Place, Reader, Terms, rows_at_once
+from wherewhat.capture.turning import Turning, listen_to_rotations
+from wherewhat.encodings.base import wide
 from wherewhat.errors import UserError
+from wherewhat.logits.base import Logits
+from wherewhat.logits.capped import Capped
+from wherewhat.logits.still import Still
+from wherewhat.logits.turned import Turned
 
 FUSED = "wherewhat-fused"
 EAGER = "wherewhat-eager"
 
 # Which reader watches a module. The registry of attention functions is one for the whole process, so readers are
 # found by the module that attends: two models can be watched at once, and one that is not runs as if we were not here.
-_WATCHED: dict[nn.Module, tuple[Reader, str, bool]] = {}
+_WATCHED: dict[nn.Module, "Watched"] = {}
 _BORROWED: dict[int, tuple[str, int]] = {}  # by config: its own setting, and how many watched models read it now
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Who watches a module, what it is called, and what has been learnt of its model's rotation."""
+
+    reader: Reader
+    name: str
+    two_stacks: bool
+    turning: Turning
+
+    def enter(self, query: Tensor, key: Tensor, *, ahead: bool) -> Place:
+        """Name the attention that is being computed now."""
+        shape = (query.shape[2], key.shape[2])
+        return self.reader.enter(self.name, shape, ahead=ahead, two_stacks=self.two_stacks)
 
 
 def speaks_interface(model: nn.Module) -> bool:
@@ -40,14 +62,29 @@ def watch_interface(model: PreTrainedModel, reader: Reader) -> Iterator[Abstract
     if model in _WATCHED:
         raise UserError("this model is already being captured; leave the first `with` block before entering another")
     two_stacks = bool(getattr(model.config, "is_encoder_decoder", False))
+    turning = Turning()
     with ExitStack() as put_back:
         for name, module in model.named_modules():
-            _WATCHED[module] = (reader, name, two_stacks)
+            _WATCHED[module] = Watched(reader, name, two_stacks, turning)
             put_back.callback(_WATCHED.pop, module)
         for config in configs_of(model):
             _borrow(config)
             put_back.callback(_give_back, config)
-        yield nullcontext()
+        put_back.enter_context(listen_to_rotations(model))
+        yield _Pass(turning)
+
+
+class _Pass(AbstractContextManager[None]):
+    """One forward pass: angles that an earlier one has left are forgotten."""
+
+    def __init__(self, turning: Turning) -> None:
+        self._turning = turning
+
+    def __enter__(self) -> None:
+        self._turning.begin()
+
+    def __exit__(self, *raised: object) -> None:
+        self._turning.begin()
 
 
 def configs_of(model: PreTrainedModel) -> list[Any]:
@@ -79,16 +116,16 @@ def _attend_fused(
     """The model's output by the fused kernel; the wanted rows by the family's eager function."""
     _refuse_sparse(module, more)
     output, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
-    if module in _WATCHED:
-        reader, name, two_stacks = _WATCHED[module]
+    if watched := _WATCHED.get(module):
+        reader = watched.reader
         causal = attention_mask is None and _is_causal(module, more)
-        ahead = not causal and _sees_ahead(attention_mask, reader.first_token)
-        place = reader.enter(name, (query.shape[2], key.shape[2]), ahead=ahead, two_stacks=two_stacks)
+        place = watched.enter(query, key, ahead=not causal and _sees_ahead(attention_mask, reader.first_token))
+        terms = _terms(watched, place, module, query, key, more)
         for chunk in reader.wanted(query.shape[0] * query.shape[1] * key.shape[2]):
             rows_BQ = chunk.rows_BQ.to(query.device)
             allowed_BQK = _allowed(attention_mask, rows_BQ, keys=key.shape[2], causal=causal)
             attention_BHQK = _eager_rows(module, query, key, value, rows_BQ, allowed_BQK, more)
-            reader.hand_on(place, chunk, attention_BHQK, allowed_BQK)
+            reader.hand_on(place, chunk, attention_BHQK, allowed_BQK, terms)
     return output, None
 
 
@@ -99,9 +136,8 @@ def _attend_eager(
     _refuse_sparse(module, more)
     watched = _WATCHED.get(module)
     if watched:
-        reader, name, two_stacks = watched
-        ahead = _sees_ahead(attention_mask, reader.first_token)
-        place = reader.enter(name, (query.shape[2], key.shape[2]), ahead=ahead, two_stacks=two_stacks)
+        place = watched.enter(query, key, ahead=_sees_ahead(attention_mask, watched.reader.first_token))
+        terms = _terms(watched, place, module, query, key, more)
     outputs = []
     step = rows_at_once(query.shape[0] * query.shape[1] * key.shape[2])
     for first in range(0, query.shape[2], step):
@@ -112,8 +148,37 @@ def _attend_eager(
         outputs.append(output)
         if watched:
             allowed_BQK = _allowed(attention_mask, rows_BQ, keys=key.shape[2], causal=False)
-            reader.hand_on_block(place, block_Q, attention_BHQK, allowed_BQK)
+            watched.reader.hand_on_block(place, block_Q, attention_BHQK, allowed_BQK, terms)
     return torch.cat(outputs, dim=1), None
+
+
+def _terms(
+    watched: Watched, place: Place, module: nn.Module, query: Tensor, key: Tensor, more: dict[str, Any]
+) -> Terms | None:
+    """What the logits of this attention are made of: a rotation, a bias by slot, or nothing but queries and keys."""
+    calls = watched.turning.taken()
+    bias = more.get("position_bias")
+    bias = bias if bias is not None and bool(bias.any()) else None
+    rotation = watched.turning.rotation(calls[0], query, module) if calls else None
+    if calls and (rotation is None or bias is not None):
+        watched.reader.opaque[place] = "what it does to queries and keys is not turning pairs of channels"
+        return None
+    scale = more.get("scaling")
+    scale = query.shape[-1] ** -0.5 if scale is None else float(scale)
+
+    def terms(b: int, rows_Q: Tensor, keys: slice) -> Logits:
+        rows_Q = rows_Q.to(query.device)
+        q_HQC, k_GKC = query[b][:, rows_Q], key[b][:, keys]
+        if rotation is not None:
+            turn_TF, slots_K = rotation.turn_of(b), torch.arange(keys.start, keys.stop, device=query.device)
+            q_HQF, k_GKF = rotation.unturned(q_HQC, b, rows_Q), rotation.unturned(k_GKC, b, slots_K)
+            return Turned(q_HQF, k_GKF, turn_TF[keys], rotation.theta_F, rows_Q - keys.start, scale)
+        exact = wide(query.dtype)
+        slot_HQK = None if bias is None else bias[min(b, len(bias) - 1)][:, rows_Q][..., keys].to(exact)
+        return Still(q_HQC.to(exact), k_GKC.to(exact), scale, slot_HQK)
+
+    cap = more.get("softcap")
+    return terms if cap is None else lambda b, rows_Q, keys: Capped(terms(b, rows_Q, keys), float(cap))
 
 
 def _eager_rows(

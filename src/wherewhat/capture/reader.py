@@ -3,13 +3,16 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from wherewhat.capture.batch import Batch
+from wherewhat.capture.check import tells_attention
+from wherewhat.encodings.base import wide
 from wherewhat.errors import UserError
+from wherewhat.logits.base import Logits
 
 # Attention entries computed at once: small beside the activations of most models, large enough to be fast.
 CHUNK_ENTRIES = 1 << 21
@@ -35,6 +38,12 @@ class Seen:
     queries_Q: Tensor
     allowed_QK: Tensor
     tokens_K: Tensor
+    logits: Logits | None = None  # what the rows are made of, where that could be read
+
+
+# What the logits of some rows are made of: of text b of the batch, for rows (numbered in the padded batch) and the
+# stretch of the text's own keys. Asked only for rows that are handed on.
+Terms = Callable[[int, Tensor, slice], Logits]
 
 
 @dataclass(frozen=True)
@@ -48,12 +57,15 @@ class Chunk:
 class Reader:
     """Knows the batch now running and which rows of it are wanted; the ways of capturing report to it."""
 
-    def __init__(self, on_rows: Callable[[Seen], None]) -> None:
+    def __init__(self, on_rows: Callable[[Seen], None], dtype: torch.dtype = torch.float32) -> None:
         self._on_rows = on_rows
+        self._dtype = dtype  # what the model computes in
         self._batch: Batch | None = None
         self._spans: list[tuple[int, int]] = []
         self._calls: Counter[str] = Counter()
         self.places: dict[Place, None] = {}  # every place ever seen, in order
+        self.opaque: dict[Place, str] = {}  # where the logits could not be taken apart, and why
+        self._checked: set[Place] = set()
         self.stumbled: Exception | None = None  # what the listener raised, if it did
 
     def begin(self, batch: Batch) -> None:
@@ -106,23 +118,35 @@ class Reader:
         rows_Q = torch.cat([self._padded_rows(b) for b in range(len(self._spans))]).unique()
         return iter(rows_Q.split(rows_at_once(entries_per_row)))
 
-    def hand_on(self, place: Place, chunk: Chunk, attention_BHQK: Tensor, allowed_BQK: Tensor) -> None:
+    def hand_on(
+        self, place: Place, chunk: Chunk, attention_BHQK: Tensor, allowed_BQK: Tensor, terms: Terms | None = None
+    ) -> None:
         """Pass on what was computed for the rows of a chunk."""
         for b, count in enumerate(chunk.counts):
             rows_Q = chunk.rows_BQ[b, :count]
-            self._pass_on(place, b, rows_Q, attention_BHQK[b, :, :count], allowed_BQK[b, :count])
+            self._pass_on(place, b, rows_Q, attention_BHQK[b, :, :count], allowed_BQK[b, :count], terms)
 
-    def hand_on_block(self, place: Place, rows_Q: Tensor, attention_BHQK: Tensor, allowed_BQK: Tensor) -> None:
+    def hand_on_block(
+        self, place: Place, rows_Q: Tensor, attention_BHQK: Tensor, allowed_BQK: Tensor, terms: Terms | None = None
+    ) -> None:
         """Pass on the chosen ones of a block that holds the same rows, `rows_Q` of the padded batch, of every text."""
         for b in range(len(self._spans)):
             here_Q = torch.isin(rows_Q, self._padded_rows(b).to(rows_Q.device)).nonzero().squeeze(1)
-            self._pass_on(place, b, rows_Q[here_Q], attention_BHQK[b][:, here_Q], allowed_BQK[b, here_Q])
+            self._pass_on(place, b, rows_Q[here_Q], attention_BHQK[b][:, here_Q], allowed_BQK[b, here_Q], terms)
 
     def _padded_rows(self, b: int) -> Tensor:
         assert self._batch is not None
         return self._batch.rows[b] + self._spans[b][0]
 
-    def _pass_on(self, place: Place, b: int, rows_Q: Tensor, attention_HQK: Tensor, allowed_QK: Tensor) -> None:
+    def _pass_on(
+        self,
+        place: Place,
+        b: int,
+        rows_Q: Tensor,
+        attention_HQK: Tensor,
+        allowed_QK: Tensor,
+        terms: Terms | None,
+    ) -> None:
         if len(rows_Q) == 0:
             return
         assert self._batch is not None
@@ -132,16 +156,27 @@ class Reader:
         seen = Seen(
             place=place,
             text=self._batch.texts[b],
-            attention_HQK=attention_HQK[..., first:stop].float(),
+            attention_HQK=attention_HQK[..., first:stop].to(wide(attention_HQK.dtype)),
             queries_Q=(rows_Q - first).to(attention_HQK.device),
             allowed_QK=allowed_QK[:, first:stop],
             tokens_K=tokens_T[first:stop].to(attention_HQK.device),
         )
+        if terms is not None and place not in self.opaque:
+            seen = replace(seen, logits=self._sound(seen, terms(b, rows_Q, slice(first, stop))))
         try:
             self._on_rows(seen)
         except Exception as error:
             self.stumbled = error  # the listener's fault, not the model's
             raise
+
+    def _sound(self, seen: Seen, logits: Logits) -> Logits | None:
+        """The logits, if they give the attention that the family computed. Asked once of every place."""
+        if seen.place not in self._checked:
+            self._checked.add(seen.place)
+            if not tells_attention(logits.actual_HQK, seen.attention_HQK, seen.allowed_QK, self._dtype):
+                self.opaque[seen.place] = "its logits are made of more than queries, keys and a known position term"
+                return None
+        return logits
 
 
 def rows_at_once(entries_per_row: int) -> int:

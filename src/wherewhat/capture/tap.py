@@ -1,6 +1,6 @@
 """Watch families outside the interface by listening to their softmax: XLNet, DeBERTa, BLOOM, MPT, Falcon, GPT-J."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -10,11 +10,17 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from transformers import PreTrainedModel
 
+from wherewhat.capture.addends import OpaqueError, terms_of
+from wherewhat.capture.follow import Follower
 from wherewhat.capture.interface import configs_of
-from wherewhat.capture.reader import Reader
+from wherewhat.capture.peculiar import watch_shift, watch_sinusoid
+from wherewhat.capture.reader import Place, Reader, Terms
+from wherewhat.capture.rotation import Rotation
+from wherewhat.capture.turning import Call, Turning, listen_to_rotations
 
 # Closed keys lie at least this far below a row's largest logit: masks are -65504 or lower, logits span far less.
 FAR_BELOW = 1e4
+HIDDEN = ("hidden_states", "query_states", "key_value_states", "encoder_hidden_states")  # what holds contents
 
 
 class SoftmaxTap(TorchFunctionMode):
@@ -22,19 +28,32 @@ class SoftmaxTap(TorchFunctionMode):
 
     def __init__(self, reader: Reader, two_stacks: bool) -> None:
         super().__init__()
-        self.inside: list[str] = []  # names of the attention modules that are running now, innermost last
+        self.inside: list[tuple[str, nn.Module]] = []  # the attention modules that are running now, innermost last
+        self.follower = Follower()
+        self.rotations: list[Call] = []  # of a family whose rotation is no function of its file
+        self._turning = Turning()
         self._reader = reader
         self._two_stacks = two_stacks
 
     def __enter__(self) -> "SoftmaxTap":
-        self.inside.clear()  # a forward pass that broke off may have left names behind
+        self._turning.begin()
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
+    def __exit__(self, *raised: object) -> None:
+        super().__exit__(*raised)  # type: ignore[no-untyped-call]
+        self.inside.clear()  # a forward pass that broke off may have left things behind
+        self._forget_tensors()
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if getattr(func, "__name__", "") == "softmax" and self.inside and result.dim() == 4:
-            self._show(result, args[0] if args else (kwargs or {})["input"])
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        name = getattr(func, "__name__", "")
+        if name == "softmax" and self.inside and result.dim() == 4:
+            self._show(result, args[0] if args else kwargs["input"])
+            self._forget_tensors()
+        else:
+            self.follower.saw(name, args, kwargs, result)
         return result
 
     def _show(self, attention_BHTK: Tensor, logits_BHTK: Tensor) -> None:
@@ -44,9 +63,31 @@ class SoftmaxTap(TorchFunctionMode):
         first = self._reader.first_token
         ahead = bool(allowed_BTK[0, first, first + 1 : first + 2].any())
         shape = (attention_BHTK.shape[2], attention_BHTK.shape[3])
-        place = self._reader.enter(self.inside[-1], shape, ahead=ahead, two_stacks=self._two_stacks)
+        place = self._reader.enter(self.inside[-1][0], shape, ahead=ahead, two_stacks=self._two_stacks)
+        terms = self._terms(place, logits_BHTK, allowed_BTK)
         every_T = torch.arange(attention_BHTK.shape[2], device=attention_BHTK.device)
-        self._reader.hand_on_block(place, every_T, attention_BHTK, allowed_BTK)
+        self._reader.hand_on_block(place, every_T, attention_BHTK, allowed_BTK, terms)
+
+    def _terms(self, place: Place, logits_BHTK: Tensor, allowed_BTK: Tensor) -> Terms | None:
+        """What the logits are made of, or None and the reason why it is not known."""
+        calls = [*self._turning.taken(), *self.rotations]
+        rotated = partial(self._rotation, calls) if calls else None
+        try:
+            return terms_of(self.follower.addends(logits_BHTK), allowed_BTK, rotated)
+        except OpaqueError as error:
+            self._reader.opaque[place] = str(error)
+            return None
+
+    def _rotation(self, calls: list[Call], query_BHTC: Tensor) -> Rotation | None:
+        """That of the call which turned these queries; some families call once more for their keys."""
+        found = (self._turning.rotation(call, query_BHTC, self.inside[-1][1]) for call in reversed(calls))
+        return next((rotation for rotation in found if rotation is not None), None)
+
+    def _forget_tensors(self) -> None:
+        """Nothing of a layer is kept for the next; of its rotation only which channels are pairs."""
+        self.rotations.clear()
+        self.follower.forget()
+        self._turning.begin()
 
 
 @contextmanager
@@ -57,16 +98,29 @@ def watch_softmax(model: PreTrainedModel, reader: Reader) -> Iterator[SoftmaxTap
         for config in configs_of(model):
             put_back.callback(setattr, config, "_attn_implementation_internal", config._attn_implementation)
             config._attn_implementation_internal = "eager"
+        put_back.enter_context(listen_to_rotations(model))
         for name, module in model.named_modules():
             if "attention" in type(module).__name__.lower():
-                put_back.callback(module.register_forward_pre_hook(partial(_enter, tap, name)).remove)
-                put_back.callback(module.register_forward_hook(partial(_leave, tap), always_call=True).remove)
+                _watch(tap, name, module, put_back)
         yield tap
 
 
-def _enter(tap: SoftmaxTap, name: str, module: nn.Module, args: object) -> None:
-    tap.inside.append(name)
+def _watch(tap: SoftmaxTap, name: str, module: nn.Module, put_back: ExitStack) -> None:
+    enter, leave = partial(_enter, tap, name), partial(_leave, tap)
+    put_back.callback(module.register_forward_pre_hook(enter, with_kwargs=True).remove)
+    put_back.callback(module.register_forward_hook(leave, always_call=True).remove)
+    if hasattr(module, "rel_shift_bnij"):
+        put_back.enter_context(watch_shift(module, tap.follower))
+    if hasattr(module, "apply_rotary_position_embeddings"):
+        put_back.enter_context(watch_sinusoid(module, tap.rotations))
+
+
+def _enter(tap: SoftmaxTap, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    tap.inside.append((name, module))
+    given = (*args[:1], *(kwargs.get(hidden) for hidden in HIDDEN))
+    tap.follower.begin([value for value in given if isinstance(value, Tensor)])
 
 
 def _leave(tap: SoftmaxTap, module: nn.Module, args: object, output: object) -> None:
     tap.inside.pop()
+    tap.follower.forget()

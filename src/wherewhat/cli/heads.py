@@ -20,6 +20,7 @@ from wherewhat.cli.options import (
     command_line,
     numbers,
     option,
+    temperatures,
     words,
 )
 from wherewhat.cli.progress import progress
@@ -41,10 +42,29 @@ def heads(
     split: Annotated[str, option(TEXTS, "NAME", "The part of the data set to read.")] = "test",
     max_texts: Annotated[int, option(TEXTS, "N", "Stop after so many texts.")] = 100,
     max_tokens: Annotated[int | None, option(TEXTS, "N", "Cut texts into windows of so many tokens.")] = None,
-    queries: Annotated[str, option(ASKED, "N|all", "Rows looked at in each text.")] = "64",
+    queries: Annotated[
+        str | None,
+        option(ASKED, "last|N|all", "Rows looked at in each text. Unless said 64, but swaps only at the last."),
+    ] = None,
     scores: Annotated[str | None, option(ASKED, "NAMES", "Only these scores, such as locality,sink.")] = None,
     layers: Annotated[str | None, option(ASKED, "NUMBERS", "Only these layers, such as 0,3-5.")] = None,
     heads: Annotated[str | None, option(ASKED, "NAMES", "Only these heads, such as L0H1,L2H3.")] = None,
+    tau: Annotated[
+        str, option(ASKED, "NUMBERS", "Temperatures of positional and symbolic, such as 1e-4,0.1,inf.")
+    ] = "1e-4",
+    first: Annotated[int, option(ASKED, "N", "The first slot whose content may change places.")] = 1,
+    blocks: Annotated[
+        str | None, option(ASKED, "sentence|line|FILE", "Also swap whole blocks; FILE has [[from, to], ...] a text.")
+    ] = None,
+    hidden: Annotated[
+        bool | None,
+        option(
+            ASKED,
+            None,
+            "Look for position inside hidden states (by itself where logits know none).",
+            "--hidden/--no-hidden",
+        ),
+    ] = None,
     seed: Annotated[int, option(ASKED, "N", "Decides everything that is drawn at random.")] = 0,
     dtype: Annotated[str, option(MODEL, "TYPE", "float32, bfloat16, float16 or float64.")] = "float32",
     device: Annotated[str, option(MODEL, "NAME", "auto, cpu, cuda, cuda:1, mps.")] = "auto",
@@ -71,8 +91,11 @@ def heads(
     from wherewhat.tables.files import refuse_to_overwrite
 
     refuse_to_overwrite(out, kind=KIND, overwrite=overwrite)
-    measuring = {
+    measuring: dict[str, Any] = {
         "queries": _queries(queries),
+        "tau": temperatures(tau, "--tau"),
+        "first": first,
+        "hidden": hidden,
         "seed": seed,
         "max_texts": max_texts,
         "max_tokens": max_tokens,
@@ -87,6 +110,7 @@ def heads(
     from wherewhat.capture.load import Loading
     from wherewhat.measure import profile
 
+    measuring["blocks"] = _blocks(blocks)
     loading = Loading(dtype, device, device_map, revision, offline, trust_remote_code, allow_pickle)
     texts = _texts(text, column=column, dataset=dataset, split=split)
     with progress(f"{model}: texts", quiet=quiet) as step:
@@ -105,13 +129,25 @@ def heads(
     _print(found, out, as_json=as_json, quiet=quiet)
 
 
-def _queries(text: str) -> int:
-    """Read --queries; every row is asked for by 0 inside."""
-    if text == "all":
-        return 0
-    if not text.isdecimal() or int(text) < 1:
-        raise UserError(f"--queries is '{text}'; give a number of rows, at least 1, or all")
+def _queries(text: str | None) -> int | None:
+    """Read --queries; every row is asked for by 0 inside, the last by -1."""
+    named = {None: None, "all": 0, "last": -1}
+    if text in named:
+        return named[text]
+    if text is None or not text.isdecimal() or int(text) < 1:
+        raise UserError(f"--queries is '{text}'; give a number of rows, at least 1, or last, or all")
     return int(text)
+
+
+def _blocks(text: str | None) -> "tuple[Any, ...] | str | None":
+    """Read --blocks: the name of a way to cut texts, or a file that says where."""
+    if text is None or not Path(text).exists():
+        return text
+    import torch
+
+    from wherewhat.tables.texts import read_blocks
+
+    return tuple(torch.tensor(blocks, dtype=torch.long).view(-1, 2) for blocks in read_blocks(Path(text)))
 
 
 def _texts(files: list[Path], *, column: str, dataset: str | None, split: str) -> "Iterator[Text] | None":

@@ -47,6 +47,18 @@ def numbers(text: str | None, option: str) -> tuple[int, ...]:
     return tuple(found)
 
 
+def temperatures(text: str, option: str) -> tuple[float, ...]:
+    """Read a list of temperatures.
+
+    >>> temperatures("1e-4,inf", "--tau")
+    (0.0001, inf)
+    """
+    try:
+        return tuple(float(piece) for piece in text.split(","))
+    except ValueError:
+        raise UserError(f"{option} is '{text}'; write numbers above 0 with commas between them, or inf") from None
+
+
 def words(text: str | None, option: str) -> tuple[str, ...]:
     """Read a list of names.
 

@@ -1,7 +1,6 @@
 """Every chart as a Vega-Lite spec, without its numbers: those are handed in by name when it is drawn.
 
 A column is named by what it is and its score's key (`value_3`), so a spec made for the key `{x}` is a pattern for all.
-Two parameters may be set from outside at any time: `selected` (a head's name) and `dark`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,15 +9,26 @@ from typing import Any
 
 import altair as alt
 
+from wherewhat.report.marks import (
+    INK,
+    LINE,
+    MUTED,
+    PAPER,
+    WHOLE,
+    chosen_head,
+    either,
+    layer_colour,
+    layered,
+    marks_of,
+    named,
+    part_shape,
+    shade,
+)
 from wherewhat.report.page import Spec
 from wherewhat.report.palette import DARK, LIGHT
 
-FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
-SHAPES = ("circle", "diamond", "triangle-up", "square")
-INK, MUTED, PAPER, LINE = "var(--ink)", "var(--muted)", "var(--card)", "var(--line)"
 MASSES = (0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1)
 ROOMY = "(datum.value == 0 || datum.value > domain('y')[1] / 45)"  # ticks nearer to 0 would run into each other
-WHOLE = alt.TooltipContent(content="data")  # never titles: those would become part of an expression
 EMPTY = alt.ExprRef(f"dark ? '{DARK.line}' : '{LIGHT.line}'")
 SLASH = "M-1,1L1,-1"  # drawn through a cell that has no value
 
@@ -34,23 +44,16 @@ class Axis:
 
 def plane(x: Axis, y: Axis, *, parts: Sequence[str], layers: int, heads: int) -> Spec:
     """Every head as a point between two scores, coloured by layer, with the interval of the selected one."""
-    points = _named("heads").transform_filter(f"isValid(datum.value_{x.key}) && isValid(datum.value_{y.key})")
+    points = named("heads").transform_filter(f"isValid(datum.value_{x.key}) && isValid(datum.value_{y.key})")
     place = {"x": _across(alt.X, "x", x), "y": _across(alt.Y, "y", y)}
-    chosen = points.transform_filter("datum.name == selected")
-    size = max(36, min(84, 12_000 / heads))  # many heads, smaller marks
-    span = chosen.mark_rule(color=INK, strokeWidth=1.3)
-    return _spec(
+    span = points.transform_filter("datum.name == selected").mark_rule(color=INK, strokeWidth=1.3)
+    return layered(
         *_chance(x, alt.X, "x", {"y": 0, "align": "left", "dx": 5, "dy": 9}),
         *_chance(y, alt.Y, "y", {"x": alt.ExprRef("width"), "align": "right", "dy": -5}),
-        points.mark_point(
-            filled=True, size=size, opacity=0.92, stroke=PAPER, strokeWidth=0.8, cursor="pointer", tooltip=WHOLE
-        ).encode(**place, color=_layer_colour(layers), shape=_part_shape(parts)),
+        points.mark_point(**marks_of(heads)).encode(**place, color=layer_colour(layers), shape=part_shape(parts)),
         span.encode(x=alt.X(f"low_{x.key}", type="quantitative"), x2=alt.X2(f"high_{x.key}"), y=place["y"]),
         span.encode(y=alt.Y(f"low_{y.key}", type="quantitative"), y2=alt.Y2(f"high_{y.key}"), x=place["x"]),
-        chosen.mark_point(filled=False, size=250, stroke=INK, strokeWidth=1.8).encode(**place),
-        chosen.mark_text(dy=-17, fontSize=13, fontWeight=600, color=INK).encode(
-            **place, text=alt.Text("name", type="nominal")
-        ),
+        *chosen_head(points, place),
         x_span=list(x.span),
         y_span=list(y.span),
     )
@@ -67,7 +70,7 @@ def head_map(key: str, *, legend: bool = False) -> Spec:
     place = {"x": _band(alt.X, "head", axis), "y": _band(alt.Y, "layer", axis)}
     edge = {"stroke": PAPER, "strokeWidth": 1, "cursor": "pointer", "tooltip": WHOLE}
     chosen = cells.transform_filter("datum.name == selected")
-    return _spec(
+    return layered(
         filled.mark_rect(**edge).encode(**place, color=_chance_colour(legend)),
         empty.mark_rect(fill=EMPTY, fillOpacity=0.35, **edge).encode(**place),
         empty.mark_point(shape=SLASH, size=60, stroke=MUTED, strokeWidth=1, opacity=0.7).encode(**place),
@@ -81,7 +84,7 @@ def thumb(key: str) -> Spec:
     """The same map, small enough for a button: nothing but its cells."""
     _, filled, empty = _cells(key)
     place = {"x": _band(alt.X, "head", None), "y": _band(alt.Y, "layer", None)}
-    return _spec(
+    return layered(
         filled.mark_rect().encode(**place, color=_chance_colour(False)),
         empty.mark_rect(fill=EMPTY, fillOpacity=0.35).encode(**place),
         reach=1,
@@ -94,7 +97,7 @@ def profile(places: Mapping[int, str]) -> Spec:
 
     `places` says where along the axis to write which offset.
     """
-    offsets = _named("profile")
+    offsets = named("profile")
     x = alt.X(
         "place",
         type="quantitative",
@@ -116,10 +119,10 @@ def profile(places: Mapping[int, str]) -> Spec:
             ticks=False,
         ),
     )
-    return _spec(
+    return layered(
         offsets.mark_rule(color=LINE, strokeWidth=1).transform_filter("datum.from == 0").encode(x=x),
         offsets.mark_bar(width=alt.ExprRef("max(2, width / bins * 0.72)"), tooltip=WHOLE, cornerRadiusEnd=1.5).encode(
-            x=x, y=y, color=alt.value(alt.ExprRef(_either(DARK.accent, LIGHT.accent)))
+            x=x, y=y, color=alt.value(alt.ExprRef(either(DARK.accent, LIGHT.accent)))
         ),
         offsets.mark_tick(
             orient="horizontal", color=INK, thickness=1.6, size=alt.ExprRef("max(4, width / bins * 0.95)")
@@ -130,7 +133,7 @@ def profile(places: Mapping[int, str]) -> Spec:
 
 def dots() -> Spec:
     """One head's scores, each on its own range, with interval and chance level."""
-    rows = _named("dots")
+    rows = named("dots")
     y = alt.Y("score", type="nominal", sort=None, title=None, axis=alt.Axis(labelFontSize=12, labelPadding=8))
     x = alt.X(
         "at",
@@ -144,67 +147,15 @@ def dots() -> Spec:
         type="nominal",
         legend=None,
         scale=alt.Scale(
-            domain=["above", "below", "unclear"],
-            range=[_shade("chance", 5), _shade("chance", 1), alt.ExprRef(_either(DARK.muted, LIGHT.muted))],
+            domain=["above", "below", "unclear", "bare"],
+            range=[shade("chance", 5), shade("chance", 1), MUTED, INK],
         ),
     )
-    return _spec(
+    return layered(
         rows.mark_rule(strokeWidth=2).encode(x=alt.X("low", type="quantitative"), x2="high", y=y, color=side),
         rows.mark_tick(thickness=1.6, size=15, color=INK).encode(x=alt.X("chance", type="quantitative"), y=y),
         rows.mark_circle(size=90, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side),
     )
-
-
-def config(colours: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The look all charts share. Colours are the page's own variables, or fixed ones for a picture."""
-    colours = colours or {name: f"var(--{name})" for name in ("ink", "muted", "line")}
-    ink, muted, line = colours["ink"], colours["muted"], colours["line"]
-    return {
-        "aria": False,  # the element around a chart carries its name and its keys
-        "background": colours.get("card", "transparent"),
-        "font": FONT,
-        "view": {"stroke": None},
-        "axis": {
-            "labelColor": muted,
-            "labelFontSize": 12,
-            "titleColor": ink,
-            "titleFontSize": 13,
-            "titleFontWeight": 600,
-            "titlePadding": 10,
-            "titleLimit": 260,
-            "gridColor": line,
-            "domainColor": line,
-            "tickColor": line,
-            "tickSize": 4,
-            "labelPadding": 5,
-        },
-        "legend": {
-            "labelColor": muted,
-            "labelFontSize": 12,
-            "titleColor": ink,
-            "titleFontSize": 12,
-            "titleFontWeight": 600,
-            "gradientStrokeWidth": 0,
-            "labelLimit": 110,
-            "layout": {"top": {"direction": "vertical", "anchor": "start", "margin": 6}},  # fits a phone
-        },
-        "title": {"color": ink, "fontSize": 16, "anchor": "start", "offset": 14, "subtitleColor": muted},
-    }
-
-
-def _named(name: str) -> alt.Chart:
-    return alt.Chart(alt.NamedData(name=name))
-
-
-def _spec(*layers: Any, **parameters: Any) -> dict[str, Any]:
-    """Lay charts over each other and drop everything that a reader's own Altair theme might have added."""
-    known = {"selected": "", "dark": False} | parameters
-    spec = dict(alt.layer(*layers).to_dict(validate=True))
-    for name in ("config", "$schema"):
-        spec.pop(name, None)
-    spec["params"] = [{"name": name, "value": value} for name, value in known.items()]
-    spec["width"] = "container"
-    return spec
 
 
 def _across(channel: Any, name: str, axis: Axis) -> Any:
@@ -218,7 +169,7 @@ def _across(channel: Any, name: str, axis: Axis) -> Any:
 def _chance(axis: Axis, channel: Any, name: str, words: Mapping[str, Any]) -> list[Any]:
     """A dashed line at every distinct chance level of a score, and the word once."""
     levels = (
-        _named("heads")
+        named("heads")
         .transform_filter(f"isValid(datum.chance_{axis.key}) && isValid(datum.value_{axis.key})")
         .transform_calculate(level=f"round(datum.chance_{axis.key} * 1000) / 1000")
     )
@@ -235,7 +186,7 @@ def _chance(axis: Axis, channel: Any, name: str, words: Mapping[str, Any]) -> li
 def _cells(key: str) -> tuple[Any, Any, Any]:
     """All heads with their distance from chance, those that have a value, and those that have none."""
     away = f"datum.value_{key} - (isValid(datum.chance_{key}) ? datum.chance_{key} : base)"
-    cells = _named("heads").transform_calculate(away=away)
+    cells = named("heads").transform_calculate(away=away)
     there = f"isValid(datum.value_{key})"
     return cells, cells.transform_filter(there), cells.transform_filter(f"!{there}")
 
@@ -244,53 +195,16 @@ def _band(channel: Any, name: str, axis: Any) -> Any:
     return channel(name, type="ordinal", title=name, axis=axis, scale=alt.Scale(paddingInner=0, paddingOuter=0))
 
 
-def _layer_colour(layers: int) -> Any:
-    legend = alt.Legend(
-        orient="top",
-        title="layer",
-        titleOrient="left",
-        titlePadding=12,
-        gradientLength=180,
-        gradientThickness=10,
-        format="d",
-        tickCount=min(layers, 6),
-    )
-    return alt.Color(
-        "layer",
-        type="quantitative",
-        scale=alt.Scale(
-            range=[_shade("layers", i) for i in range(len(LIGHT.layers))],
-            domain=[0, max(layers - 1, 1)],
-            interpolate="lab",
-        ),
-        legend=legend if layers > 1 else None,
-    )
-
-
-def _part_shape(parts: Sequence[str]) -> Any:
-    scale = alt.Scale(domain=list(parts), range=[SHAPES[i % len(SHAPES)] for i in range(len(parts))])
-    legend = alt.Legend(orient="top", title=None, symbolFillColor=MUTED, symbolStrokeWidth=0)
-    return alt.Shape("part", type="nominal", scale=scale, legend=legend if len(parts) > 1 else None)
-
-
 def _chance_colour(legend: bool) -> Any:
     steps = len(LIGHT.chance)
     scale = alt.Scale(
         domain=[alt.ExprRef(f"reach * {2 * i / (steps - 1) - 1:.6g}") for i in range(steps)],
-        range=[_shade("chance", i) for i in range(steps)],
+        range=[shade("chance", i) for i in range(steps)],
         interpolate="lab",
         clamp=True,
     )
     bar = alt.Legend(orient="top", title="above or below chance", gradientLength=200, gradientThickness=10)
     return alt.Color("away", type="quantitative", scale=scale, legend=bar if legend else None)
-
-
-def _shade(scale: str, step: int) -> alt.ExprRef:
-    return alt.ExprRef(_either(getattr(DARK, scale)[step], getattr(LIGHT, scale)[step]))
-
-
-def _either(dark: str, light: str) -> str:
-    return f"dark ? '{dark}' : '{light}'"
 
 
 def _labels(places: Mapping[int, str]) -> str:

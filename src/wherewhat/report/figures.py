@@ -6,7 +6,7 @@ from typing import Any
 
 import vl_convert
 
-from wherewhat.report.charts import config
+from wherewhat.report.marks import config
 from wherewhat.report.page import Columns, Figure, Page
 from wherewhat.report.palette import LIGHT, properties
 

@@ -1,4 +1,4 @@
-"""The page of one run: every head of one model. A new part of it is a new function here and a line in `SECTIONS`."""
+"""The page of one run: every head of one model. A new part of it is a new function and a line in `SECTIONS`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,57 +6,82 @@ from typing import Any
 import polars as pl
 
 from wherewhat.report.charts import Axis, dots, head_map, profile, thumb
+from wherewhat.report.findings import Findings, findings
+from wherewhat.report.kinds import PUBLISHED, in_order
 from wherewhat.report.made import how_it_was_made, the_texts
-from wherewhat.report.measured import Manifest, Measured, Score, measured
+from wherewhat.report.measured import Manifest, Measured, Score
 from wherewhat.report.numbers import interval, large, short
-from wherewhat.report.offsets import axis_labels, profiles
-from wherewhat.report.page import Columns, Page, Section
+from wherewhat.report.offsets import axis_labels
+from wherewhat.report.page import Page, Section
 from wherewhat.report.pictures import first_axes, pictures, plane_of
-from wherewhat.report.striking import Notice, striking
+from wherewhat.report.striking import Notice
 from wherewhat.report.tags import Html, join, prose, tag
+from wherewhat.report.where import (
+    against,
+    by_frequency,
+    by_layer,
+    in_the_hidden_state,
+    the_swaps,
+    where_about,
+    where_charts,
+    where_tables,
+)
 
 CHANCE = {
     "uniform": "Attention spread evenly over the same rows",
     "random logits": "Attention of random logits on the same rows",
+    "one part": "A table of random logits over the same slots and contents",
+    "left over": "A table of random logits over the same slots and contents",
+    "attended one part": "A table of random logits over the same slots and contents",
+    "attended left over": "A table of random logits over the same slots and contents",
+    "half": "Neither more than the other",
+    "flat": "Attention that is the same everywhere",
 }
 
 
-def page_of_heads(heads: pl.DataFrame, offsets: pl.DataFrame, manifest: Manifest) -> Page:
+def page_of_heads(heads: pl.DataFrame, offsets: pl.DataFrame, frequencies: pl.DataFrame, manifest: Manifest) -> Page:
     """Lay out everything that is known about the heads of one model, and choose what to show first."""
-    run = measured(heads, manifest)
-    by_offset = profiles(offsets, run.heads["name"])
-    notable = striking(run)
+    found = findings(heads, offsets, frequencies, manifest)
     model = manifest.get("model") or {}
-    name = str(model.get("id") or "a model")
+    made = [section(found) for section in SECTIONS]
     return Page(
-        title=name,
-        kind="Where every attention head looks",
-        lede=_lede(run),
-        facts=_facts(run),
-        sections=[section(run, notable) for section in SECTIONS],
-        charts=_charts(run, by_offset),
-        tables={"heads": run.heads, "offsets": by_offset},
-        about=_about(run, notable, by_offset),
-        figures=pictures(run, by_offset, notable),
+        title=str(model.get("id") or "a model"),
+        kind="Where every attention head looks, and why" if found.triples else "Where every attention head looks",
+        lede=_lede(found.run),
+        facts=_facts(found.run),
+        sections=[section for section in made if section],
+        charts=_charts(found),
+        tables={"heads": found.run.heads, "offsets": found.by_offset, **where_tables(found)},
+        about=_about(found),
+        figures=pictures(found),
     )
 
 
-def first_screen(run: Measured, notable: Sequence[Notice]) -> Section:
-    """The heads that stand out, beside all of them."""
-    worth = tag("aside", tag("h3", "Worth a look"), _cards(notable, run.parts), class_="worth")
-    return Section(
-        "heads",
-        "All heads",
-        "Each mark is one head; dashed lines are chance. "
-        "Click one, or walk with the arrow keys, to see where it looks.",
-        tag("div", tag("div", data_widget="plane", class_="panel"), worth, class_="first"),
-        short="Heads",
+def first_screen(found: Findings) -> Section:
+    """The heads that stand out, beside all of them: in the triangle of shares, or between any two scores."""
+    worth = tag("aside", tag("h3", "Worth a look"), _cards(found.notable, found.run.parts), class_="worth")
+    widget = "triangle" if found.triples else "plane"
+    body = tag("div", tag("div", data_widget=widget, class_="panel"), worth, class_="first")
+    lede = (
+        "Each mark is one head, drawn towards what decides its logits. Click one, or walk with the arrow keys."
+        if found.triples
+        else "Each mark is one head; dashed lines are chance. "
+        "Click one, or walk with the arrow keys, to see where it looks."
     )
+    return Section("heads", "Where or what" if found.triples else "All heads", lede, body, short="Heads")
 
 
-def maps(run: Measured, notable: Sequence[Notice]) -> Section:
+def any_two(found: Findings) -> Section | None:
+    """All heads between two scores of the reader's choice, unless the page began with that."""
+    if not found.triples:
+        return None
+    lede = "All heads between two scores of your choice; dashed lines are chance."
+    return Section("plane", "Any two scores", lede, tag("div", data_widget="plane", class_="panel"), short="Plane")
+
+
+def maps(found: Findings) -> Section:
     """One map of layer by head, and all the others as small ones to choose from."""
-    silent = [score.name for score in run.scores if not score.answered]
+    silent = [score.name for score in found.run.scores if not score.answered]
     note = tag("p", f"These texts give no answer for {_listed(silent)}.", class_="note") if silent else ""
     return Section(
         "maps",
@@ -67,19 +92,20 @@ def maps(run: Measured, notable: Sequence[Notice]) -> Section:
     )
 
 
-def one_head(run: Measured, notable: Sequence[Notice]) -> Section:
+def one_head(found: Findings) -> Section:
     """Where the selected head looks, and all its scores."""
     return Section(
         "head",
         "One head",
         "Left, how much it attends to a key at each offset: negative offsets stand before the query. "
-        "Right, its scores with their 95 % intervals over texts.",
+        "Right, its scores with their 95 % intervals over texts."
+        + (" Below, what each rotary frequency adds." if found.spectra.there else ""),
         tag("div", data_widget="profile", class_="profile panel"),
         short="One head",
     )
 
 
-def table(run: Measured, notable: Sequence[Notice]) -> Section:
+def table(found: Findings) -> Section:
     """Every number, to sort and to search."""
     return Section(
         "table",
@@ -90,26 +116,40 @@ def table(run: Measured, notable: Sequence[Notice]) -> Section:
     )
 
 
-def words(run: Measured, notable: Sequence[Notice]) -> Section:
-    """What each score asks."""
+def words(found: Findings) -> Section:
+    """What each score asks, kind by kind. A score at other temperatures is explained once."""
+    names = {score.name for score in found.run.scores}
+    told = [score for score in found.run.scores if "@" not in score.name or score.name.partition("@")[0] not in names]
+    kinds = in_order(score.kind for score in told)
     return Section(
         "scores",
         "What each score asks",
         "A score is averaged over the attention rows of a text, then over texts. "
         "Chance is what the same rows give for a head that knows nothing.",
-        tag("div", *(_explained(score) for score in run.scores), class_="words"),
+        join(*(_kind(kind, [score for score in told if score.kind == kind], found, len(kinds)) for kind in kinds)),
         short="Scores",
     )
 
 
-SECTIONS: Sequence[Callable[[Measured, Sequence[Notice]], Section]] = (
+def _kind(kind: str, scores: Sequence[Score], found: Findings, kinds: int) -> Html:
+    title = tag("h3", kind, class_="of-kind") if kinds > 1 else ""
+    swaps = the_swaps(found.run.manifest) if kind == PUBLISHED else ""
+    return join(title, swaps, tag("div", *(_explained(score) for score in scores), class_="words"))
+
+
+SECTIONS: Sequence[Callable[[Findings], Section | None]] = (
     first_screen,
+    against,
+    by_layer,
+    by_frequency,
+    in_the_hidden_state,
+    any_two,
     maps,
     one_head,
     table,
     words,
-    lambda run, notable: the_texts(run.manifest),
-    lambda run, notable: how_it_was_made(run.manifest),
+    lambda found: the_texts(found.run.manifest),
+    lambda found: how_it_was_made(found.run.manifest),
 )
 
 
@@ -139,24 +179,30 @@ def _cards(notable: Sequence[Notice], parts: Sequence[str]) -> Html:
             "No head's interval is clear of chance in any score: with so few texts nothing can be told from it.",
             class_="note",
         )
-    chosen = tag("p", "For each score the head farthest from chance, if its interval is clear of it.", class_="note")
+    leads = any(notice.lead for notice in notable)
+    rest = "for each score of attention" if leads else "For each score"
+    how = f"{rest} the head farthest from chance, if its interval is clear of it."
+    chosen = tag("p", f"The largest shares of place and of content; then {how}" if leads else how, class_="note")
     return join(tag("ul", *(tag("li", _card(notice, parts)) for notice in notable), class_="cards"), chosen)
 
 
 def _card(notice: Notice, parts: Sequence[str]) -> Html:
     """One striking head as a button that selects it: the question, the answer, and chance."""
     part = tag("span", notice.part, class_="part") if len(parts) > 1 else ""
+    lead = tag("span", notice.lead, class_="lead") if notice.lead else ""
+    against = "no chance level" if notice.chance is None else f"chance {short(notice.chance)}"
+    unsure = ", not told from it" if notice.lead and notice.chance is not None and not notice.clear else ""
     also = tag("span", f"Also leads {_listed(notice.also)}.", class_="also") if notice.also else ""
     return tag(
         "button",
-        tag("span", tag("b", notice.name), part, tag("code", notice.score.name), class_="who"),
+        tag("span", tag("b", notice.name), part, lead, tag("code", notice.score.name), class_="who"),
         tag("span", tag("b", short(notice.value)), tag("span", interval(notice.low, notice.high)), class_="what"),
         _track(notice),
         tag("span", _question(notice.score.asks), class_="why"),
-        tag("span", f"chance {short(notice.chance)}", class_="against"),
+        tag("span", against + unsure, class_="against"),
         also,
         type="button",
-        class_="card",
+        class_=f"card {'where' if notice.lead.endswith('place') else 'what'}" if notice.lead else "card",
         data_head=notice.name,
         aria_pressed="false",
     )
@@ -171,11 +217,13 @@ def _track(notice: Notice) -> Html:
 
     low = notice.value if notice.low is None else notice.low
     high = notice.value if notice.high is None else notice.high
+    start = notice.score.range[0] if notice.chance is None else notice.chance
+    tick = tag("line", x1=at(start), x2=at(start), y1="2", y2="12", class_="tick")
     return tag(
         "svg",
         tag("line", x1="0", x2="100%", y1="7", y2="7", class_="rail"),
-        tag("line", x1=at(notice.chance), x2=at(notice.value), y1="7", y2="7", class_="way"),
-        tag("line", x1=at(notice.chance), x2=at(notice.chance), y1="2", y2="12", class_="tick"),
+        tag("line", x1=at(start), x2=at(notice.value), y1="7", y2="7", class_="way"),
+        "" if notice.chance is None else tick,
         tag("line", x1=at(low), x2=at(high), y1="7", y2="7", class_="whisker"),
         tag("circle", cx=at(notice.value), cy="7", r="4", class_="dot"),
         class_="track above" if notice.above else "track below",
@@ -184,10 +232,9 @@ def _track(notice: Notice) -> Html:
 
 
 def _explained(score: Score) -> Html:
-    bottom, top = score.range
     ends = [
-        tag("div", tag("dt", f"{bottom:g}".replace("-", "−")), tag("dd", _sentence(score.low) or "lower end")),
-        tag("div", tag("dt", f"{top:g}"), tag("dd", _sentence(score.high) or "upper end")),
+        _end(score.ends[0], score.low, "lower end", "lower"),
+        _end(score.ends[1], score.high, "upper end", "higher"),
     ]
     if score.chance:
         ends.append(tag("div", tag("dt", "chance"), tag("dd", CHANCE.get(score.chance, _sentence(score.chance)))))
@@ -196,6 +243,13 @@ def _explained(score: Score) -> Html:
     silent = "" if score.answered else tag("p", "These texts give no answer for it.", class_="note")
     asks = tag("p", _sentence(score.asks), class_="asks") if score.asks else ""
     return tag("article", tag("h3", tag("code", score.name)), asks, silent, tag("dl", *ends))
+
+
+def _end(end: float | None, words: str, name: str, way: str) -> Html:
+    """What one end of a range means; where there is none, that is said."""
+    if end is None:
+        return tag("div", tag("dt", way), tag("dd", _sentence(words), " " if words else "", f"(no {name})"))
+    return tag("div", tag("dt", f"{end:g}".replace("-", "−")), tag("dd", _sentence(words) or name))
 
 
 def _sentence(words: str) -> Html:
@@ -213,41 +267,37 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _charts(run: Measured, by_offset: Columns) -> dict[str, Any]:
+def _charts(found: Findings) -> dict[str, Any]:
     x, y = Axis("{x}", "{x title}"), Axis("{y}", "{y title}")
     return {
-        "plane": plane_of(run, x, y),
+        "plane": plane_of(found.run, x, y),
         "map": head_map("{score}"),
         "thumb": thumb("{score}"),
-        "profile": profile(axis_labels(by_offset)),
+        "profile": profile(axis_labels(found.by_offset)),
         "dots": dots(),
+        **where_charts(found),
     }
 
 
-def _about(run: Measured, notable: Sequence[Notice], by_offset: Columns) -> dict[str, Any]:
+def _about(found: Findings) -> dict[str, Any]:
     """What the widgets need to know: the scores, the axes to begin with, and the head to begin with."""
+    run = found.run
     x, y = first_axes(run)
-    drawable = [
-        notice for notice in notable if notice.name in by_offset
-    ]  # a first sight with a profile, if one can be had
-    leading = next(iter(drawable or notable), None)
-    scores = [
-        {
-            "key": score.key,
-            "name": score.name,
-            "asks": score.asks,
-            "low": score.low,
-            "high": score.high,
-            "range": list(score.range),
-            "reach": score.reach,
-            "span": list(score.span),
-            "answered": score.answered,
-        }
-        for score in run.scores
-    ]
+    drawable = [one for one in found.notable if one.name in found.by_offset]  # a first sight with a profile, if any
+    leading = next(iter(drawable or found.notable), None)
     start = (
         {"map": leading.score.key, "selected": leading.name}
         if leading
         else {"map": x.key, "selected": run.heads["name"][0]}
     )
-    return {"scores": scores, "parts": list(run.parts), "x": x.key, "y": y.key, **start}
+    told = {"scores": [_about_score(score) for score in run.scores], "kinds": in_order(one.kind for one in run.scores)}
+    return {**told, "parts": list(run.parts), "x": x.key, "y": y.key, **start, **where_about(found)}
+
+
+def _about_score(score: Score) -> dict[str, Any]:
+    plain = ("key", "name", "asks", "low", "high", "kind", "reach", "answered")
+    return {name: getattr(score, name) for name in plain} | {
+        "range": list(score.range),
+        "open": [end is None for end in score.ends],
+        "span": list(score.span),
+    }

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from wherewhat.errors import UserError
+from wherewhat.report.kinds import kind_of
 from wherewhat.report.numbers import rounded
 from wherewhat.report.page import Columns
 
@@ -25,9 +26,11 @@ class Score:
     asks: str = ""
     low: str = ""
     high: str = ""
-    range: tuple[float, float] = (0.0, 1.0)
+    range: tuple[float, float] = (0.0, 1.0)  # what is drawn of it
+    ends: tuple[float | None, float | None] = (0.0, 1.0)  # what it can be; nothing where it has no end
     paper: str = ""
     chance: str = ""
+    kind: str = ""
     answered: int = 0  # heads that have a value
     reach: float = 1.0  # the farthest any head is from chance
     span: tuple[float, float] = (0.0, 1.0)  # everything drawn of it lies between these
@@ -46,6 +49,11 @@ class Measured:
     def answered(self) -> Sequence[Score]:
         """The scores that at least one head has a value for."""
         return [score for score in self.scores if score.answered]
+
+    def find(self, *names: str) -> list[Score]:
+        """The scores of these names, if all of them have values; otherwise none."""
+        found = {score.name: score for score in self.answered}
+        return [found[name] for name in names] if all(name in found for name in names) else []
 
 
 def measured(heads: pl.DataFrame, manifest: Manifest) -> Measured:
@@ -98,10 +106,11 @@ def _names(heads: pl.DataFrame, manifest: Manifest) -> list[str]:
 
 
 def _score(key: str, name: str, manifest: Manifest) -> Score:
-    told = (manifest.get("scores") or {}).get(name) or {}
+    known = manifest.get("scores") or {}
+    told = known.get(name) or known.get(name.partition("@")[0]) or {}  # the same score at another temperature
     words: dict[str, Any] = {field: str(told.get(field) or "") for field in ("asks", "low", "high", "paper", "chance")}
-    ends = told.get("range") or (0.0, 1.0)
-    return Score(key, name, range=(float(ends[0]), float(ends[1])), **words)
+    low, high = (None if end is None else float(end) for end in told.get("range") or (0.0, 1.0))
+    return Score(key, name, ends=(low, high), kind=kind_of(name), **words)
 
 
 def _columns(order: pl.DataFrame, rows: pl.DataFrame, key: str) -> dict[str, list[Any]]:
@@ -112,15 +121,18 @@ def _columns(order: pl.DataFrame, rows: pl.DataFrame, key: str) -> dict[str, lis
 
 
 def _known(score: Score, wide: Mapping[str, Sequence[Any]]) -> Score:
-    pairs = zip(wide[f"value_{score.key}"], wide[f"chance_{score.key}"], strict=True)
-    away = [abs(value - (score.range[0] if chance is None else chance)) for value, chance in pairs if value is not None]
-    least = LEAST_REACH * (score.range[1] - score.range[0])
-    return replace(score, answered=len(away), reach=rounded(max([least, *away])), span=_span(score, wide))
-
-
-def _span(score: Score, wide: Mapping[str, Sequence[Any]]) -> tuple[float, float]:
-    """The ends of an axis that holds all values, intervals and chance levels; never a single point."""
+    """The score with what its numbers say: how far it is drawn, and how far from chance its heads are."""
     answers = [number for name in NUMBERS for number in wide[f"{name}_{score.key}"] if number is not None]
-    low, high = min(answers, default=score.range[0]), max(answers, default=score.range[1])
-    wider = 0.0 if high > low else 0.05 * (score.range[1] - score.range[0])
+    bottom = min(answers, default=0.0) if score.ends[0] is None else score.ends[0]
+    top = max([bottom, *answers]) if score.ends[1] is None else score.ends[1]
+    pairs = zip(wide[f"value_{score.key}"], wide[f"chance_{score.key}"], strict=True)
+    away = [abs(value - (bottom if chance is None else chance)) for value, chance in pairs if value is not None]
+    reach = rounded(max([LEAST_REACH * ((top - bottom) or 1.0), *away]))
+    return replace(score, range=(bottom, top), answered=len(away), reach=reach, span=_span(answers, (bottom, top)))
+
+
+def _span(answers: Sequence[float], ends: tuple[float, float]) -> tuple[float, float]:
+    """The ends of an axis that holds all values, intervals and chance levels; never a single point."""
+    low, high = min(answers, default=ends[0]), max(answers, default=ends[1])
+    wider = 0.0 if high > low else 0.05 * ((ends[1] - ends[0]) or 1.0)
     return low - wider, high + wider

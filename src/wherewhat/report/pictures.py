@@ -1,29 +1,56 @@
 """The pictures of one run, each whole in itself: for files, for slides, for a notebook."""
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from wherewhat.report.charts import Axis, head_map, plane, profile
+from wherewhat.report.findings import Findings
 from wherewhat.report.measured import Measured, Score
 from wherewhat.report.offsets import axis_labels
 from wherewhat.report.page import Columns, Figure, Spec
-from wherewhat.report.striking import Notice
+from wherewhat.report.planes import triangle
+from wherewhat.report.shares import Triple, corners, halves, quarters
 
 
-def pictures(run: Measured, by_offset: Columns, notable: Sequence[Notice]) -> dict[str, Figure]:
-    """The pictures: the plane, a map of every score, and where the striking heads look."""
+def pictures(found: Findings) -> dict[str, Figure]:
+    """The pictures: where against what, the plane, a map of every score, and where the striking heads look."""
+    run = found.run
     across, up = (Axis(score.key, score.name, score.span) for score in first_axes(run))
-    selected = notable[0].name if notable else ""
+    selected = found.notable[0].name if found.notable else ""
     spec = _set(plane_of(run, across, up), selected=selected)
     made = {"plane": Figure(_titled(spec, run, "All heads"), {"heads": run.heads}, 760, 520)}
-    made |= {f"map_{_file_name(score.name)}": _map_figure(score, run) for score in run.answered}
-    shown = [notice.name for notice in notable if notice.name in by_offset]
-    return made | {f"offsets_{name}": _profile_figure(name, run, by_offset) for name in shown}
+    if found.triples:
+        made["triangle"] = _triangle_figure(found.triples[0], found, selected)
+    pattern = head_map("{score}", legend=True)
+    made |= {f"map_{_file_name(score.name)}": _map_figure(score, run, pattern) for score in run.answered}
+    shown = dict.fromkeys(notice.name for notice in found.notable if notice.name in found.by_offset)
+    return made | {f"offsets_{name}": _profile_figure(name, run, found.by_offset) for name in shown}
 
 
-def _map_figure(score: Score, run: Measured) -> Figure:
-    spec = _set(head_map(score.key, legend=True), reach=score.reach, base=score.range[0])
+def _triangle_figure(one: Triple, found: Findings, selected: str) -> Figure:
+    run = found.run
+    keys = dict(zip(("where", "what", "rest"), (score.key for score in one.scores), strict=True))
+    spec = filled(triangle(parts=run.parts, layers=found.layers, heads=len(run.heads["name"])), keys)
+    tables = {"heads": run.heads, "lines": quarters(), "halves": halves(), "corners": corners(one)}
+    return Figure(_titled(_set(spec, selected=selected), run, "Where or what"), tables, 700, 560)
+
+
+def filled(pattern: Spec, words: Mapping[str, str]) -> Any:
+    """A pattern with words in their places, as the page's script fills it.
+
+    >>> filled({"field": "value_{x}"}, {"x": "3"})
+    {'field': 'value_3'}
+    """
+    written = json.dumps(pattern)
+    for name, word in words.items():
+        written = written.replace(f"{{{name}}}", word)
+    return json.loads(written)
+
+
+def _map_figure(score: Score, run: Measured, pattern: Spec) -> Figure:
+    spec = _set(filled(pattern, {"score": score.key}), reach=score.reach, base=score.range[0])
     layers, heads = len(set(run.heads["layer"])), len(set(run.heads["head"]))
     return Figure(_titled(spec, run, score.name), {"heads": run.heads}, 44 * max(heads, 6), 26 * layers)
 
@@ -63,7 +90,10 @@ def plane_of(run: Measured, x: Axis, y: Axis) -> Spec:
 
 
 def first_axes(run: Measured) -> tuple[Score, Score]:
-    """The first two scores that tell heads apart; one alone stands on both axes."""
+    """What against where, if measured; else the first two scores that tell heads apart, or one alone on both axes."""
+    for prefix in ("", "input."):
+        if both := run.find(f"{prefix}symbol_share", f"{prefix}position_share"):
+            return both[0], both[1]
     telling = [score for score in run.answered if len(set(run.heads[f"value_{score.key}"]) - {None}) > 1]
     chosen = (telling + [score for score in run.answered if score not in telling])[:2]
     return chosen[0], chosen[-1]

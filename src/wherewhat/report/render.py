@@ -13,15 +13,19 @@ from typing import Any
 
 import vl_convert
 
-from wherewhat.report.charts import config
 from wherewhat.report.figures import whole
+from wherewhat.report.marks import config
 from wherewhat.report.numbers import rounded
 from wherewhat.report.page import Page, Section
 from wherewhat.report.palette import DARK, LIGHT, variables
-from wherewhat.report.tags import Html, join, sound, tag, text
+from wherewhat.report.tags import Html, join, prose, sound, tag, text
 
-SCRIPTS = ("charts.js", "state.js", "plane.js", "maps.js", "profile.js", "table.js", "start.js")
+SCRIPTS = (
+    *("charts.js", "state.js", "tips.js", "plane.js", "triangle.js", "bounds.js", "layers.js", "spectrum.js"),
+    *("frequencies.js", "hidden.js", "maps.js", "profile.js", "table.js", "start.js"),
+)
 DANGEROUS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+ESCAPED = str.maketrans(DANGEROUS)
 
 
 def render(page: Page) -> str:
@@ -58,7 +62,7 @@ def json_in_html(value: Any) -> str:
     '{"token":"\\\\u003c/script\\\\u003e"}'
     """
     written = json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return sound("".join(DANGEROUS.get(character, character) for character in written))
+    return sound(written.translate(ESCAPED))
 
 
 def _plain(value: Any) -> Any:
@@ -66,6 +70,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
+    if isinstance(value, int):
+        return value
     return int(value) if isinstance(value, float) and value.is_integer() else rounded(value)
 
 
@@ -89,7 +95,7 @@ def _navigation(page: Page) -> Html:
 
 def _section(section: Section) -> Html:
     heading = tag("h2", section.title, id=f"{section.name}-title")
-    lede = tag("p", section.lede, class_="lede")
+    lede = tag("p", prose(section.lede), class_="lede")
     return tag("section", heading, lede, section.body, id=section.name, aria_labelledby=f"{section.name}-title")
 
 

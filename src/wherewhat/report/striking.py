@@ -1,13 +1,21 @@
-"""Choose the few heads worth a look: for every score the one farthest from chance, if its interval is clear of it."""
+"""Choose the few heads worth a look: the one that goes most by place, the one that goes most by content, and for every
+other score the head farthest from chance, if its interval is clear of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from wherewhat.report.kinds import ATTENTION
 from wherewhat.report.measured import Measured, Score
 from wherewhat.report.page import Columns
 
 FEW = 6
 TELLING = 0.05  # of the range: nearer to chance than this, a head is not striking however sure we are of it
+LEADS = {  # by the scores that answer the question of this page; the second two where position sits in the hidden state
+    "position_share": "goes most by place",
+    "symbol_share": "goes most by content",
+    "input.position_share": "goes most by place",
+    "input.symbol_share": "goes most by content",
+}
 
 
 @dataclass(frozen=True)
@@ -20,28 +28,39 @@ class Notice:
     value: float
     low: float | None
     high: float | None
-    chance: float
+    chance: float | None
     strength: float
     also: Sequence[str] = ()  # other scores it is the farthest in
+    lead: str = ""  # in plain words, for the heads that answer where or what
 
     @property
     def above(self) -> bool:
         """Whether it stands out by a high value."""
-        return self.value > self.chance
+        return self.chance is None or self.value > self.chance
+
+    @property
+    def clear(self) -> bool:
+        """Whether its interval is clear of chance; without one (a single text) it is not."""
+        if self.chance is None or self.low is None or self.high is None:
+            return False
+        return not self.low <= self.chance <= self.high
 
 
 def striking(run: Measured) -> list[Notice]:
-    """The strongest heads first, each once, with every score it leads.
+    """First the heads that lead by place and by content, then the strongest others, each once with all it leads.
 
     A head that leads several is told by what it does much of, before what it does little of.
     """
+    first = [notice for name in LEADS for score in run.find(name) if (notice := _most(score, run.heads))]
     leaders = [notice for score in run.answered if (notice := _leader(score, run.heads))]
     leaders.sort(key=lambda notice: (not notice.above, -notice.strength, notice.score.name))
     best: dict[str, Notice] = {}
     for notice in leaders:
         best.setdefault(notice.name, notice)
     strongest = sorted(best.values(), key=lambda notice: -notice.strength)
-    return [_with_others(notice, leaders) for notice in strongest[:FEW]]
+    shown = {notice.name for notice in first}
+    rest = [notice for notice in strongest if notice.name not in shown]
+    return [_with_others(notice, leaders) for notice in [*first, *rest][:FEW]]
 
 
 def _with_others(notice: Notice, leaders: Sequence[Notice]) -> Notice:
@@ -49,17 +68,29 @@ def _with_others(notice: Notice, leaders: Sequence[Notice]) -> Notice:
     return replace(notice, also=tuple(others))
 
 
-def _leader(score: Score, heads: Columns) -> Notice | None:
+def _most(score: Score, heads: Columns) -> Notice | None:
+    """The head with the highest value, however near to chance."""
     found = [notice for row in range(len(heads["name"])) if (notice := _notice(score, heads, row))]
-    return max(found, key=lambda notice: notice.strength, default=None)
+    most = max(found, key=lambda notice: notice.value, default=None)
+    return most and replace(most, lead=LEADS[score.name])
+
+
+def _leader(score: Score, heads: Columns) -> Notice | None:
+    """The head farthest from chance, if any is clear of it.
+
+    Published scores are not asked: their chance is flat attention, and every head that looks somewhere is far from it.
+    """
+    if score.kind != ATTENTION or None in score.ends:
+        return None
+    found = [notice for row in range(len(heads["name"])) if (notice := _notice(score, heads, row))]
+    told = [notice for notice in found if notice.clear and notice.strength >= TELLING]
+    return max(told, key=lambda notice: notice.strength, default=None)
 
 
 def _notice(score: Score, heads: Columns, row: int) -> Notice | None:
-    """What one head is for one score, if its interval is clear of chance. Without one (a single text) none is."""
+    """What one head is for one score, if it has a value."""
     value, low, high, chance = (heads[f"{name}_{score.key}"][row] for name in ("value", "low", "high", "chance"))
-    if value is None or chance is None or low is None or high is None or low <= chance <= high:
+    if value is None:
         return None
-    strength = abs(value - chance) / ((score.range[1] - score.range[0]) or 1)
-    if strength < TELLING:
-        return None
+    strength = 0.0 if chance is None else abs(value - chance) / ((score.range[1] - score.range[0]) or 1)
     return Notice(heads["name"][row], heads["part"][row], score, value, low, high, chance, strength)

@@ -1,7 +1,9 @@
 """Write HTML so that text can never become markup: every string is escaped unless a tag made it."""
 
+import re
 from html import escape
 
+UNSOUND = re.compile("[\0\ud800-\udfff]")
 VOID = frozenset({"input", "br", "meta", "img", "line", "circle", "rect"})
 
 
@@ -28,7 +30,7 @@ def sound(value: str) -> str:
     >>> sound("a" + chr(0xD800) + chr(0))
     'a\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}'
     """
-    return "".join("\N{REPLACEMENT CHARACTER}" if c == "\0" or 0xD800 <= ord(c) < 0xE000 else c for c in value)
+    return UNSOUND.sub("\N{REPLACEMENT CHARACTER}", value)
 
 
 def tag(name: str, *children: object, **attributes: object) -> Html:

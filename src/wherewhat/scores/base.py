@@ -8,8 +8,12 @@ import torch
 from torch import Tensor
 
 from wherewhat.errors import UserError
+from wherewhat.logits.base import Logits
+from wherewhat.scores.block_swaps import read_block_swaps
+from wherewhat.scores.exact import Exact, Parts, read_attended, read_exact
 from wherewhat.scores.pairs import Pairs, read_pairs
 from wherewhat.scores.stretches import stretches
+from wherewhat.scores.swaps import PUBLISHED, Swaps, read_swaps
 
 NOTHING = 1e-12  # a row that spends less than this on all its keys together looks at nothing
 
@@ -26,6 +30,13 @@ class Rows:
     queries_Q: Tensor  # int64 slots
     allowed_QK: Tensor  # bool: which keys the row may look at
     tokens_K: Tensor  # int64 token ids of the keys
+    logits: Logits | None = None  # what the attention is the softmax of, if that could be read
+    first: int = 1  # keys in slots before this one never change places, as models rest on the first token
+    apart_Q: Tensor | None = None  # bool: for which rows logits are taken apart; None means all
+    tabled_Q: Tensor | None = None  # bool: for which rows whole tables may be built; None means all
+    most: int | None = None  # in how many slots of a row contents are swapped at the most; None means all
+    blocks: Tensor | None = None  # int64 (blocks, 2): slots from the first to before the second belong together
+    taus: tuple[float, ...] = (PUBLISHED,)  # at which temperatures swaps are weighed, all in one go
 
     def __post_init__(self) -> None:
         shapes = [tuple(x.shape) for x in (self.attention_HQK, self.queries_Q, self.allowed_QK, self.tokens_K)]
@@ -71,6 +82,63 @@ class Rows:
         """What the keys at equal distance left and right of each query amount to."""
         return read_pairs(self.attention_HQK, self.queries_Q)
 
+    @cached_property
+    def swappable_QK(self) -> Tensor:
+        """Which keys of each row can change places: those it may look at, but for the query and what stands first."""
+        return self.allowed_QK & (self.offsets_QK != 0) & (self.slots_K >= self.first)
+
+    @cached_property
+    def several_Q(self) -> Tensor:
+        """In which rows two keys or more can change places."""
+        return self.swappable_QK.sum(-1) >= 2
+
+    @cached_property
+    def measured_Q(self) -> Tensor:
+        """For which rows questions that need whole tables are asked."""
+        return self.several_Q if self.tabled_Q is None else self.several_Q & self.tabled_Q
+
+    @cached_property
+    def exact_Q(self) -> Tensor:
+        """For which rows questions about all permutations are asked; logits that need whole tables are asked fewer."""
+        if self.logits is not None and self.logits.by_table:
+            return self.measured_Q
+        return self.several_Q if self.apart_Q is None else self.several_Q & self.apart_Q
+
+    @cached_property
+    def exact(self) -> Exact | None:
+        """What all permutations of each row's keys would do to its logits; nothing if no row can be measured."""
+        if self.logits is None or not self.exact_Q.any():
+            return None
+        return read_exact(self.logits, self.swappable_QK, self.exact_Q)
+
+    @cached_property
+    def attended(self) -> Parts | None:
+        """What the spread of each row's logits is made of, with every key counting by its attention."""
+        if self.logits is None or not self.measured_Q.any():
+            return None
+        return read_attended(self.logits, self.attention_HQK * self.swappable_QK, self.measured_Q)
+
+    @cached_property
+    def swaps(self) -> Swaps | None:
+        """What swapping keys two by two does to the attention on them."""
+        if self.logits is None or not self.measured_Q.any():
+            return None
+        return read_swaps(self.logits, self.attention_HQK, self.swappable_QK, self.measured_Q, self.taus, self.most)
+
+    @cached_property
+    def block_swaps(self) -> Swaps | None:
+        """What swapping blocks of keys two by two does to the attention on them."""
+        if self.logits is None or self.blocks is None:
+            return None
+        rows = (self.logits, self.attention_HQK, self.swappable_QK, self.measured_Q)
+        return read_block_swaps(*rows, self.blocks, self.taus)
+
+    @property
+    def nothing(self) -> "PerRow":
+        """The answer to a question that these rows cannot be asked."""
+        zeros_HQ = self.attention_HQK.new_zeros(self.attention_HQK.shape[:2])
+        return zeros_HQ, zeros_HQ
+
     def near(self, reach: int) -> tuple[Tensor, Tensor]:
         """Only the keys around each query: attention_HQK and offsets_QK (as floats), holding all up to `reach` away.
 
@@ -112,8 +180,11 @@ class Score:
     high: str  # what a value at the upper end means
     paper: str  # where it comes from
     rows: Callable[[Rows], PerRow]
-    chance: Callable[[Rows, torch.Generator], Rows]  # attention of heads that know nothing, on the same rows
+    chance: Callable[[Rows, torch.Generator], Rows] | None = None  # attention of heads that know nothing, on the rows
+    expected: Callable[[Rows], PerRow] | None = None  # in place of chance: what heads that know nothing get
     range: tuple[float, float] = (0.0, 1.0)
     pool: Callable[[Tensor, Tensor], Tensor] = weighted_mean  # (value_HQ, weight_HQ) -> value_H
     sides: bool = False  # compares left with right, so it says nothing where a causal mask hides the right
     relative: bool = True  # asks how query and key lie to each other, so it says nothing of cross-attention
+    logits: bool = False  # asks of the logits, so only where these can be read and slots make a difference to them
+    pooled: bool = False  # texts count by the summed weight of their rows instead of alike

@@ -1,15 +1,33 @@
-"""Every score there is, in the order a reader meets them: where a head looks, to which side, how widely, at what."""
+"""Every score there is, in the order a reader meets them: where a head looks, to which side, how widely, at what.
+
+Then those that ask of the logits why it looks there: because of where a key stands, or because of what it says.
+"""
+
+import math
 
 from wherewhat.scores.balance import balance
 from wherewhat.scores.base import Score
 from wherewhat.scores.chance import random_logits, uniform
 from wherewhat.scores.duplicate import duplicate
 from wherewhat.scores.entropy import entropy
+from wherewhat.scores.exclusion import exclusion_positional, exclusion_ratio, exclusion_symbolic, logit_variance
+from wherewhat.scores.expected import attended_left_over, attended_one_part, flat, half, left_over, one_part
 from wherewhat.scores.induction import induction
 from wherewhat.scores.locality import locality
+from wherewhat.scores.mean_frequency import mean_frequency
 from wherewhat.scores.offset_peak import largest_share, offset_peak
 from wherewhat.scores.offsets import following, itself, previous
+from wherewhat.scores.published import block_positional, block_symbolic, positional, symbolic
+from wherewhat.scores.shares import (
+    attended_interaction_share,
+    attended_position_share,
+    attended_symbol_share,
+    interaction_share,
+    position_share,
+    symbol_share,
+)
 from wherewhat.scores.sink import sink
+from wherewhat.scores.swaps import PUBLISHED
 from wherewhat.scores.symmetry import symmetry
 
 CHEN = "Chen, Varoquaux and Suchanek 2023, arXiv 2310.12864"
@@ -17,11 +35,13 @@ VOITA = "Voita et al. 2019, arXiv 1905.09418"
 CLARK = "Clark et al. 2019, arXiv 1906.04341"
 OLSSON = "Olsson et al. 2022, arXiv 2209.11895"
 XIAO = "Xiao et al. 2023, arXiv 2309.17453"
+URRUTIA = "Urrutia et al. 2025, arXiv 2511.11579"
+SEQUEL = "arXiv 2605.31558"
 
 # Chance is a head that looks at every allowed key alike, except for symmetry, balance and offset_peak. There, chance is
 # a head whose logits are noise: even attention is perfectly symmetric, so a head that knows nothing would seem to have
 # that very skill, and it has no peak whose offset could be counted.
-_ALL = (
+_LOOKS = (
     Score(
         name="locality",
         asks="How near does the head look? A key counts half as much with every token it stands further away.",
@@ -130,5 +150,189 @@ _ALL = (
         chance=uniform,
     ),
 )
+
+# These ask what a logit would be if other keys stood in its slot. Chance is a head whose table of such logits is noise,
+# or for the published scores a head whose attention is even; both are known without drawing anything.
+_SHARES = (
+    Score(
+        name="position_share",
+        asks="How much of the differences between logits comes from where keys stand, whatever they say?",
+        low="None: exchanging keys exchanges their logits, or what counts is who stands where (interaction_share).",
+        high="All: the head reads slots alone. The three shares add up to 1, and no scaling of logits changes them.",
+        paper="wherewhat; two-way analysis of variance",
+        rows=position_share,
+        expected=one_part,
+        logits=True,
+        pooled=True,
+    ),
+    Score(
+        name="symbol_share",
+        asks="How much of the differences between logits comes from what keys say, wherever they stand?",
+        low="None: what keys say makes no difference, or only in some slots (interaction_share).",
+        high="All: the head reads contents alone. In upper layers a content may itself tell where its token stands.",
+        paper="wherewhat; two-way analysis of variance",
+        rows=symbol_share,
+        expected=one_part,
+        logits=True,
+        pooled=True,
+    ),
+    Score(
+        name="interaction_share",
+        asks="How much of the differences between logits comes neither from slots nor from contents alone?",
+        low="None: what a slot adds and what a content adds simply sum up, as with ALiBi and T5.",
+        high="All: it counts who stands where. Noise alone gets nearly 1 if many keys can change places: see chance.",
+        paper="wherewhat; two-way analysis of variance",
+        rows=interaction_share,
+        expected=left_over,
+        logits=True,
+        pooled=True,
+    ),
+    Score(
+        name="attended.position_share",
+        asks="Among the keys it attends to, how much do logits differ because of where these stand?",
+        low="None: among attended keys, slots alone make no difference.",
+        high="All: among attended keys the head reads slots alone. Keys count by the attention they get.",
+        paper="wherewhat; two-way analysis of variance",
+        rows=attended_position_share,
+        expected=attended_one_part,
+        logits=True,
+        pooled=True,
+    ),
+    Score(
+        name="attended.symbol_share",
+        asks="Among the keys it attends to, how much do logits differ because of what these say?",
+        low="None: among attended keys, contents alone make no difference.",
+        high="All: among attended keys the head reads contents alone. Keys count by the attention they get.",
+        paper="wherewhat; two-way analysis of variance",
+        rows=attended_symbol_share,
+        expected=attended_one_part,
+        logits=True,
+        pooled=True,
+    ),
+    Score(
+        name="attended.interaction_share",
+        asks="Among the keys it attends to, how much do logits differ because of who stands where?",
+        low="None: among attended keys, what slots and contents add sums up.",
+        high="All: among attended keys it counts who stands where. Few attended keys leave little room for it.",
+        paper="wherewhat; two-way analysis of variance",
+        rows=attended_interaction_share,
+        expected=attended_left_over,
+        logits=True,
+        pooled=True,
+    ),
+)
+_EXCLUSION = (
+    Score(
+        name="exclusion_ratio",
+        asks="When keys change places, which moves more: the logits of contents, or those of slots?",
+        low="Symbolic: logits go with their contents. Compare 0.5, where both move alike.",
+        high="Positional: logits stay in their slots, so that contents see theirs change.",
+        paper=f"wherewhat; from the two terms of {URRUTIA}",
+        rows=exclusion_ratio,
+        expected=half,
+        logits=True,
+        pooled=True,
+    ),
+    Score(
+        name="exclusion_positional",
+        asks="How far does the logit of a slot move when keys change places? The mean square over all permutations.",
+        low="0 means positional: whatever stands in a slot gets the same logit.",
+        high="Slots' logits move a lot, so the head is not positional. In squared logits, without an upper end.",
+        paper=URRUTIA,
+        rows=exclusion_positional,
+        range=(0.0, math.inf),
+        logits=True,
+    ),
+    Score(
+        name="exclusion_symbolic",
+        asks="How far does the logit of a content move when keys change places? The mean square over all permutations.",
+        low="0 means symbolic: a content gets the same logit wherever it stands.",
+        high="Contents' logits move a lot, so the head is not symbolic. In squared logits, without an upper end.",
+        paper=URRUTIA,
+        rows=exclusion_symbolic,
+        range=(0.0, math.inf),
+        logits=True,
+    ),
+    Score(
+        name="logit_variance",
+        asks="How much do the logits of a row differ? Never more than the two exclusion terms together.",
+        low="0 means flat: all keys get the same logit, and the head can be positional and symbolic at once.",
+        high="Logits differ a lot, so at least one exclusion term is large: the head cannot be both.",
+        paper=URRUTIA,
+        rows=logit_variance,
+        range=(0.0, math.inf),
+        logits=True,
+    ),
+)
+_FREQUENCY = (
+    Score(
+        name="mean_frequency",
+        asks="Which rotary frequency does the head rely on, counted from 1 for the fastest?",
+        low="1: the fastest, which tells neighbouring slots apart.",
+        high="The slowest, which hardly knows slots. Half of all means no preference: that is what equal use gives.",
+        paper=f"{SEQUEL}, as far as it is described there",
+        rows=mean_frequency,
+        range=(1.0, math.inf),
+        logits=True,
+        pooled=True,
+    ),
+)
+
+
+def at_temperature(tau: float) -> tuple[Score, Score]:
+    """The published scores with swaps weighed at another temperature; infinity counts all swaps alike.
+
+    >>> [score.name for score in at_temperature(0.01)]
+    ['positional@0.01', 'symbolic@0.01']
+    """
+    suffix = "" if tau == PUBLISHED else f"@{tau:g}"
+    return (
+        Score(
+            name=f"positional{suffix}",
+            asks="When two keys are swapped, does the attention on their slots stay as it was?",
+            low="Attention moves with what is swapped, and is peaked: at even weights this score cannot be low.",
+            high="Attention stays in its slots: positional, or just flat. Grows with entropy, so read both together.",
+            paper=f"{SEQUEL}; {URRUTIA}",
+            rows=positional(tau),
+            expected=flat,
+            logits=True,
+        ),
+        Score(
+            name=f"symbolic{suffix}",
+            asks="When two keys are swapped, does the attention on them go with what they say?",
+            low="Attention stays behind in the slots, and is peaked: at even weights this score cannot be low.",
+            high="Attention goes with the keys: symbolic, or just flat. Grows with entropy, so read both together.",
+            paper=f"{SEQUEL}; {URRUTIA}",
+            rows=symbolic(tau),
+            expected=flat,
+            logits=True,
+        ),
+    )
+
+
+_BLOCKS = (
+    Score(
+        name="block.positional",
+        asks="When two blocks of text are swapped, does the attention on their places stay as it was?",
+        low="Attention moves with what is swapped, and is peaked.",
+        high="Attention stays in place: positional, or just flat. Unlike lengths keep even positional heads below 1.",
+        paper=URRUTIA,
+        rows=block_positional(PUBLISHED),
+        expected=flat,
+        logits=True,
+    ),
+    Score(
+        name="block.symbolic",
+        asks="When two blocks of text are swapped, does the attention on them go with what they say?",
+        low="Attention stays behind, and is peaked.",
+        high="Attention goes with the blocks: symbolic, or just flat. Read it together with entropy.",
+        paper=URRUTIA,
+        rows=block_symbolic(PUBLISHED),
+        expected=flat,
+        logits=True,
+    ),
+)
+
+_ALL = (*_LOOKS, *_SHARES, *_EXCLUSION, *at_temperature(PUBLISHED), *_BLOCKS, *_FREQUENCY)
 
 SCORES: dict[str, Score] = {score.name: score for score in _ALL}

@@ -25,6 +25,15 @@ OFFSETS: dict[str, Any] = {
     "mass": pl.Float64,
     "rows": pl.Int64,
 }
+FREQUENCIES: dict[str, Any] = {
+    "model": pl.String,
+    "layer": pl.Int32,
+    "head": pl.Int32,
+    "frequency": pl.Int32,
+    "theta": pl.Float64,
+    "measure": pl.String,
+    "value": pl.Float64,
+}
 CURVE: dict[str, Any] = {"step": pl.Int64, "measure": pl.String, "value": pl.Float64}
 
 

@@ -89,3 +89,25 @@ def _json_lines(path: Path, content: str, column: str) -> Iterator[Text]:
             )
         if record[column].strip():
             yield Text(record[column], where)
+
+
+def read_blocks(path: Path) -> list[list[list[int]]]:
+    """Blocks of every text: a line a text, each a JSON list of [from, to] in slots, in order and apart."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [_blocks(line, f"{path}:{number}") for number, line in enumerate(lines, start=1) if line.strip()]
+
+
+def _blocks(line: str, where: str) -> list[list[int]]:
+    try:
+        blocks = json.loads(line)
+    except ValueError:
+        blocks = None
+    pairs = isinstance(blocks, list) and all(
+        isinstance(block, list) and len(block) == 2 and all(type(slot) is int for slot in block) for block in blocks
+    )
+    edges = [slot for block in blocks for slot in block] if pairs and blocks else []
+    rising = all(low < high for low, high in blocks) if pairs and blocks else True
+    if not pairs or not rising or edges != sorted(edges) or (edges and edges[0] < 0):
+        raise UserError(f"{where} is not a list of blocks; write [[0, 5], [5, 9]]: slots from, to before, in order")
+    found: list[list[int]] = blocks or []
+    return found

@@ -40,6 +40,13 @@ async function drawNow(element, name, { words = {}, params = {}, tables, size = 
   return view;
 }
 
+/** A chart that is no longer on the page. */
+function forget(element) {
+  views.get(element)?.finalize();
+  views.delete(element);
+  queues.delete(element);
+}
+
 const isDark = () => night.matches && !paper.matches && !printing;
 const tellView = (view) => view.signal("selected", state.selected).signal("dark", isDark()).run();
 const tellViews = () => views.forEach(tellView);

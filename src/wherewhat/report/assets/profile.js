@@ -9,30 +9,46 @@ widgets.profile = (element) => {
   const turn = (by) => () => select(heads[(heads.findIndex((head) => head.name === state.selected) + by + heads.length) % heads.length].name);
   const before = make("button", { type: "button", class: "plain", "aria-label": "Previous head", onclick: turn(-1) }, "←");
   const after = make("button", { type: "button", class: "plain", "aria-label": "Next head", onclick: turn(1) }, "→");
-  const left = make("div", {}, offsets, none, keyOf([["bar", "this head"], ["mean", "mean of all heads"]]));
-  const right = make("div", {}, dots, keyOf([["up", "above chance"], ["down", "below"], ["unclear", "not told from it"], ["tick", "chance"]]));
+  const key = keyOf([["bar", "this head"], ["mean", "mean of all heads"]]);
+  const still = make("p", { class: "note" }, "No rotary frequencies for this head: its model turns no channels by position, or the run did not look at them.");
+  const frequencies = make("div", { class: "spectrum" });
+  const drawSpectrum = spectrumOf(frequencies, "spectrum");
+  const left = make("div", {}, offsets, none, key, frequencies, still);
+  const plain = answered.some((score) => heads.every((head) => chance(head, score) === null)) ? [["bare", "no chance level"]] : [];
+  const right = make("div", {}, dots, keyOf([["up", "above chance"], ["down", "below"], ["unclear", "not told from it"], ...plain, ["tick", "chance"]]));
   element.append(make("div", { class: "title" }, name, make("div", { class: "controls" }, before, list, after)), says, make("div", { class: "pair" }, left, right));
 
-  function keyOf(entries) {
-    return make("p", { class: "key", "aria-hidden": "true" }, ...entries.map(([sign, said]) => make("span", {}, make("i", { class: sign }), said)));
-  }
+  const inOrder = [...page.about.kinds].flatMap((kind) => scores.filter((score) => score.kind === kind));
 
   function show(head) {
     const { place, from, to, all, seen, [head.name]: mass } = page.tables.offsets;
     const has = Boolean(mass?.some((one) => one !== null));
     name.replaceChildren(head.name, make("span", {}, `layer ${head.layer}, head ${head.head}${head.part ? `, ${head.part}` : ""}`));
-    const told = scores.filter((score) => value(head, score) !== null);
+    const told = inOrder.filter((score) => value(head, score) !== null);
     const silent = scores.filter((score) => !told.includes(score)).map((score) => score.name);
-    says.textContent = [has ? peak(from, to, mass.map((one, bar) => (one ?? 0) * seen[bar])) : "", silent.length ? `No answer here for ${silent.join(", ")}.` : ""].join(" ").trim();
+    says.textContent = [decided(head), has ? peak(from, to, mass.map((one, bar) => (one ?? 0) * seen[bar])) : "", silent.length ? `No answer here for ${silent.join(", ")}.` : ""].join(" ").trim();
     list.value = head.name;
-    offsets.hidden = left.lastChild.hidden = !has;
+    offsets.hidden = key.hidden = !has;
     none.hidden = has;
     offsets.setAttribute("aria-label", `Mean attention mass of ${head.name} by relative offset. ${says.textContent}`);
     dots.setAttribute("aria-label", scores.map((score) => sayScore(head, score)).join("; "));
     const height = element.clientWidth < 500 ? 220 : 300;
-    const drawings = [draw(dots, "dots", { tables: { dots: told.map((score) => dot(head, score)) }, size: { height: 27 * told.length } })];
+    const drawings = [draw(dots, "dots", { tables: { dots: told.map((score) => dot(head, score)) }, size: { height: (told.length > 14 ? 24 : 27) * told.length } })];
+    const turns = spectra.has(head.name) && thetas.has(head.layer);
+    frequencies.hidden = !turns;
+    still.hidden = turns;
+    if (turns) drawings.push(drawSpectrum(head.name, head.layer, head.name));
     if (has) drawings.push(draw(offsets, "profile", { params: { bins: place.length }, tables: { profile: rowsOf({ place, from, to, all, mass }) }, size: { height } }));
     return Promise.all(drawings);
+  }
+
+  /** What decides its logits, in words. */
+  function decided(head) {
+    const triple = page.about.triples[0];
+    const shares = triple?.keys.map((key) => head[`value_${key}`]) ?? [];
+    if (!shares.length || shares.includes(null)) return "";
+    const [where, what, rest] = shares.map((share) => `${short(100 * share, 0)} %`);
+    return `Its logits go ${where} by place, ${what} by content, ${rest} by ${triple.corners[2][0]}.`;
   }
 
   /** Where most of the attention goes, all rows together: a far offset that few rows can see is small here. */

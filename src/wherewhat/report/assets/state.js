@@ -1,9 +1,11 @@
 // What the reader has chosen, and the small things every part of the page uses to show it.
 const { scores, parts } = page.about;
 const answered = scores.filter((score) => score.answered > 0);
+const kinds = page.about.kinds.filter((kind) => answered.some((score) => score.kind === kind));
 const byKey = new Map(scores.map((score) => [score.key, score]));
 const heads = rowsOf(page.tables.heads ?? { name: [] });
 const byName = new Map(heads.map((head) => [head.name, head]));
+const columnNames = ["value", "low", "high", "chance"];
 const state = { selected: page.about.selected, x: page.about.x, y: page.about.y, map: page.about.map };
 const listeners = []; // called with the selected head
 const widgets = {}; // name -> (element) => void
@@ -42,6 +44,36 @@ function choice(label, options, chosen, onchange) {
   return make("label", {}, label, list);
 }
 
+/** A list of all scores that have values, kind by kind. */
+function scoreChoice(label, chosen, onchange) {
+  const held = choice(label, [], chosen, onchange);
+  const list = held.querySelector("select");
+  const option = (score) => new Option(score.name, score.key, score.key === chosen, score.key === chosen);
+  if (kinds.length < 2) list.append(...answered.map(option));
+  else kinds.forEach((kind) => list.append(make("optgroup", { label: kind }, ...answered.filter((score) => score.kind === kind).map(option))));
+  return held;
+}
+
+/** A row of buttons of which one is pressed; nothing when there is nothing to choose. */
+function switchOf(label, options, chosen, onpick) {
+  if (options.length < 2) return "";
+  const press = (key) => {
+    buttons.forEach((button, own) => button.setAttribute("aria-pressed", String(own === key)));
+    onpick(key);
+  };
+  const buttons = new Map(options.map(([key, name]) => [key, make("button", { type: "button", "data-choice": key, "aria-pressed": String(key === chosen), onclick: () => press(key) }, name)]));
+  return make("div", { class: "switch", role: "group", "aria-label": label }, ...buttons.values());
+}
+
+/** One row a head with only the columns of some scores; `shows` is what the card beside the pointer tells. */
+function headRows(keys, shows = keys) {
+  return heads.map((head) => {
+    const row = { name: head.name, layer: head.layer, head: head.head, part: head.part, shows };
+    keys.forEach((key) => columnNames.forEach((name) => { row[`${name}_${key}`] = head[`${name}_${key}`]; }));
+    return row;
+  });
+}
+
 function short(number, decimals) {
   if (number === null || number === undefined) return "–";
   const size = Math.abs(number);
@@ -60,11 +92,12 @@ function sayScore(head, score) {
   return `${score.name} ${short(value(head, score))}${between}${against}`;
 }
 
-/** Above or below chance, or not told from it. */
+/** Above or below chance, or not told from it; bare where there is no chance level. */
 function sideOf(head, score) {
   const [low, high] = ends(head, score);
   const level = chance(head, score);
-  if (value(head, score) === null || level === null) return "unclear";
+  if (value(head, score) !== null && level === null) return "bare";
+  if (value(head, score) === null) return "unclear";
   if (low === null || high === null || (low <= level && level <= high)) return "unclear";
   return value(head, score) > level ? "above" : value(head, score) < level ? "below" : "unclear";
 }
@@ -79,65 +112,4 @@ function walkWithKeys(element, step) {
     const next = step(byName.get(state.selected), ...way);
     if (next) select(next.name);
   });
-}
-
-// The card beside the pointer.
-function showTip(handler, event, item, tip) {
-  const box = document.getElementById("tip");
-  const content = tip && item?.datum ? tipFor(item.datum) : undefined;
-  box.hidden = !content;
-  if (!content) return;
-  box.replaceChildren(...content);
-  const { clientX, clientY } = event;
-  const { offsetWidth, offsetHeight } = box;
-  const left = clientX + 16 + offsetWidth > innerWidth ? clientX - offsetWidth - 12 : clientX + 16;
-  const top = Math.min(clientY + 14, innerHeight - offsetHeight - 8);
-  box.style.transform = `translate(${Math.max(left, 4)}px, ${Math.max(top, 4)}px)`;
-}
-
-window.addEventListener("scroll", () => { document.getElementById("tip").hidden = true; }, { passive: true });
-
-function tipFor(datum) {
-  if (byName.has(datum.name)) return headTip(byName.get(datum.name), datum);
-  if ("place" in datum) return offsetTip(datum);
-  return datum.score ? [datum.said] : undefined;
-}
-
-function headTip(head, datum) {
-  const shown = "away" in datum ? [state.map] : [state.x, state.y]; // only maps measure how far away chance is
-  const lines = [...new Set(shown)].flatMap((key) => scoreLines(head, byKey.get(key)));
-  return [make("div", {}, make("b", {}, head.name), make("span", { class: "dim" }, ` ${head.part}`)), make("div", { class: "grid" }, ...lines), ...spark(head.name)];
-}
-
-function scoreLines(head, score) {
-  const [low, high] = ends(head, score);
-  const lines = [[score.name, short(value(head, score))]];
-  if (low !== null && high !== null) lines.push(["95 % interval", `${short(low)} to ${short(high)}`]);
-  if (chance(head, score) !== null) lines.push(["chance", short(chance(head, score))]);
-  if (value(head, score) === null) lines.push(["no answer here", ""]);
-  return lines.flatMap(([name, said], line) => [make("span", line ? { class: "dim" } : {}, name), make("span", line ? { class: "dim" } : {}, said)]);
-}
-
-function offsetTip(datum) {
-  const span = datum.from === datum.to ? `offset ${offsetText(datum.from)}` : `offsets ${offsetText(datum.from)} to ${offsetText(datum.to)}`;
-  const lines = [[span, ""], ["mean mass", short(datum.mass, 4)], ["mean of all heads", short(datum.all, 4)]];
-  return [make("div", { class: "grid" }, ...lines.flatMap(([name, said]) => [make("span", {}, name), make("span", {}, said)]))];
-}
-
-/** A head's profile near the query, small enough for the card. */
-function spark(name) {
-  const { place, [name]: masses } = page.tables.offsets ?? {};
-  if (!masses) return [];
-  const near = place.map((at, bar) => [at, masses[bar] ?? 0]).filter(([at]) => Math.abs(at) <= 16);
-  const top = Math.max(...near.map(([, mass]) => mass), 1e-9);
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "-16.5 0 33 7");
-  svg.setAttribute("preserveAspectRatio", "none");
-  near.forEach(([at, mass]) => {
-    const bar = document.createElementNS(svg.namespaceURI, "rect");
-    const height = Math.sqrt(mass / top) * 7;
-    Object.entries({ x: at - 0.38, y: 7 - height, width: 0.76, height }).forEach(([key, given]) => bar.setAttribute(key, given));
-    svg.append(bar);
-  });
-  return [svg];
 }

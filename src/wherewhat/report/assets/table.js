@@ -2,7 +2,10 @@
 widgets.table = (element) => {
   const search = make("input", { type: "search", id: "search", placeholder: "L3, head 7, layer 3 …", oninput: () => show() });
   const count = make("span", { class: "note", role: "status" });
-  const bar = make("div", { class: "controls" }, make("label", {}, "Search", search), count);
+  const filled = page.about.kinds;
+  const first = filled.length > 1 ? filled[0] : "all";
+  const pick = switchOf("Columns", filled.length > 1 ? [...filled.map((kind) => [kind, kind]), ["all", "All"]] : [], first, (kind) => keepColumns(kind));
+  const bar = make("div", { class: "controls" }, make("label", {}, "Search", search), pick, count);
   const body = make("tbody");
   const empty = make("p", { class: "nothing", hidden: true }, "No head matches this search.");
   const order = { column: "name", down: false };
@@ -16,6 +19,13 @@ widgets.table = (element) => {
   const lines = new Map(heads.map((head) => [head.name, line(head)]));
   const table = make("table", {}, make("caption", { class: "unseen" }, "All scores of all heads"), make("thead", {}, make("tr", {}, ...headings)), body);
   element.append(bar, make("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "All scores of all heads" }, table, empty));
+
+  /** Only one kind of scores at a time, unless all are wanted. */
+  function keepColumns(kind) {
+    const gone = columns.map((column) => Boolean(column.score) && kind !== "all" && column.score.kind !== kind);
+    headings.forEach((heading, at) => { heading.hidden = gone[at]; });
+    lines.forEach((row) => [...row.children].forEach((cell, at) => { cell.hidden = gone[at]; }));
+  }
 
   function line(head) {
     const button = make("button", { type: "button", onclick: () => select(head.name) }, head.name);
@@ -66,5 +76,6 @@ widgets.table = (element) => {
   }
 
   whenSelected((head) => lines.forEach((row, name) => row.setAttribute("aria-current", String(name === head.name))));
+  keepColumns(first);
   show();
 };

@@ -1,0 +1,116 @@
+"""What is to be measured, and on how much: the settings of a profile, and how the manifest tells them."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from torch import Tensor
+
+from wherewhat.capture.batch import ALL, LAST
+from wherewhat.capture.blocks import ENDINGS
+from wherewhat.capture.load import Loading
+from wherewhat.errors import UserError
+from wherewhat.names import look_up
+from wherewhat.scores.base import Score
+from wherewhat.scores.frequencies import SWAPPED_SLOTS
+from wherewhat.scores.registry import SCORES, at_temperature
+from wherewhat.scores.swaps import PUBLISHED
+from wherewhat.tally import QUICK_ROWS, QUICK_SLOTS
+
+QUERIES = 64  # rows looked at in each text unless said
+HEAD_NAME = re.compile(r"L(\d+)H(\d+)")
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """What is to be measured, and on how much."""
+
+    queries: int | None = None  # rows looked at in each text, ALL or LAST; None: some for attention, last for swaps
+    seed: int = 0
+    tau: tuple[float, ...] = (PUBLISHED,)  # temperatures of the published scores; inf weighs all swaps alike
+    first: int = 1  # the first slot whose content may change places
+    blocks: tuple[Tensor, ...] | str | None = None  # move these as one: by text (blocks, 2), or "sentence" or "line"
+    hidden: bool | None = None  # look for position inside hidden states; None: where slots have no say of their own
+    max_texts: int = 100
+    max_tokens: int | None = None  # None: what the model was made for, but at most 1,024
+    batch_tokens: int = 2048  # padded tokens that run through the model together
+    scores: tuple[str, ...] = ()  # () for all
+    layers: tuple[int, ...] = ()  # () for all
+    heads: tuple[str, ...] = ()  # names like L3H7; () for all
+
+    def __post_init__(self) -> None:
+        if self.max_texts < 1 or self.batch_tokens < 1 or (self.queries is not None and self.queries < LAST):
+            raise UserError(
+                f"queries is {self.queries}, max_texts {self.max_texts} and batch_tokens {self.batch_tokens}; "
+                "each must be at least 1"
+            )
+        if not self.tau or not all(tau > 0 for tau in self.tau):
+            raise UserError(f"tau is {_listed(self.tau)}; a temperature must be above 0 (inf weighs all swaps alike)")
+        if self.first < 0:
+            raise UserError(f"first is {self.first}; slots are counted from 0")
+        if not 0 <= self.seed < 2**31:
+            raise UserError(f"seed is {self.seed}; give a whole number from 0 to {2**31 - 1}")
+        if self.max_tokens is not None and self.max_tokens < 2:
+            raise UserError(f"max_tokens is {self.max_tokens}; a text needs at least 2 tokens")
+        if isinstance(self.blocks, str):
+            look_up("kind of blocks", self.blocks, ENDINGS)
+        for name in self.scores:
+            look_up("score", name, self.known)
+        for name in self.heads:
+            if not HEAD_NAME.fullmatch(name):
+                raise UserError(f"'{name}' is not the name of a head; heads are named like L3H7, counted from 0")
+
+    @property
+    def known(self) -> dict[str, Score]:
+        """Every score there is under these settings: at these temperatures, and of blocks where there are any."""
+        published = {score.name: score for tau in self.tau for score in at_temperature(tau)}
+        others = {name: score for name, score in SCORES.items() if name not in ("positional", "symbolic")}
+        if self.blocks is None:
+            others = {name: score for name, score in others.items() if not name.startswith("block.")}
+        return others | published
+
+    @property
+    def asked(self) -> dict[str, Score]:
+        """The scores to compute."""
+        return {name: score for name, score in self.known.items() if not self.scores or name in self.scores}
+
+    @property
+    def quick(self) -> bool:
+        """Whether a quick look will do: nobody asked for certain rows."""
+        return self.queries is None
+
+
+def told(settings: Measuring, loading: Loading | None) -> dict[str, Any]:
+    """As the manifest tells them: how a module that was handed in was loaded is not known."""
+    said = {**asdict(settings), "queries": _told_queries(settings), "tau": [_number(tau) for tau in settings.tau]}
+    said["blocks"] = settings.blocks if settings.blocks is None or isinstance(settings.blocks, str) else "given"
+    return said if loading is None else {**said, **asdict(loading)}
+
+
+def _told_queries(settings: Measuring) -> int | str:
+    named = {ALL: "all", LAST: "last", None: QUERIES}
+    return named.get(settings.queries, settings.queries)  # type: ignore[return-value]
+
+
+def _number(tau: float) -> float | str:
+    """A temperature as JSON can hold it."""
+    return tau if math.isfinite(tau) else "inf"
+
+
+def about_swaps(settings: Measuring) -> dict[str, Any]:
+    """How contents changed places, for the manifest."""
+    return {
+        "tau": [_number(tau) for tau in settings.tau],
+        "first": settings.first,
+        "queries": "last" if settings.quick else _told_queries(settings),
+        "slots": QUICK_SLOTS if settings.quick else "all",
+        "rows_taken_apart": QUICK_ROWS if settings.quick else _told_queries(settings),
+        "blocks": told(settings, None)["blocks"],
+        "frequency_slots": SWAPPED_SLOTS,
+    }
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(map(str, values)) or "empty"

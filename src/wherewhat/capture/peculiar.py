@@ -1,0 +1,52 @@
+"""The two families that do a step on the way to their logits in a method of their own: XLNet and RoFormer."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+
+from wherewhat.capture.follow import Follower
+from wherewhat.capture.turning import Call
+
+
+@contextmanager
+def watch_shift(attention: nn.Module, follower: Follower) -> Iterator[None]:
+    """XLNet moves each query's answers of relative positions to the slots they are about: these are slot terms."""
+    shift: Any = attention.rel_shift_bnij
+
+    def marked(*args: Any, **kwargs: Any) -> Tensor:
+        shifted: Tensor = shift(*args, **kwargs)
+        follower.is_slot_term(shifted)
+        return shifted
+
+    with _instead(attention, "rel_shift_bnij", marked):
+        yield
+
+
+@contextmanager
+def watch_sinusoid(attention: nn.Module, calls: list[Call]) -> Iterator[None]:
+    """RoFormer's rotation takes its angles first, and belongs to a class: note its calls as those of others are."""
+    rotate: Any = attention.apply_rotary_position_embeddings
+
+    def noted(angles: Tensor, query: Tensor, key: Tensor, value: Tensor | None = None) -> tuple[Tensor, ...]:
+        turned: tuple[Tensor, ...] = rotate(angles, query, key, value)
+        calls[:] = [Call(_angles_last, (query, key, angles, rotate), {}, turned[0])]
+        return turned
+
+    with _instead(attention, "apply_rotary_position_embeddings", noted):
+        yield
+
+
+def _angles_last(query: Tensor, key: Tensor, angles: Tensor, rotate: Callable[..., Any]) -> Any:
+    return rotate(angles, query, key)
+
+
+@contextmanager
+def _instead(module: nn.Module, name: str, function: Callable[..., Any]) -> Iterator[None]:
+    """For the time of the block a module has a function of ours in place of its class's."""
+    setattr(module, name, function)
+    try:
+        yield
+    finally:
+        delattr(module, name)

@@ -1,0 +1,171 @@
+"""Listen to the rotation functions of a modelling file: what they were given last, and how they turn anything else."""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial, wraps
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from wherewhat.capture.rotation import Pairs, Rotation, find_pairs, rotation_of, spread_slots, turns
+
+# The calls since the last attention took them. A model that nobody watches may leave some here, so they are few and
+# every forward pass that is watched begins by forgetting them.
+_CALLS: deque["Call"] = deque(maxlen=4)
+_WRAPPED: dict[tuple[ModuleType, str], tuple[Callable[..., Any], int]] = {}  # the function itself, and its listeners
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a rotation function: its first argument is turned, and the second if two come back."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    out: Tensor  # the turned first argument
+
+    @property
+    def inputs(self) -> int:
+        """How many of the first arguments are turned."""
+        second = self.args[1] if len(self.args) > 1 else None
+        return 2 if isinstance(second, Tensor) and second.dim() == self.args[0].dim() == 4 else 1
+
+    def across(self, heads: int) -> bool:
+        """Whether heads stand before tokens, as in most families."""
+        return int(self.args[0].shape[1]) == heads
+
+    def rotate(self, x_BHTC: Tensor, *, across: bool) -> Tensor:
+        """Turn anything as this call did."""
+        x = x_BHTC if across else x_BHTC.transpose(1, 2)
+        given = (x,) * self.inputs + self.args[self.inputs :]
+        out = self.function(*given, **self.kwargs)
+        turned: Tensor = out[0] if isinstance(out, tuple) else out
+        return turned if across else turned.transpose(1, 2)
+
+    def only(self, slots_S: Tensor, slots: int) -> "Call":
+        """The same rotation in some of its slots: angles come with one row a slot, next to last among their axes."""
+
+        def narrowed(value: Any) -> Any:
+            by_slot = isinstance(value, Tensor) and value.dim() > 1 and value.shape[-2] == slots
+            return value.index_select(-2, slots_S.to(value.device)) if by_slot else value
+
+        rest = tuple(map(narrowed, self.args[self.inputs :]))
+        kwargs = {name: narrowed(value) for name, value in self.kwargs.items()}
+        return replace(self, args=self.args[: self.inputs] + rest, kwargs=kwargs)
+
+    @property
+    def angles(self) -> tuple[object, ...]:
+        """What tells calls with other angles apart: the very tensors they were given."""
+        rest = (*self.args[self.inputs :], *self.kwargs.values())
+        return (self.function, *(id(value) if isinstance(value, Tensor) else value for value in rest))
+
+
+@dataclass
+class Turning:
+    """Reads rotations off calls. Pairs are found once, angles once for every forward pass that uses them."""
+
+    _pairs: dict[nn.Module, Pairs | None] = field(default_factory=dict)
+    _turns: dict[object, tuple[Call, Tensor]] = field(default_factory=dict)  # the call keeps its tensors alive
+
+    def begin(self) -> None:
+        """A forward pass starts: forget calls and angles of the last one."""
+        _CALLS.clear()
+        self._turns.clear()
+
+    def taken(self) -> list[Call]:
+        """The calls since the last attention, the latest last; they are forgotten."""
+        calls = list(_CALLS)
+        _CALLS.clear()
+        return calls
+
+    def rotation(self, call: Call, query_BHTC: Tensor, owner: nn.Module) -> Rotation | None:
+        """How this call turns; None if it does not turn pairs, or if its result is not what the attention was given."""
+        heads, slots, channels = query_BHTC.shape[1:]
+        across = call.across(heads)
+        start = _start(call.out if across else call.out.transpose(1, 2), query_BHTC)
+        if start is None:
+            return None
+        rotated = int(call.args[0].shape[-1])
+        if owner not in self._pairs:
+            few_S = spread_slots(slots)
+            rotate = partial(call.only(few_S, slots).rotate, across=across)
+            self._pairs[owner] = find_pairs(rotate, channels=rotated, slots=len(few_S), like=call.out)
+        pairs = self._pairs[owner]
+        if pairs is None:
+            return None
+        key = (*call.angles, len(pairs.first_F))
+        if key not in self._turns:
+            rotate = partial(call.rotate, across=across)
+            self._turns[key] = (call, turns(rotate, pairs, channels=rotated, slots=slots, like=call.out))
+        return rotation_of(pairs, self._turns[key][1], start=start, channels=channels)
+
+
+@contextmanager
+def listen_to_rotations(model: nn.Module) -> Iterator[None]:
+    """Record the calls of every rotation function in the files that this model is written in."""
+    with ExitStack() as put_back:
+        for module, name in _rotation_functions(model):
+            _wrap(module, name)
+            put_back.callback(_unwrap, module, name)
+        yield
+
+
+def _rotation_functions(model: nn.Module) -> list[tuple[ModuleType, str]]:
+    files = {type(part).__module__ for part in model.modules()}
+    modules = [sys.modules[name] for name in sorted(files) if name in sys.modules]
+    return [
+        (module, name)
+        for module in modules
+        for name, value in vars(module).items()
+        if name.startswith("apply_rot") and "vision" not in name and callable(value)
+    ]
+
+
+def _wrap(module: ModuleType, name: str) -> None:
+    function, listeners = _WRAPPED.get((module, name), (getattr(module, name), 0))
+    _WRAPPED[(module, name)] = (function, listeners + 1)
+    if not listeners:
+        setattr(module, name, _recording(function))
+
+
+def _unwrap(module: ModuleType, name: str) -> None:
+    """The last to leave puts the function itself back."""
+    function, listeners = _WRAPPED.pop((module, name))
+    if listeners > 1:
+        _WRAPPED[(module, name)] = (function, listeners - 1)
+    else:
+        setattr(module, name, function)
+        _CALLS.clear()
+
+
+def _recording(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        out = function(*args, **kwargs)
+        turned = out[0] if isinstance(out, tuple) else out
+        if args and isinstance(args[0], Tensor) and isinstance(turned, Tensor) and turned.dim() == 4:
+            _CALLS.append(Call(function, args, kwargs, turned))
+        return out
+
+    return recorded
+
+
+def _start(turned_BHTC: Tensor, query_BHTC: Tensor) -> int | None:
+    """Where the turned channels stand in the query that attention was given: at its beginning or at its end.
+
+    Norms and factors that came after the rotation change lengths, not directions; one head of one text tells.
+    """
+    if turned_BHTC.shape[1:3] != query_BHTC.shape[1:3]:
+        return None
+    rotated, channels = turned_BHTC.shape[-1], query_BHTC.shape[-1]
+    turned_TC = torch.nn.functional.normalize(turned_BHTC[0, 0].float(), dim=-1)
+    for start in dict.fromkeys((0, channels - rotated)):
+        there_TC = torch.nn.functional.normalize(query_BHTC[0, 0, :, start : start + rotated].float(), dim=-1)
+        if start >= 0 and torch.allclose(turned_TC, there_TC, atol=1e-2):
+            return start
+    return None

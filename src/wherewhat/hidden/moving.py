@@ -1,0 +1,200 @@
+"""Tokens trade places at the input, positions stay, and the whole model runs again."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from wherewhat.capture.batch import Batch, sample_rows
+from wherewhat.capture.door import Captured, capture
+from wherewhat.capture.reader import Place, Seen
+from wherewhat.errors import UserError
+from wherewhat.hidden.run import Progress, Run, enter
+from wherewhat.scores.input_level import SHARES, Exchanges, chance_shares, exchanged, latin_square, variances
+from wherewhat.scores.swaps import PUBLISHED
+from wherewhat.tally import Account
+
+MOVED_TEXTS = 8  # texts that are run again with tokens moved: each runs about a hundred times
+MOVED_TOKENS = 128  # the first tokens of a text that are run again
+SLOTS = 32  # tokens of a text that trade places
+PAIRS = 32  # random pairs of a text that trade places, and as many more at most for the heads' largest gaps
+
+
+@dataclass(frozen=True)
+class Row:
+    """The query's row at one place in one run, at the slots that trade tokens."""
+
+    log_HS: Tensor  # logits, or logarithms of weights: what they differ by is the same
+    weight_HS: Tensor
+    visible_S: Tensor
+
+
+@dataclass
+class Listener:
+    """Takes down the query's row at every place, run after run."""
+
+    slots_S: Tensor
+    rows: dict[Place, list[Row]] = field(default_factory=lambda: defaultdict(list))
+
+    def see(self, seen: Seen) -> None:
+        weight_HK = seen.attention_HQK[:, 0]
+        if seen.logits is None:  # a weight of 0 has been rounded to it: the smallest number stands for it
+            log_HK = weight_HK.clamp_min(torch.finfo(weight_HK.dtype).tiny).log()
+        else:
+            log_HK = seen.logits.actual_HQK[:, 0]
+        if not torch.isfinite(log_HK.sum()):
+            raise UserError(
+                f"the attention of {seen.place.module} is not finite when tokens trade places; "
+                "load the model with --dtype float32, or check its weights"
+            )
+        row = (log_HK.cpu().double(), weight_HK.cpu().double(), seen.allowed_QK[0].cpu())
+        self.rows[seen.place].append(Row(*(x[..., self.slots_S] for x in row)))
+
+
+@dataclass(frozen=True)
+class Trades:
+    """Which content stands in which of the slots, run by run: as in the text, then a Latin square, then swaps."""
+
+    square_NS: Tensor
+    pairs_P2: Tensor
+
+    def of(self, rows: list[Row], visible_S: Tensor) -> tuple[Tensor, Exchanges | None]:
+        """The runs of the square, log_HNS, and what the swaps of visible slots did."""
+        log_HNS, runs = torch.stack([row.log_HS for row in rows], 1), len(self.square_NS)
+        kept_P = visible_S[self.pairs_P2].all(-1)
+        pairs_HP2 = self.pairs_P2[kept_P].expand(len(log_HNS), -1, -1)
+        after_HPS = log_HNS[:, 1 + runs :][:, kept_P]
+        as_is_HPS, weight_HPS = (x_HS[:, None].expand_as(after_HPS) for x_HS in (log_HNS[:, 0], rows[0].weight_HS))
+        before, after, apart = (
+            -x.gather(-1, pairs_HP2).diff(dim=-1)[..., 0] for x in (as_is_HPS, after_HPS, weight_HPS)
+        )
+        return log_HNS[:, 1 : 1 + runs], Exchanges(before, after, apart.abs()) if kept_P.any() else None
+
+
+@dataclass
+class Moved:
+    """What moving tokens has shown at every place."""
+
+    places: tuple[Place, ...] = ()
+    slots: list[int] = field(default_factory=list)  # of every text that took part
+    accounts: dict[Place, Account] = field(default_factory=lambda: defaultdict(Account))
+
+    def add(self, text: int, place: Place, rows: list[Row], trades: Trades, run: Run) -> None:
+        """All runs of one text at one place. What its query cannot see, there, is no slot of the table."""
+        visible_S = rows[0].visible_S
+        if visible_S.sum() < 2:
+            return
+        log_HNS, swaps = trades.of(rows, visible_S)
+        found = variances(log_HNS[..., visible_S], trades.square_NS[:, visible_S], run.eps)
+        chances = chance_shares(len(visible_S), int(visible_S.sum()))
+        for name, part_H, chance in zip(SHARES, found.parts, chances, strict=True):
+            # Weighed by the whole, the mean over texts is the share of sums over texts.
+            enter(self.accounts[place], name, text, (part_H / found.total_H, found.total_H, chance))
+        for tau in run.taus if swaps else ():
+            assert swaps is not None
+            chance_H = swaps.chance(tau)
+            for name, value_H in zip(published(tau), swaps.scores(tau), strict=True):
+                enter(self.accounts[place], name, text, (value_H, torch.ones_like(value_H), float(chance_H.mean())))
+
+    def notes(self, run: Run) -> list[str]:
+        """What has to be known to read them."""
+        kept = "the last, which asks" + {0: "", 1: ", nor the first"}.get(run.first, f", nor the first {run.first}")
+        few, most = min(self.slots), max(self.slots)
+        traded = f"{most}" if few == most else f"{few} to {most}"
+        told = [
+            f"For the scores called input, {len(self.slots)} of {len(run.ids)} texts (at most {MOVED_TEXTS}, of each "
+            f"the first {MOVED_TOKENS} tokens) were run again with tokens moved, positions staying: {traded} slots of "
+            f"each trade tokens (at most {SLOTS}, drawn over the text; never {kept}). Each text ran up to {1 + most} "
+            f"times for the shares and up to {2 * PAIRS} times for the swaps of two tokens."
+        ]
+        if any(place.part == "cross" for place in self.places):
+            told.append("A decoder reads the text shifted by one token; the scores called input are about the encoder.")
+        return told
+
+
+def published(tau: float) -> tuple[str, str]:
+    """What the two published scores are called at a temperature; the published one needs no mention."""
+    end = "" if tau == PUBLISHED else f"@{tau:g}"
+    return f"input.positional{end}", f"input.symbolic{end}"
+
+
+def move_tokens(run: Run, on_text: Progress | None = None) -> Moved:
+    """Run every text again and again, as it is and with its tokens in other slots."""
+    moved = Moved()
+    listener = Listener(torch.empty(0))
+    with capture(run.subject.model, lambda seen: listener.see(seen)) as captured:
+        long = [number for number, ids_T in enumerate(run.ids) if len(ids_T) >= run.first + 3]
+        for done, text in enumerate(long[:MOVED_TEXTS]):
+            ids_T = run.ids[text][: max(MOVED_TOKENS, run.first + 3)]
+            generator = torch.Generator().manual_seed(run.seed * 1_000_003 + text)
+            slots = len(ids_T) - 1 - run.first
+            if slots >= 2:
+                # Drawn over the whole text, and always with the last: some heads look nowhere but one slot back.
+                listener = Listener(run.first + sample_rows(slots, SLOTS, generator))
+                trades = _trade(captured, listener, ids_T, run, generator)
+                moved.slots.append(len(listener.slots_S))
+                for place, rows in _of_one_sequence(listener.rows).items():
+                    moved.add(text, place, rows, trades, run)
+            if on_text is not None:
+                on_text(done + 1, min(len(long), MOVED_TEXTS))
+        moved.places = captured.places
+    if not moved.slots:
+        longest = max(map(len, run.ids))
+        raise UserError(
+            f"no text is long enough to move tokens: the longest has {longest} tokens, of which the first {run.first} "
+            f"and the last stay where they are; give texts of at least {run.first + 3} tokens"
+        )
+    return moved
+
+
+def _of_one_sequence(rows: dict[Place, list[Row]]) -> dict[Place, list[Row]]:
+    """Where two stacks read, only the encoder: what the decoder asks from is itself one of the moved tokens."""
+    two_stacks = any(place.part == "cross" for place in rows)
+    return {place: found for place, found in rows.items() if place.part == "encoder" or not two_stacks}
+
+
+def _trade(captured: Captured, listener: Listener, ids_T: Tensor, run: Run, generator: torch.Generator) -> Trades:
+    """Run a text as it is, then over a Latin square, then with pairs exchanged."""
+    size = len(listener.slots_S)
+    square_NS = latin_square(size, generator)
+    _rerun(captured, ids_T, listener.slots_S, torch.cat((torch.arange(size)[None], square_NS)), run.batch_tokens)
+    as_is = [found[0] for found in _of_one_sequence(listener.rows).values()]
+    pairs_P2 = choose_pairs(size, widest_gaps(as_is), generator)
+    _rerun(captured, ids_T, listener.slots_S, exchanged(pairs_P2, size), run.batch_tokens)
+    return Trades(square_NS, pairs_P2)
+
+
+def _rerun(captured: Captured, ids_T: Tensor, slots_S: Tensor, order_NS: Tensor, batch_tokens: int) -> None:
+    """Run copies of a text with these contents in these slots; positions stay, because only ids move."""
+    moved_NT = ids_T.repeat(len(order_NS), 1)
+    moved_NT[:, slots_S] = ids_T[slots_S][order_NS]
+    query_Q = torch.tensor([len(ids_T) - 1])
+    for moved_BT in moved_NT.split(max(1, batch_tokens // len(ids_T))):
+        copies = len(moved_BT)
+        real_BT = torch.ones_like(moved_BT, dtype=torch.bool)
+        captured.read(Batch(tuple(range(copies)), moved_BT, real_BT, (query_Q,) * copies))
+
+
+def widest_gaps(rows: Iterable[Row]) -> list[tuple[int, int]]:
+    """The pair of slots whose weights are furthest apart, of every head; those that most heads share come first."""
+    count: Counter[tuple[int, int]] = Counter()
+    for row in rows:
+        if row.visible_S.sum() >= 2:
+            high_H = row.weight_HS.masked_fill(~row.visible_S, -1.0).argmax(-1)
+            low_H = row.weight_HS.masked_fill(~row.visible_S, 2.0).argmin(-1)
+            count.update((min(pair), max(pair)) for pair in zip(high_H.tolist(), low_H.tolist(), strict=True))
+    return [pair for pair, _ in count.most_common() if pair[0] != pair[1]]
+
+
+def choose_pairs(size: int, wanted: Sequence[tuple[int, int]], generator: torch.Generator) -> Tensor:
+    """Pairs of slots to exchange, pairs_P2: some at random, and up to as many of the wanted ones.
+
+    >>> choose_pairs(3, [(0, 1)], torch.Generator().manual_seed(0)).shape  # all there are
+    torch.Size([3, 2])
+    """
+    all_P2 = torch.combinations(torch.arange(size))
+    drawn_P2 = all_P2[torch.randperm(len(all_P2), generator=generator)[:PAIRS]]
+    drawn = [(int(one), int(other)) for one, other in drawn_P2]
+    return torch.tensor(list(dict.fromkeys([*drawn, *wanted[:PAIRS]])))

@@ -1,0 +1,45 @@
+"""What both ways of looking inside share: what is measured, and how answers are written down."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from wherewhat.capture.load import Subject
+from wherewhat.capture.reader import Place
+from wherewhat.tally import Account, Summary, summarise
+
+Progress = Callable[[int, int], None]  # texts done, texts in all
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is measured, and how."""
+
+    subject: Subject
+    ids: Sequence[Tensor]
+    taus: tuple[float, ...]
+    first: int  # slots before this one stay as they are, and nothing is said of them
+    seed: int
+    batch_tokens: int
+
+    @property
+    def eps(self) -> float:
+        """The rounding of the type that the model computes in."""
+        dtypes = (parameter.dtype for parameter in self.subject.model.parameters())
+        return torch.finfo(next(dtype for dtype in dtypes if dtype.is_floating_point)).eps
+
+
+def enter(account: Account, name: str, text: int, answer: tuple[Tensor, Tensor, float]) -> None:
+    """Write down a text's answer to a score: value_H, how much the text counts for each head, and chance."""
+    value_H, weight_H, chance = answer
+    account.values.setdefault(name, {})[text] = value_H.cpu().double().numpy()
+    account.weights.setdefault(name, {})[text] = weight_H.cpu().double().numpy()
+    account.chances.setdefault(name, {})[text] = chance
+
+
+def summaries(books: Iterable[dict[Place, Account]], place: Place, run: Run) -> dict[str, Summary]:
+    accounts = [accounts[place] for accounts in books if place in accounts]
+    found = [(account, name) for account in accounts for name in account.values]
+    return {name: summarise(account, name, texts=len(run.ids), seed=run.seed) for account, name in found}

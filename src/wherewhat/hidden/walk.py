@@ -1,0 +1,61 @@
+"""The walk for models whose position sits in the hidden state: both ways of looking inside, one after the other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from wherewhat.capture.load import Subject
+from wherewhat.capture.reader import Place
+from wherewhat.hidden.means import take_means
+from wherewhat.hidden.moving import move_tokens, published
+from wherewhat.hidden.run import Progress, Run, summaries
+from wherewhat.scores import input_level, mean_parts
+from wherewhat.scores.input_level import SHARES
+from wherewhat.scores.swaps import PUBLISHED
+from wherewhat.tally import Summary
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What came of it, ready for the tables and the manifest."""
+
+    answers: dict[Place, dict[str, Summary]]
+    scores: dict[str, dict[str, Any]]  # how to read each score
+    layers: list[dict[str, Any]]  # what slot, text and neither explain of each layer's input
+    notes: list[str]
+
+
+def measure_hidden(
+    subject: Subject,
+    ids: Sequence[Tensor],
+    *,
+    taus: tuple[float, ...],
+    first: int,
+    seed: int,
+    batch_tokens: int,
+    on_text: Progress | None = None,
+) -> Hidden:
+    """Ask of every head what of its attention comes from position, where position is not in the logits' form."""
+    run = Run(subject, ids, taus, first, seed, batch_tokens)
+    moved = move_tokens(run, on_text)
+    means = take_means(run, moved.places)
+    answers = {place: summaries((moved.accounts, means.accounts), place, run) for place in moved.places}
+    return Hidden(
+        answers={place: found for place, found in answers.items() if found},
+        scores=_about(run, {name for found in answers.values() for name in found}),
+        layers=means.layers(moved.places),
+        notes=[*moved.notes(run), *means.notes(run, moved.places)],
+    )
+
+
+def _about(run: Run, names: set[str]) -> dict[str, dict[str, Any]]:
+    """How to read the scores that have answers."""
+    told: dict[str, dict[str, Any]] = {}
+    for name in [*SHARES, *(name for tau in run.taus for name in published(tau))]:
+        told[name] = {**input_level.ABOUT[name.partition("@")[0]], "range": [0.0, 1.0], "sides": False}
+        if not name.endswith("share"):
+            told[name]["tau"] = name.partition("@")[2] or f"{PUBLISHED:g}"
+    told |= {name: {**about, "range": [-1.0, 1.0], "sides": False} for name, about in mean_parts.ABOUT.items()}
+    return {name: about for name, about in told.items() if name in names}

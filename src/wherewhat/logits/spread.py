@@ -1,0 +1,195 @@
+"""Means and covariances of complex vectors over the keys that each row may exchange.
+
+Rows that follow each other see nearly the same keys, so sums are kept for the stretches between them and added up:
+all rows of n keys cost as much as one product of the keys with themselves, not one each. The mean of all keys is taken
+off before anything is summed, so that a common offset does not eat up the digits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from wherewhat.logits.grouped import repeat_groups
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the vectors x of each row lie: mean products x xᵀ and x x^H around `origin`, and the mean around it too.
+
+    The mean itself is taken off only when a form is asked for: that costs a vector a row instead of a matrix.
+    """
+
+    origin_F: Tensor
+    shift_GQF: Tensor  # the mean of each row, from the origin
+    plus_GQFF: Tensor  # `count` times the mean of x xᵀ
+    minus_GQFF: Tensor  # `count` times the mean of x x^H
+    count_Q: Tensor
+
+    @property
+    def mean_GQF(self) -> Tensor:
+        """The mean of each row."""
+        return self.shift_GQF + self.origin_F
+
+    def forms(self, *lefts_HQF: Tensor) -> list[Tensor]:
+        """For each left vector ½ Re(left · plus left + left · minus conj(left)) before its last sum, form_HQF."""
+        return _forms(self.plus_GQFF, self.minus_GQFF, self.count_Q, lefts_HQF)
+
+    def off(self, left_HQF: Tensor) -> Tensor:
+        """What the rows' means add to a form."""
+        return square(left_HQF * repeat_groups(self.shift_GQF, len(left_HQF)))
+
+
+def two_spreads(asking_HQF: Tensor, keys: Spread, turns: Spread) -> tuple[Tensor, Tensor, Tensor]:
+    """Three variances of Re Σ asking · key · turn over independent keys and turns, by frequency.
+
+    Of the turns' means, of the keys' means, and of what is left: position_HQF, symbol_HQF, interaction_HQF.
+    """
+    heads = len(asking_HQF)
+    of_slots_HQF = asking_HQF * repeat_groups(keys.mean_GQF, heads)
+    of_contents_HQF = asking_HQF * repeat_groups(turns.mean_GQF, heads)
+    shifted_keys_HQF = asking_HQF * repeat_groups(keys.shift_GQF, heads)
+    shifted_turns_HQF = asking_HQF * repeat_groups(turns.shift_GQF, heads)
+    symbol_HQF, by_turns_HQF = keys.forms(of_contents_HQF, shifted_turns_HQF)
+    position_HQF, by_keys_HQF = turns.forms(of_slots_HQF, shifted_keys_HQF)
+    # In place: nothing else will be asked of the keys.
+    plus_GQFF, minus_GQFF = keys.plus_GQFF.mul_(turns.plus_GQFF), keys.minus_GQFF.mul_(turns.minus_GQFF)
+    (both_HQF,) = _forms(plus_GQFF, minus_GQFF, keys.count_Q * turns.count_Q, (asking_HQF,))
+    interaction_HQF = both_HQF - by_turns_HQF - by_keys_HQF + turns.off(shifted_keys_HQF)
+    return position_HQF - turns.off(of_slots_HQF), symbol_HQF - keys.off(of_contents_HQF), interaction_HQF
+
+
+def square(terms_HQF: Tensor) -> Tensor:
+    """The square of Re Σ_f terms before its last sum."""
+    real_HQF = terms_HQF.real
+    return real_HQF * real_HQF.sum(-1, keepdim=True)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The keys that each row may exchange, where those are all from `first` to before `stop` but its own query."""
+
+    first_Q: Tensor
+    stop_Q: Tensor
+    queries_Q: Tensor
+
+    def split(self, rows: int) -> list["Stretch"]:
+        """Some rows at a time."""
+        parts = zip(self.first_Q.split(rows), self.stop_Q.split(rows), self.queries_Q.split(rows), strict=True)
+        return [Stretch(*part) for part in parts]
+
+    @property
+    def inside_Q(self) -> Tensor:
+        """Whether the query stands among its keys; it stays put."""
+        return (self.queries_Q >= self.first_Q) & (self.queries_Q < self.stop_Q)
+
+    @property
+    def count_Q(self) -> Tensor:
+        """How many keys each row may exchange."""
+        return (self.stop_Q - self.first_Q - self.inside_Q.long()).clamp_min(1)
+
+
+def find_stretch(swappable_QK: Tensor, queries_Q: Tensor) -> Stretch | None:
+    """The stretch of every row, or None if some row leaves out a key in the middle that is not its query."""
+    keys = swappable_QK.shape[-1]
+    slots_K = torch.arange(keys, device=swappable_QK.device)
+    stop_Q = torch.where(swappable_QK, slots_K + 1, 0).amax(-1)
+    first_Q = torch.where(swappable_QK, slots_K, keys).amin(-1)
+    first_Q = torch.where(stop_Q > 0, first_Q, 0)  # a row without swappable keys has an empty stretch
+    between_QK = (slots_K >= first_Q[:, None]) & (slots_K < stop_Q[:, None]) & (slots_K != queries_Q[:, None])
+    return Stretch(first_Q, stop_Q, queries_Q) if torch.equal(between_QK, swappable_QK) else None
+
+
+def even_spread(vectors_KF: Tensor, stretch: Stretch) -> Spread:
+    """The spread of one group's vectors with all keys of a row's stretch counting alike."""
+    origin_F = vectors_KF.mean(0)
+    centred_KF = vectors_KF - origin_F
+    sums = _Sums.over(centred_KF, stretch)
+    if bool(stretch.inside_Q.any()):
+        sums = sums.without((centred_KF[stretch.queries_Q] * stretch.inside_Q[:, None])[..., None])
+    count_Q = stretch.count_Q.to(origin_F.real.dtype)
+    shift_QF = sums.sum_QF1[..., 0] / count_Q[:, None]
+    return Spread(origin_F, shift_QF[None], sums.plus_QFF[None], sums.minus_QFF[None], count_Q)
+
+
+def weighted_spread(vectors_GKF: Tensor, weights_HQK: Tensor) -> Spread:
+    """The spread with a weight for every head, row and key, one row at a time."""
+    heads = max(weights_HQK.shape[0], vectors_GKF.shape[0])
+    origin_F = vectors_GKF.mean((0, 1))
+    centred_HKF = repeat_groups(vectors_GKF - origin_F, heads)
+    shift, plus, minus = [], [], []
+    for weights_HK in weights_HQK.to(centred_HKF.real.dtype).unbind(1):
+        weighed_HFK = (centred_HKF * weights_HK[..., None]).mT
+        shift.append(weighed_HFK.sum(-1))
+        plus.append(weighed_HFK @ centred_HKF)
+        minus.append(weighed_HFK @ centred_HKF.conj())
+    ones_Q = centred_HKF.real.new_ones(weights_HQK.shape[1])
+    return Spread(origin_F, torch.stack(shift, 1), torch.stack(plus, 1), torch.stack(minus, 1), ones_Q)
+
+
+def _forms(plus_GQFF: Tensor, minus_GQFF: Tensor, count_Q: Tensor, lefts_HQF: Sequence[Tensor]) -> list[Tensor]:
+    heads, queries, planes = lefts_HQF[0].shape
+    groups, columns = len(plus_GQFF), len(lefts_HQF)
+    left_GQFr = torch.stack(list(lefts_HQF)).view(columns, groups, -1, queries, planes).permute(1, 3, 4, 0, 2)
+    left_GQFr = left_GQFr.reshape(groups, queries, planes, -1)
+    both_GQFr = (plus_GQFF @ left_GQFr).add_(minus_GQFF @ left_GQFr.conj())
+    form_GQFr = (left_GQFr * both_GQFr).real * (0.5 / count_Q[:, None, None])
+    form = form_GQFr.view(groups, queries, planes, columns, -1).permute(3, 0, 4, 1, 2)
+    return list(form.reshape(columns, heads, queries, planes))
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums over each row's stretch: of the vectors, and of their products with themselves and their conjugates."""
+
+    sum_QF1: Tensor
+    plus_QFF: Tensor
+    minus_QFF: Tensor
+
+    @classmethod
+    def over(cls, vectors_KF: Tensor, stretch: Stretch) -> "_Sums":
+        """Cut where some stretch begins or ends, add up, and take differences."""
+        breaks_S = torch.cat((stretch.first_Q, stretch.stop_Q)).unique()
+        start_Q, end_Q = torch.searchsorted(breaks_S, stretch.first_Q), torch.searchsorted(breaks_S, stretch.stop_Q)
+        pieces, planes = max(1, len(breaks_S) - 1), vectors_KF.shape[-1]
+        sums = [vectors_KF.new_empty(pieces, planes, width) for width in (1, planes, planes)]
+        # The first piece apart: it is long where rows are some out of the middle, and the others need not be filled up.
+        _write_products(vectors_KF[None, breaks_S[0] : breaks_S[:2][-1]], [part[:1] for part in sums])
+        if pieces > 1:
+            _write_products(_pieces(vectors_KF, breaks_S[1:]), [part[1:] for part in sums])
+        return cls(*(_between(part.cumsum_(0), start_Q, end_Q) for part in sums))
+
+    def without(self, own_QF1: Tensor) -> "_Sums":
+        """The same with one vector of each row left out."""
+        plus_QFF, minus_QFF = self.plus_QFF - own_QF1 @ own_QF1.mT, self.minus_QFF - own_QF1 @ own_QF1.mH
+        return _Sums(self.sum_QF1 - own_QF1, plus_QFF, minus_QFF)
+
+
+def _pieces(vectors_KF: Tensor, breaks_S: Tensor) -> Tensor:
+    """pieces_SLF: the vectors between neighbouring cuts, filled up with zeros to the longest."""
+    lengths_S = breaks_S.diff()
+    inside_L = torch.arange(int(lengths_S.max()), device=vectors_KF.device)
+    index_SL = (breaks_S[:-1, None] + inside_L).clamp_(max=len(vectors_KF) - 1)
+    filled_SL1 = (inside_L < lengths_S[:, None])[..., None]
+    return vectors_KF[index_SL] if bool(filled_SL1.all()) else vectors_KF[index_SL] * filled_SL1
+
+
+def _write_products(pieces_SLF: Tensor, into: Sequence[Tensor]) -> None:
+    """Of every piece the sum, the sum of x xᵀ, and the sum of x x^H."""
+    sum_SF1, plus_SFF, minus_SFF = into
+    torch.sum(pieces_SLF.mT, -1, keepdim=True, out=sum_SF1)
+    one = pieces_SLF.shape[1] == 1
+    torch.mul(sum_SF1, sum_SF1.mT, out=plus_SFF) if one else torch.matmul(pieces_SLF.mT, pieces_SLF, out=plus_SFF)
+    conjugate_SLF = pieces_SLF.conj()
+    torch.mul(sum_SF1, sum_SF1.mH, out=minus_SFF) if one else torch.matmul(pieces_SLF.mT, conjugate_SLF, out=minus_SFF)
+
+
+def _between(sums_SXY: Tensor, start_Q: Tensor, end_Q: Tensor) -> Tensor:
+    """Differences of running sums. Rows that all begin at the first cut and end one after the other need none."""
+    plain = torch.arange(1, len(sums_SXY) + 1, device=end_Q.device)
+    if not bool(start_Q.any()) and torch.equal(end_Q, plain):
+        return sums_SXY
+    sums_SXY = pad(sums_SXY, (0, 0, 0, 0, 1, 0))
+    return sums_SXY[end_Q] - sums_SXY[start_Q]

@@ -1,0 +1,119 @@
+"""Rotary logits: a content that moves to another slot is turned by another angle."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from wherewhat.logits.base import Logits, Moments, Planes, even
+from wherewhat.logits.grouped import complex_dot, repeat_groups
+from wherewhat.logits.spread import Spread, even_spread, find_stretch, two_spreads, weighted_spread
+
+ROWS = 64  # whose covariances are in work at once
+
+
+@dataclass(frozen=True)
+class Turned(Logits):
+    """a[k, j] = scale · Re Σ_f conj(query_f turn_{i,f}) key_{k,f} turn_{j,f}, pairs of channels as complex numbers.
+
+    `turn_KF` is what the model's own rotation does to each pair in each slot: its argument is the angle, its length
+    the factor that some scalings put in. Channels that do not turn are pairs with theta 0 and turn 1.
+    """
+
+    query_HQF: Tensor  # before rotation
+    key_GKF: Tensor  # before rotation
+    turn_KF: Tensor
+    theta_F: Tensor  # radians a token
+    queries_Q: Tensor  # the slot of each row's query
+    scale: float
+
+    @cached_property
+    def asking_HQF(self) -> Tensor:
+        """What a turned key is multiplied with: a[k, j] = Re Σ_f asking_f key_{k,f} turn_{j,f}."""
+        return (self.query_HQF * self.turn_KF[self.queries_Q]).conj().resolve_conj() * self.scale
+
+    @cached_property
+    def actual_HQK(self) -> Tensor:
+        return complex_dot(self.asking_HQF, self.key_GKF * self.turn_KF)
+
+    def table(self, query: int, contents_K: Tensor, slots_S: Tensor) -> Tensor:
+        asked_HSF = self.asking_HQF[:, query, None] * self.turn_KF[slots_S]
+        return complex_dot(asked_HSF, self.key_GKF[:, contents_K]).mT
+
+    def plane_tables(self, query: int, slots_S: Tensor) -> Tensor:
+        """table_HFKS of every frequency alone, for contents and slots out of `slots_S`."""
+        key_HKF = repeat_groups(self.key_GKF[:, slots_S], len(self.query_HQF))
+        asked_HSF = self.asking_HQF[:, query, None] * self.turn_KF[slots_S]
+        key_HFK1, asked_HF1S = key_HKF.mT[..., None], asked_HSF.mT[:, :, None]
+        return key_HFK1.real * asked_HF1S.real - key_HFK1.imag * asked_HF1S.imag
+
+    def plane_rows(self, query: int) -> Tensor:
+        """logits_HFK of every frequency alone, every content in its own slot."""
+        turned_HKF = repeat_groups(self.key_GKF * self.turn_KF, len(self.query_HQF))
+        return (self.asking_HQF[:, query, None] * turned_HKF).real.mT
+
+    def factors(self, query: int, slots_S: Tensor) -> tuple[Tensor, Tensor]:
+        key_HSF = repeat_groups(self.key_GKF[:, slots_S], len(self.query_HQF))
+        asked_HSF = (self.asking_HQF[:, query, None] * self.turn_KF[slots_S]).conj_physical_()
+        return torch.view_as_real(key_HSF).flatten(-2), torch.view_as_real(asked_HSF).flatten(-2)
+
+    def rows(self, index_Q: Tensor) -> "Turned":
+        return replace(self, query_HQF=self.query_HQF[:, index_Q], queries_Q=self.queries_Q[index_Q])
+
+    def moments(self, swappable_QK: Tensor) -> Moments:
+        weights_1QK = even(swappable_QK, self.asking_HQF.real.dtype)
+        stretch = find_stretch(swappable_QK, self.queries_Q)
+        if stretch is None:
+            return self.weighted_moments(weights_1QK)
+        asking_GrQF = self.asking_HQF.unflatten(0, (len(self.key_GKF), -1))
+        found = []  # one group of heads and a few rows at a time, so that their covariances stay in the cache
+        for rows, asking in zip(stretch.split(ROWS), asking_GrQF.split(ROWS, dim=2), strict=True):
+            turns = even_spread(self.turn_KF, rows)
+            parts = [_parts(asking[g], even_spread(key_KF, rows), turns) for g, key_KF in enumerate(self.key_GKF)]
+            found.append(_joined(parts, 0))
+        return self._moments(_joined(found, 1), weights_1QK)
+
+    def weighted_moments(self, weights_HQK: Tensor) -> Moments:
+        keys = weighted_spread(self.key_GKF, weights_HQK)
+        turns = weighted_spread(self.turn_KF[None], weights_HQK)
+        return self._moments(_parts(self.asking_HQF, keys, turns), weights_HQK)
+
+    def _moments(self, parts: "_Parts", weights_HQK: Tensor) -> Moments:
+        content_HQK = complex_dot(parts.of_contents_HQF, self.key_GKF)
+        return Moments(
+            content_HQK=content_HQK,
+            slot_HQK=complex_dot(parts.of_slots_HQF, self.turn_KF[None]),
+            grand_HQ=(content_HQK * weights_HQK).sum(-1),
+            position_HQ=parts.planes.position_HQF.sum(-1),
+            symbol_HQ=parts.planes.symbol_HQF.sum(-1),
+            interaction_HQ=parts.planes.interaction_HQF.sum(-1),
+            planes=parts.planes,
+        )
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The variances by frequency, and what asks each content and each slot for its mean."""
+
+    planes: Planes
+    of_contents_HQF: Tensor
+    of_slots_HQF: Tensor
+
+
+def _parts(asking_HQF: Tensor, keys: Spread, turns: Spread) -> _Parts:
+    of_contents_HQF = asking_HQF * turns.mean_GQF
+    of_slots_HQF = asking_HQF * repeat_groups(keys.mean_GQF, len(asking_HQF))
+    return _Parts(Planes(*two_spreads(asking_HQF, keys, turns)), of_contents_HQF, of_slots_HQF)
+
+
+def _joined(found: Sequence[_Parts], axis: int) -> _Parts:
+    """Heads (axis 0) or rows (axis 1) put together again."""
+    planes = Planes(
+        torch.cat([parts.planes.position_HQF for parts in found], axis),
+        torch.cat([parts.planes.symbol_HQF for parts in found], axis),
+        torch.cat([parts.planes.interaction_HQF for parts in found], axis),
+    )
+    of_contents_HQF = torch.cat([parts.of_contents_HQF for parts in found], axis)
+    return _Parts(planes, of_contents_HQF, torch.cat([parts.of_slots_HQF for parts in found], axis))

@@ -1,0 +1,38 @@
+// Every head between three shares: by place on the left, by content on the right, only together above.
+const tall = Math.sqrt(3) / 2;
+
+widgets.triangle = (element) => {
+  const { triples } = page.about;
+  const chart = make("div", { class: "chart", id: "triangle-chart", tabindex: "0", role: "application" });
+  const told = make("p", { class: "note" });
+  const note = make("p", { class: "note", hidden: true });
+  let triple = triples[0];
+  const pick = (name) => { triple = triples.find((one) => one.name === name); show(); };
+  const choices = switchOf("How the shares are weighted", triples.map((one) => [one.name, one.label]), triple.name, pick);
+  element.append(choices ? make("div", { class: "controls" }, choices) : "", chart, told, note);
+
+  const sharesOf = (head) => triple.keys.map((key) => head[`value_${key}`]);
+  const placed = () => heads.filter((head) => sharesOf(head).every((share) => share !== null));
+
+  function at(head) {
+    const [where, what, rest] = sharesOf(head);
+    const whole = where + what + rest;
+    return [(what + rest / 2) / whole, (tall * rest) / whole];
+  }
+
+  function show() {
+    const [where, what, rest] = triple.keys;
+    const [left, right, top] = triple.corners.map(([title]) => title);
+    chart.setAttribute("aria-label", `All heads in a triangle of shares: ${left} on the left, ${right} on the right, ${top} above. Arrow keys select the next head.`);
+    told.textContent = `${triple.told} Lines mark quarters; in a tinted corner one share is more than half.`;
+    tellMissing(note, heads.length - placed().length, "for these shares");
+    const corners = rowsOf(page.tables.corners).map((row, corner) => ({ ...row, title: triple.corners[corner][0], note: triple.corners[corner][1] }));
+    const tables = { heads: headRows(triple.keys), lines: rowsOf(page.tables.lines), halves: rowsOf(page.tables.halves), corners };
+    const room = innerHeight - (chart.getBoundingClientRect().top + scrollY) - 95;
+    const height = Math.min(Math.max(360, Math.min(room, 620)), 0.84 * chart.clientWidth + 60);
+    return draw(chart, "triangle", { words: { where, what, rest }, tables, size: { height } });
+  }
+
+  pickHeads(chart, placed, at);
+  return show();
+};

@@ -1,0 +1,51 @@
+"""Everything a page of heads is made from, read once out of the tables of a run."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from wherewhat.report.measured import Manifest, Measured, measured
+from wherewhat.report.offsets import profiles
+from wherewhat.report.page import Columns
+from wherewhat.report.shares import Pair, Triple, exclusion, pairs, triples
+from wherewhat.report.spectra import Spectra, spectra
+from wherewhat.report.striking import Notice, striking
+
+
+@dataclass(frozen=True)
+class Findings:
+    """One run as its page tells it. What was not measured is empty."""
+
+    run: Measured
+    notable: list[Notice]  # the heads worth a look, the most telling first
+    by_offset: Columns
+    spectra: Spectra
+    triples: list[Triple]
+    ratios: Columns  # P/Var and S/Var
+    pairs: list[Pair]  # published scores
+    moved: list[Pair]  # the same with tokens moved at the input
+
+    @property
+    def layers(self) -> int:
+        """How many layers, counted to the last."""
+        return int(max(self.run.heads["layer"])) + 1
+
+    @property
+    def hidden(self) -> bool:
+        """Whether position sits in the hidden state, so that other measurements were taken."""
+        return bool(self.moved or self.run.find("mean.position") or any(one.name == "input" for one in self.triples))
+
+
+def findings(heads: pl.DataFrame, offsets: pl.DataFrame, frequencies: pl.DataFrame, manifest: Manifest) -> Findings:
+    """Read the tables of a run."""
+    run = measured(heads, manifest)
+    return Findings(
+        run=run,
+        notable=striking(run),
+        by_offset=profiles(offsets, run.heads["name"]),
+        spectra=spectra(frequencies),
+        triples=triples(run),
+        ratios=exclusion(run),
+        pairs=pairs(run),
+        moved=pairs(run, "input."),
+    )

@@ -1,0 +1,29 @@
+"""Which question a score belongs to, by its name, so that many scores stay easy to find."""
+
+from collections.abc import Iterable
+
+WHERE_OR_WHAT, ATTENTION, PUBLISHED, HIDDEN = "Where or what", "Attention", "Published scores", "Hidden state"
+KINDS = (WHERE_OR_WHAT, ATTENTION, PUBLISHED, HIDDEN)  # in the order a reader meets them
+SHARES = ("position_share", "symbol_share", "interaction_share")
+EXCLUSION = ("exclusion_positional", "exclusion_symbolic", "logit_variance")
+_OF_WHERE = frozenset({*SHARES, *EXCLUSION, "exclusion_ratio", "mean_frequency"})
+
+
+def kind_of(name: str) -> str:
+    """The question a score belongs to.
+
+    >>> kind_of("position_share"), kind_of("symbolic@0.01"), kind_of("input.positional"), kind_of("locality")
+    ('Where or what', 'Published scores', 'Hidden state', 'Attention')
+    """
+    bare = name.partition("@")[0]
+    if bare.startswith(("input.", "mean.")):
+        return HIDDEN
+    if bare.removeprefix("block.") in ("positional", "symbolic"):
+        return PUBLISHED
+    return WHERE_OR_WHAT if bare.removeprefix("attended.") in _OF_WHERE else ATTENTION
+
+
+def in_order(kinds: Iterable[str]) -> list[str]:
+    """Each kind once, in reading order."""
+    there = set(kinds)
+    return [kind for kind in KINDS if kind in there]

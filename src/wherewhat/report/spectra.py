@@ -1,0 +1,93 @@
+"""Which rotary frequencies carry a head: whole numbers by head and measure, and the mean over heads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from wherewhat.errors import UserError
+from wherewhat.report.numbers import rounded
+from wherewhat.report.page import Columns
+
+SHOWN = (
+    "query_norm",
+    "key_norm",
+    "logit",
+    "peak",
+    "position_part",
+    "symbol_part",
+    "interaction_part",
+    "positional",
+    "symbolic",
+)
+FINE = 1000  # a number is written as whole steps; this many reach to the largest of its head and measure
+ALL = "all heads"
+COLUMNS = ("measure", "step", "steps")
+Row = tuple[str, str, float, Sequence[int | None]]  # head, measure, step, steps
+NEEDED = ("layer", "head", "frequency", "theta", "measure", "value")
+
+
+@dataclass(frozen=True)
+class Spectra:
+    """By layer how fast each frequency turns, fastest first; by head and measure one number a frequency."""
+
+    thetas: Columns  # layer, theta: a list
+    heads: Columns  # name, measure, step, steps: a list
+
+    @property
+    def there(self) -> bool:
+        """Whether there is any frequency to show."""
+        return bool(self.thetas["layer"])
+
+
+def spectra(frequencies: pl.DataFrame) -> Spectra:
+    """Read the long table of frequencies; what is not drawn is left out."""
+    if frequencies.is_empty():
+        return Spectra({"layer": [], "theta": []}, {"name": [], "measure": [], "step": [], "steps": []})
+    if missing := [name for name in NEEDED if name not in frequencies.columns]:
+        raise UserError(f"the table of frequencies lacks {', '.join(missing)}; make it again with `wherewhat heads`")
+    turns = frequencies.select("layer", "frequency", "theta").unique().sort("layer", -pl.col("theta"), "frequency")
+    speeds = turns.group_by("layer", maintain_order=True).agg("theta")
+    thetas = {"layer": speeds["layer"].to_list(), "theta": [list(map(rounded, one)) for one in speeds["theta"]]}
+    order = turns.select("layer", "frequency", at=pl.int_range(pl.len()).over("layer"))
+    known = frequencies.filter(pl.col("value").is_finite() & pl.col("measure").is_in(SHOWN))
+    placed = known.join(order, on=["layer", "frequency"]).select("layer", "head", "measure", "at", "value")
+    alike = all(one == thetas["theta"][0] for one in thetas["theta"])
+    counts = dict(zip(thetas["layer"], map(len, thetas["theta"]), strict=True))
+    rows = _columns(placed, counts) + (_means(placed, len(thetas["theta"][0])) if alike else [])
+    return Spectra(thetas, {title: [row[i] for row in rows] for i, title in enumerate(("name", *COLUMNS))})
+
+
+def _columns(placed: pl.DataFrame, counts: dict[int, int]) -> list[Row]:
+    """One row a head and measure, in order."""
+    return [
+        (f"L{layer}H{head}", measure, step, _spread(at, steps, counts[layer]))
+        for layer, head, measure, at, step, steps in _steps(placed, ["layer", "head", "measure"]).iter_rows()
+    ]
+
+
+def _means(placed: pl.DataFrame, count: int) -> list[Row]:
+    """The mean over all heads, which needs layers that turn alike."""
+    means = placed.group_by("measure", "at").agg(pl.col("value").mean())
+    return [
+        (ALL, name, step, _spread(at, steps, count)) for name, at, step, steps in _steps(means, ["measure"]).iter_rows()
+    ]
+
+
+def _steps(numbers: pl.DataFrame, groups: list[str]) -> pl.DataFrame:
+    """Numbers as whole multiples of a small step: short to write, and as exact as a drawing can be."""
+    largest = pl.col("value").abs().max().over(groups)
+    step = pl.when(largest > 0).then((largest / FINE).round_sig_figs(4)).otherwise(1.0)
+    whole = (pl.col("value") / pl.col("step")).round().cast(pl.Int64)
+    counted = numbers.with_columns(step=step).with_columns(steps=whole).sort(*groups, "at")
+    return counted.group_by(groups, maintain_order=True).agg("at", pl.col("step").first(), "steps")
+
+
+def _spread(at: Sequence[int], steps: Sequence[int], count: int) -> Sequence[int | None]:
+    """A number or nothing for every frequency.
+
+    >>> _spread([0, 2], [5, 7], 3)
+    [5, None, 7]
+    """
+    known = dict(zip(at, steps, strict=True))
+    return [known.get(place) for place in range(count)] if len(known) < count else steps

@@ -1,0 +1,143 @@
+"""Read, once for every score about logits, how far exchanging keys moves them and what their spread is made of."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from wherewhat.errors import InternalError
+from wherewhat.logits.base import Logits, Moments, Planes, even, mean_and_variance
+
+ROUNDING = 16  # logits that differ by less than this many machine epsilons of the largest are the same
+LEAST = 1e-30
+
+
+@dataclass(frozen=True)
+class Parts:
+    """How the variance of each row's table divides. Rows that were not measured hold zeros."""
+
+    position_HQ: Tensor  # variance of the slots' means
+    symbol_HQ: Tensor  # variance of the contents' means
+    interaction_HQ: Tensor  # variance of what neither explains
+    flat_HQ: Tensor  # bool: no variance beyond rounding, so shares of it would be noise
+    measured_HQ: Tensor  # bool
+    planes: Planes | None = None  # the same by rotary frequency, of rows measured and not flat; zeros elsewhere
+
+    @property
+    def total_HQ(self) -> Tensor:
+        return self.position_HQ + self.symbol_HQ + self.interaction_HQ
+
+    @property
+    def weight_HQ(self) -> Tensor:
+        """Rows count by their variance, so that pooled shares are shares of the pooled variance."""
+        return torch.where(self.measured_HQ & ~self.flat_HQ, self.total_HQ, 0)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """What all permutations of each row's keys would do to its logits. Rows that were not measured hold zeros."""
+
+    positional_HQ: Tensor  # P: the mean square by which a slot's logit moves; 0 if only the slot counts
+    symbolic_HQ: Tensor  # S: the mean square by which a content's logit moves; 0 if only the content counts
+    variance_HQ: Tensor  # of the logits as they are; never above P + S
+    count_Q: Tensor  # how many keys can be exchanged
+    parts: Parts
+
+    @property
+    def flat_HQ(self) -> Tensor:
+        return self.parts.flat_HQ
+
+    @property
+    def measured_HQ(self) -> Tensor:
+        return self.parts.measured_HQ
+
+
+def read_exact(logits: Logits, swappable_QK: Tensor, measured_Q: Tensor) -> Exact:
+    """Measure some rows, each with two keys or more to exchange, over all permutations of these."""
+    count_Q, index_Q = swappable_QK.sum(-1), measured_Q.nonzero()[:, 0]
+    logits, swappable_QK = logits.rows(index_Q), swappable_QK[index_Q]
+    moments = logits.moments(swappable_QK)
+    weights_1QK = even(swappable_QK, moments.grand_HQ.dtype)
+    size_HQ = _size(logits, moments, swappable_QK)
+    # Exchanging keys moves a slot's logit to every content's in turn: by how far the actual one lies from the slot's
+    # mean, and by how the contents spread around that. Nothing is subtracted, so nothing is lost to a common offset.
+    off_slot_HQ = ((logits.actual_HQK - moments.slot_HQK).square() * weights_1QK).sum(-1)
+    off_content_HQ = ((logits.actual_HQK - moments.content_HQK).square() * weights_1QK).sum(-1)
+    positional_HQ = off_slot_HQ + moments.symbol_HQ + moments.interaction_HQ
+    symbolic_HQ = off_content_HQ + moments.position_HQ + moments.interaction_HQ
+    _, variance_HQ = mean_and_variance(logits.actual_HQK, weights_1QK)
+    _check(variance_HQ, positional_HQ + symbolic_HQ, size_HQ)
+    place = _Placing(index_Q, len(measured_Q))
+    return Exact(
+        positional_HQ=place(positional_HQ),
+        symbolic_HQ=place(symbolic_HQ),
+        variance_HQ=place(variance_HQ),
+        count_Q=count_Q,
+        parts=_parts(moments, size_HQ, place),
+    )
+
+
+def read_attended(logits: Logits, attention_HQK: Tensor, measured_Q: Tensor) -> Parts:
+    """Divide the variance of some rows' tables with every key counting by its attention, 0 for those left out."""
+    index_Q = measured_Q.nonzero()[:, 0]
+    logits, attention_HQK = logits.rows(index_Q), attention_HQK[:, index_Q]
+    weights_HQK = attention_HQK / attention_HQK.sum(-1, keepdim=True).clamp_min(LEAST)
+    moments = logits.weighted_moments(weights_HQK)
+    return _parts(moments, _size(logits, moments, weights_HQK > 0), _Placing(index_Q, len(measured_Q)))
+
+
+@dataclass(frozen=True)
+class _Placing:
+    """Puts what was measured of some rows back among all rows."""
+
+    index_Q: Tensor
+    rows: int
+
+    def __call__(self, value_HQ: Tensor) -> Tensor:
+        placed_HQ = value_HQ.new_zeros(value_HQ.shape[0], self.rows, *value_HQ.shape[2:])
+        return placed_HQ.index_copy_(1, self.index_Q, value_HQ)
+
+
+def _parts(moments: Moments, size_HQ: Tensor, place: _Placing) -> Parts:
+    position_HQ, symbol_HQ = moments.position_HQ.clamp_min(0), moments.symbol_HQ.clamp_min(0)
+    interaction_HQ = moments.interaction_HQ.clamp_min(0)
+    flat_HQ = position_HQ + symbol_HQ + interaction_HQ <= _noise(size_HQ).square()
+    return Parts(
+        position_HQ=place(position_HQ),
+        symbol_HQ=place(symbol_HQ),
+        interaction_HQ=place(interaction_HQ),
+        flat_HQ=place(flat_HQ),
+        measured_HQ=place(torch.ones_like(flat_HQ)),
+        planes=None if moments.planes is None else _planes(moments.planes, ~flat_HQ[..., None], place),
+    )
+
+
+def _planes(planes: Planes, kept_HQ1: Tensor, place: _Placing) -> Planes:
+    return Planes(
+        position_HQF=place(planes.position_HQF * kept_HQ1),
+        symbol_HQF=place(planes.symbol_HQF * kept_HQ1),
+        interaction_HQF=place(planes.interaction_HQF * kept_HQ1),
+    )
+
+
+def _size(logits: Logits, moments: Moments, counts_HQK: Tensor) -> Tensor:
+    """size_HQ: how large the logits of each table are."""
+    tables = (logits.actual_HQK, moments.content_HQK, moments.slot_HQK)
+    return torch.stack([(table_HQK.abs() * counts_HQK).amax(-1) for table_HQK in tables]).amax(0)
+
+
+def _noise(size_HQ: Tensor) -> Tensor:
+    """By how much logits of this size may differ through rounding alone."""
+    return ROUNDING * torch.finfo(size_HQ.dtype).eps * size_HQ
+
+
+def _check(variance_HQ: Tensor, moved_HQ: Tensor, size_HQ: Tensor) -> None:
+    """Logits that differ cannot be both positional and symbolic: Var <= P + S, whatever the head."""
+    noise_HQ = _noise(size_HQ)
+    rounding_HQ = (2 * (variance_HQ + moved_HQ).sqrt() + noise_HQ) * noise_HQ
+    if (variance_HQ > moved_HQ + rounding_HQ).any():
+        worst = (variance_HQ - moved_HQ - rounding_HQ).amax()
+        raise InternalError(
+            f"the variance of some logits lies {float(worst):.3g} above what exchanging keys moves them by, "
+            "which cannot be: what was read of this model's logits is wrong"
+        )

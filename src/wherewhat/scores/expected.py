@@ -1,0 +1,45 @@
+"""What a head that knows nothing gets, where that has a closed form: its logits are noise, or all the same."""
+
+import torch
+from torch import Tensor
+
+from wherewhat.scores.base import PerRow, Rows
+
+
+def one_part(rows: Rows) -> PerRow:
+    """The share of variance that slots, or contents, seem to explain in a table of m x m random numbers: 1/(m + 1)."""
+    return 1 / (_count(rows) + 1), _asked(rows, rows.exact_Q)
+
+
+def left_over(rows: Rows) -> PerRow:
+    """The share that neither explains in a table of m x m random numbers: (m - 1)/(m + 1)."""
+    return 1 - 2 / (_count(rows) + 1), _asked(rows, rows.exact_Q)
+
+
+def attended_one_part(rows: Rows) -> PerRow:
+    """`one_part` for rows whose attention weighs the keys; a head that knows nothing weighs them alike."""
+    return one_part(rows)[0], _asked(rows, rows.measured_Q)
+
+
+def attended_left_over(rows: Rows) -> PerRow:
+    """`left_over` for rows whose attention weighs the keys; a head that knows nothing weighs them alike."""
+    return left_over(rows)[0], _asked(rows, rows.measured_Q)
+
+
+def half(rows: Rows) -> PerRow:
+    """Random numbers move as far by slot as by content."""
+    return torch.full_like(_count(rows), 0.5), _asked(rows, rows.exact_Q)
+
+
+def flat(rows: Rows) -> PerRow:
+    """Even attention stays what it is, whatever changes places: both published scores call it perfect."""
+    return torch.ones_like(_count(rows)), _asked(rows, rows.measured_Q)
+
+
+def _count(rows: Rows) -> Tensor:
+    """m_1Q: how many keys of each row can change places, as one head's; at least one, as no smaller table is asked."""
+    return rows.swappable_QK.sum(-1).clamp_min(1)[None].to(rows.attention_HQK.dtype)
+
+
+def _asked(rows: Rows, asked_Q: Tensor) -> Tensor:
+    return asked_Q[None].to(rows.attention_HQK.dtype)

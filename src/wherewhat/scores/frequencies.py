@@ -1,0 +1,126 @@
+"""What each rotary frequency does in a head: how much goes into it, and whether it tells places or contents apart."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from wherewhat.logits.turned import Turned
+from wherewhat.scores.base import Rows
+from wherewhat.scores.mean_frequency import rotary
+from wherewhat.scores.swaps import cosines, in_order
+
+SWAPPED_SLOTS = 32  # of so many slots, spread evenly, every two are swapped in every frequency
+
+PARTS = ("position_part", "symbol_part", "interaction_part")
+
+Sums = Mapping[str, tuple[Tensor, Tensor]]  # by measure, sum_HF and the weight_H it is to be divided by
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """What some rows show of every rotary frequency. Rows and texts add up.
+
+    `query_norm` and `key_norm` are mean lengths, `logit` the mean size of what the frequency adds to a logit and `peak`
+    the mean of the largest (0 if none is above 0). `position_part`, `symbol_part` and `interaction_part` are what it
+    adds to the three shares: signed, and all of them together add up to 1. `positional` and `symbolic` are the
+    published scores of a head that has this frequency only.
+    """
+
+    theta_F: Tensor  # radians a token
+    sums: Sums
+
+    def __add__(self, other: "Frequencies") -> "Frequencies":
+        added = {**self.sums, **other.sums}  # a text too short for a measure has none of it
+        for measure in self.sums.keys() & other.sums.keys():
+            (sum_HF, weight_H), (more_HF, more_H) = self.sums[measure], other.sums[measure]
+            added[measure] = (sum_HF + more_HF, weight_H + more_H)
+        return Frequencies(self.theta_F, added)
+
+    def values(self) -> dict[str, Tensor]:
+        """By measure, value_HF: the mean over all that was added up, NaN if that was nothing.
+
+        `variance_share` is what the three parts come to.
+        """
+        values = {measure: sum_HF / weight_H[:, None] for measure, (sum_HF, weight_H) in sorted(self.sums.items())}
+        if all(part in values for part in PARTS):
+            values["variance_share"] = sum((values[part] for part in PARTS[1:]), start=values[PARTS[0]])
+        return values
+
+
+def frequencies(rows: Rows) -> Frequencies | None:
+    """Ask some rows of every rotary frequency; nothing if the logits do not turn."""
+    turned = rotary(rows.logits)
+    if turned is None:
+        return None
+    return Frequencies(turned.theta_F, {**_norms(rows, turned), **_parts(rows, turned), **_tabled(rows, turned)})
+
+
+def _norms(rows: Rows, turned: Turned) -> Sums:
+    """Lengths of the queries of rows that can exchange keys, and of the keys that some row can exchange."""
+    heads = len(turned.query_HQF)
+    query_HQF = turned.query_HQF[:, rows.several_Q]
+    key_GKF = turned.key_GKF[:, rows.swappable_QK.any(0)]
+    key_HF = key_GKF.abs().double().sum(1).repeat_interleave(heads // len(key_GKF), 0)
+    return {
+        "query_norm": (query_HQF.abs().double().sum(1), key_HF.new_full((heads,), query_HQF.shape[1])),
+        "key_norm": (key_HF, key_HF.new_full((heads,), key_GKF.shape[1])),
+    }
+
+
+def _parts(rows: Rows, turned: Turned) -> Sums:
+    """What each frequency adds to the three variances, to be divided by the whole variance.
+
+    Under a soft cap, frequencies do not add up, so they have no parts.
+    """
+    if rows.logits is not turned:
+        return {}
+    if rows.exact is None or rows.exact.parts.planes is None:
+        none_HF = turned.query_HQF.real.new_zeros(len(turned.query_HQF), len(turned.theta_F), dtype=torch.float64)
+        return {f"{kind}_part": (none_HF, none_HF[:, 0]) for kind in ("position", "symbol", "interaction")}
+    parts, planes = rows.exact.parts, rows.exact.parts.planes
+    total_H = parts.weight_HQ.double().sum(-1)
+    by_part = (planes.position_HQF, planes.symbol_HQF, planes.interaction_HQF)
+    return {part: (sum_HQF.double().sum(1), total_H) for part, sum_HQF in zip(PARTS, by_part, strict=True)}
+
+
+def _tabled(rows: Rows, turned: Turned) -> Sums:
+    """What is read off the logits of each frequency alone, for rows whose tables may be built."""
+    heads, planes = len(turned.query_HQF), len(turned.theta_F)
+    queries = rows.measured_Q.nonzero()[:, 0].tolist()
+    sums = turned.actual_HQK.new_zeros(4, heads, planes, dtype=torch.float64)
+    for query in queries:
+        logits_HFK = turned.plane_rows(query)
+        swappable_HFK = logits_HFK[..., rows.swappable_QK[query]]
+        sums[0] += swappable_HFK.abs().mean(-1)
+        sums[1] += swappable_HFK.amax(-1).clamp_min(0)
+        weight_HFK = logits_HFK.masked_fill(~rows.allowed_QK[query], -torch.inf).softmax(-1)
+        slots_S = _spread_out(rows.swappable_QK[query].nonzero()[:, 0])
+        table_HFKS = turned.plane_tables(query, slots_S)
+        sums[2:] += torch.stack(_mean_cosines(table_HFKS, weight_HFK[..., slots_S], rows.taus[0]))
+    count_H = sums.new_full((heads,), len(queries))
+    return {
+        measure: (sum_HF, count_H)
+        for measure, sum_HF in zip(("logit", "peak", "positional", "symbolic"), sums, strict=True)
+    }
+
+
+def _spread_out(slots_S: Tensor) -> Tensor:
+    """At most SWAPPED_SLOTS of them, the first and the last among these."""
+    if len(slots_S) <= SWAPPED_SLOTS:
+        return slots_S
+    return slots_S[torch.linspace(0, len(slots_S) - 1, SWAPPED_SLOTS, device=slots_S.device).round().long()]
+
+
+def _mean_cosines(table_HFKS: Tensor, weight_HFS: Tensor, tau: float) -> tuple[Tensor, Tensor]:
+    """positional_HF and symbolic_HF over swaps of every two slots, weighted by exp(gap / tau)."""
+    slots = table_HFKS.shape[-1]
+    one_P, other_P = torch.triu_indices(slots, slots, 1, device=table_HFKS.device)
+    actual_HFS, flat_HFS = table_HFKS.diagonal(dim1=-2, dim2=-1), table_HFKS.flatten(-2)
+    before_HFP = actual_HFS[..., other_P] - actual_HFS[..., one_P]
+    after_HFP = flat_HFS[..., one_P * slots + other_P] - flat_HFS[..., other_P * slots + one_P]
+    positional_HFP, symbolic_HFP = cosines(*in_order(before_HFP, after_HFP))
+    gap_HFP = (weight_HFS[..., one_P] - weight_HFS[..., other_P]).abs()
+    alpha_HFP = (gap_HFP / tau).softmax(-1)
+    return (positional_HFP * alpha_HFP).sum(-1), (symbolic_HFP * alpha_HFP).sum(-1)

@@ -1,0 +1,43 @@
+"""What are a head's logits made of: where keys stand, what they say, or what they say just there?"""
+
+import torch
+from torch import Tensor
+
+from wherewhat.scores.base import PerRow, Rows
+from wherewhat.scores.exact import Parts
+
+
+def position_share(rows: Rows) -> PerRow:
+    """The share of the table's variance that slots explain, whatever stands in them."""
+    return rows.nothing if rows.exact is None else share(rows.exact.parts, rows.exact.parts.position_HQ)
+
+
+def symbol_share(rows: Rows) -> PerRow:
+    """The share of the table's variance that contents explain, wherever they stand."""
+    return rows.nothing if rows.exact is None else share(rows.exact.parts, rows.exact.parts.symbol_HQ)
+
+
+def interaction_share(rows: Rows) -> PerRow:
+    """The share of the table's variance that neither explains alone: some contents count in some slots only."""
+    return rows.nothing if rows.exact is None else share(rows.exact.parts, rows.exact.parts.interaction_HQ)
+
+
+def attended_position_share(rows: Rows) -> PerRow:
+    """`position_share` with every key counting by the attention it gets."""
+    return rows.nothing if rows.attended is None else share(rows.attended, rows.attended.position_HQ)
+
+
+def attended_symbol_share(rows: Rows) -> PerRow:
+    """`symbol_share` with every key counting by the attention it gets."""
+    return rows.nothing if rows.attended is None else share(rows.attended, rows.attended.symbol_HQ)
+
+
+def attended_interaction_share(rows: Rows) -> PerRow:
+    """`interaction_share` with every key counting by the attention it gets."""
+    return rows.nothing if rows.attended is None else share(rows.attended, rows.attended.interaction_HQ)
+
+
+def share(parts: Parts, part_HQ: Tensor) -> PerRow:
+    """One part over the whole, weighted by the whole; a flat row has no parts."""
+    weight_HQ = parts.weight_HQ
+    return torch.where(weight_HQ > 0, part_HQ / parts.total_HQ, 0), weight_HQ

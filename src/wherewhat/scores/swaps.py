@@ -1,0 +1,160 @@
+"""Swap every two keys of a row and see what becomes of the attention on them: the published way to tell.
+
+Of two weights only the ratio counts, before the swap and after, so all about a swap follows from four logits, and no
+weight is too small to tell. Keys are taken in order of their weight. Then the gap between the weights of two keys,
+which decides how much their swap counts, is a product of what each of them brings, and swaps that count for nothing
+(at the published temperature nearly all, unless attention is flat) need not be looked at.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from wherewhat.logits.base import Logits
+
+PUBLISHED = 1e-4  # the temperature of the published code
+FAINT = 1e-17  # what all swaps that are not looked at may count for together
+ROOM = 1 << 16  # swaps in work at once: what is known of them stays near the processor
+
+
+@dataclass(frozen=True)
+class Swaps:
+    """Both published scores of each row at each temperature. Rows that were not measured hold zeros."""
+
+    taus: tuple[float, ...]
+    positional_THQ: Tensor
+    symbolic_THQ: Tensor
+    measured_HQ: Tensor  # bool
+
+
+def read_swaps(
+    logits: Logits,
+    attention_HQK: Tensor,
+    swappable_QK: Tensor,
+    measured_Q: Tensor,
+    taus: tuple[float, ...],
+    most: int | None = None,
+) -> Swaps:
+    """Swap every two swappable keys of every measured row.
+
+    Where more than `most`² swaps count, so many keys stand for all: evenly spread over the order of their weights, the
+    largest and the smallest among them.
+    """
+    score_2THQ = attention_HQK.new_zeros(2, len(taus), *attention_HQK.shape[:2])
+    for query in measured_Q.nonzero()[:, 0].tolist():
+        slots_S = swappable_QK[query].nonzero()[:, 0]
+        weight_HS, actual_HS = attention_HQK[:, query, slots_S], logits.actual_HQK[:, query, slots_S]
+        content_HSX, slot_HSX = logits.factors(query, slots_S)
+        # Heads are taken together as long as all their swaps fit; beyond that, each may leave out swaps of its own.
+        together = max(1, ROOM // len(slots_S) ** 2)
+        for start in range(0, len(weight_HS), together):
+            heads = slice(start, start + together)
+            row = _Row(logits, actual_HS[heads], content_HSX[heads], slot_HSX[heads])
+            score_2THQ[:, :, heads, query] = _mean_cosines(row, weight_HS[heads], taus, most).to(score_2THQ.dtype)
+    return Swaps(taus, score_2THQ[0], score_2THQ[1], measured_Q.expand(attention_HQK.shape[:2]))
+
+
+def cosines(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
+    """How a swap leaves the attention on two keys, as positional and symbolic cosine. Writes over what it is given.
+
+    Both are logarithms of how much the second of two slots gets for what the first gets, before and after the swap;
+    before it, not more. A positional head leaves the attention on the slots alone, a symbolic one exchanges it.
+
+    >>> cosines(torch.tensor(-2.0), torch.tensor(-2.0))  # nothing changed
+    (tensor(1.), tensor(0.2658))
+    """
+    steep = 40 if before.dtype == torch.float32 else 300  # ratios beyond that are 0 or infinite to all digits
+    before, after = before.clamp_(min=-steep).exp_(), after.clamp_(-steep, steep).exp_()
+    # Of (1, x) and (1, y) the inner product is 1 + xy, that of (1, x) and (y, 1) is x + y, and the square of the
+    # product of their lengths is (1 - xy)² + (x + y)². In place, as every pass over all swaps costs.
+    positional = before * after
+    symbolic = before.add_(after)
+    length = torch.sub(1, positional, out=after).square_().addcmul_(symbolic, symbolic).rsqrt_()
+    return positional.add_(1).mul_(length), symbolic.mul_(length)
+
+
+def in_order(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
+    """Exchange first and second where the second got more before the swap, as `cosines` needs it."""
+    return -before.abs(), torch.where(before > 0, -after, after)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The row of some heads over its swappable slots: the logits as they are, and the factors of the tables."""
+
+    logits: Logits
+    actual_HS: Tensor
+    content_HSX: Tensor
+    slot_HSX: Tensor
+
+    def ordered(self, order_HS: Tensor) -> "_Row":
+        head_H1 = torch.arange(len(order_HS), device=order_HS.device)[:, None]
+        content_HSX, slot_HSX = self.content_HSX[head_H1, order_HS], self.slot_HSX[head_H1, order_HS]
+        return _Row(self.logits, self.actual_HS.gather(1, order_HS), content_HSX, slot_HSX)
+
+    def cosines(self, ones: slice, others: slice) -> tuple[Tensor, Tensor]:
+        """positional_HST and symbolic_HST of swapping each one slot with each other."""
+        before_HST = self.actual_HS[:, None, others] - self.actual_HS[:, ones, None]
+        there_HST = self.content_HSX[:, ones] @ self.slot_HSX[:, others].mT
+        here = self.slot_HSX[:, ones], self.content_HSX[:, others].mT
+        if self.logits.by_table:
+            after_HST = self.logits.bend(there_HST).sub_(self.logits.bend(here[0] @ here[1]))
+        else:
+            after_HST = there_HST.baddbmm_(*here, alpha=-1)
+        return cosines(before_HST, after_HST)
+
+
+def _mean_cosines(row: _Row, weight_HS: Tensor, taus: tuple[float, ...], most: int | None) -> Tensor:
+    """score_2TH: both cosines over all swaps, weighted by exp(gap / tau); gap is how far the two weights differ."""
+    order_HS = row.actual_HS.argsort(descending=True)  # which is also that of the weights
+    bring = _Bringing.of(weight_HS.gather(1, order_HS), taus)
+    if most is not None and bring.highs * bring.lows > most**2:
+        kept_S = torch.linspace(0, order_HS.shape[1] - 1, most, device=order_HS.device).round().long()
+        order_HS = order_HS[:, kept_S]
+        bring = _Bringing.of(weight_HS.gather(1, order_HS), taus)
+    return _sum_up(row.ordered(order_HS), bring)
+
+
+@dataclass(frozen=True)
+class _Bringing:
+    """What each key, in order of weight, brings to its swaps: as the one with more, and as the one with less."""
+
+    high_HTS: Tensor
+    low_HTS: Tensor
+    highs: int  # how many from the first count at all as the one with more
+    lows: int  # and how many up to the last as the one with less
+    least: float
+
+    @classmethod
+    def of(cls, weight_HS: Tensor, taus: tuple[float, ...]) -> "_Bringing":
+        weight_H1S = weight_HS.double()[:, None]
+        tau_T1 = torch.tensor(taus, dtype=torch.float64, device=weight_HS.device)[:, None]
+        high_HTS = ((weight_H1S - weight_H1S.amax(-1, keepdim=True)) / tau_T1).exp_()
+        low_HTS = ((weight_H1S.amin(-1, keepdim=True) - weight_H1S) / tau_T1).exp_()
+        least = FAINT / weight_HS.shape[-1] ** 2
+        highs, lows = (int((bring_HTS >= least).flatten(0, 1).any(0).sum()) for bring_HTS in (high_HTS, low_HTS))
+        return cls(high_HTS, low_HTS, highs, lows, least)
+
+    @property
+    def total_HT(self) -> Tensor:
+        """What all swaps count together."""
+        return (self.high_HTS * (self.low_HTS.flip(-1).cumsum(-1).flip(-1) - self.low_HTS)).sum(-1)
+
+
+def _sum_up(row: _Row, bring: _Bringing) -> Tensor:
+    """score_2TH of keys in order of weight, a block of them with all that weigh less at a time."""
+    heads, _, size = bring.high_HTS.shape
+    # No numbers so small that they slow all down.
+    low_HST = (bring.low_HTS * bring.low_HTS.ge(bring.least)).to(row.actual_HS.dtype).mT
+    sum_2HT = bring.high_HTS.new_zeros(2, *bring.high_HTS.shape[:2])
+    start = 0
+    while start < min(bring.highs, size - 1):
+        first = max(start, size - bring.lows)
+        stop = min(start + max(ROOM // ((size - first) * heads), 16), bring.highs)
+        for sum_HT, cosine_HSS in zip(sum_2HT, row.cosines(slice(start, stop), slice(first, size)), strict=True):
+            if stop > first:  # each two once, the one with more weight first
+                cosine_HSS[..., : stop - first].triu_(1 + start - first)
+            sum_HT += ((cosine_HSS @ low_HST[:, first:]).mT * bring.high_HTS[..., start:stop]).sum(-1)
+        start = stop
+    return (sum_2HT / bring.total_HT).clamp_(0, 1).mT

@@ -1,0 +1,75 @@
+"""From what was tallied to the rows of tables."""
+
+import polars as pl
+
+from wherewhat.asking import HEAD_NAME, Measuring
+from wherewhat.capture.reader import Place
+from wherewhat.errors import UserError
+from wherewhat.hidden.walk import Hidden
+from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS, frame, without_nan
+from wherewhat.tally import Account, Tally, summarise
+
+
+def heads_table(
+    model: str, tally: Tally, layers: dict[Place, int], settings: Measuring, *, texts: int, hidden: Hidden
+) -> pl.DataFrame:
+    """heads.parquet: one row a head and score."""
+    rows = []
+    for place, layer, account, heads in chosen(tally, layers, settings):
+        answers = {name: summarise(account, name, texts=texts, seed=settings.seed) for name in account.values}
+        answers |= hidden.answers.get(place, {})
+        for head in heads:
+            for name, answer in answers.items():
+                spread = (answer.value_H[head], answer.low_H[head], answer.high_H[head], answer.chance)
+                rows.append((model, layer, head, name, *map(float, spread), int(answer.texts_H[head]), place.part))
+    return frame(rows, HEADS)
+
+
+def offsets_table(model: str, tally: Tally, layers: dict[Place, int], settings: Measuring) -> pl.DataFrame:
+    """offsets.parquet: mean mass at every relative offset that some row could see."""
+    tables = [pl.DataFrame(schema=OFFSETS)]
+    for _, layer, account, heads in chosen(tally, layers, settings):
+        if account.mass_HO is None or account.texts_O is None or account.rows_O is None:
+            continue
+        seen = account.texts_O.nonzero()[0]
+        mean_HO = account.mass_HO[:, seen] / account.texts_O[seen]
+        offsets = seen - account.mass_HO.shape[1] // 2
+        for head in heads:
+            columns = {"model": model, "layer": layer, "head": head, "offset": offsets}
+            columns |= {"mass": mean_HO[head], "rows": account.rows_O[seen]}
+            tables.append(pl.DataFrame(columns, schema=OFFSETS))
+    return without_nan(pl.concat(tables))
+
+
+def frequencies_table(model: str, tally: Tally, layers: dict[Place, int], settings: Measuring) -> pl.DataFrame:
+    """frequencies.parquet: what every rotary frequency of every head carries."""
+    rows = []
+    for _, layer, account, heads in chosen(tally, layers, settings):
+        if account.frequencies is None:
+            continue
+        theta_F, measures = account.frequencies.theta_F.tolist(), account.frequencies.values()
+        for head in heads:
+            for name, value_HF in measures.items():
+                values = enumerate(zip(theta_F, value_HF[head].tolist(), strict=True))
+                rows += [(model, layer, head, number, theta, name, value) for number, (theta, value) in values]
+    return frame(rows, FREQUENCIES)
+
+
+def chosen(tally: Tally, layers: dict[Place, int], settings: Measuring) -> list[tuple[Place, int, Account, list[int]]]:
+    """The layers and heads that were asked for."""
+    named = {(int(layer), int(head)) for layer, head in (HEAD_NAME.fullmatch(name).groups() for name in settings.heads)}  # type: ignore[union-attr]
+    asked = set(settings.layers) | {layer for layer, _ in named}
+    if missing := asked - set(layers.values()):
+        raise UserError(f"there is no layer {min(missing)}; the model has layers 0 to {len(layers) - 1}")
+    kept = []
+    for place, layer in layers.items():
+        account = tally.accounts[place]
+        if missing := {head for number, head in named if number == layer and head >= account.heads}:
+            last = account.heads - 1
+            raise UserError(f"there is no head L{layer}H{min(missing)}; layer {layer} has heads 0 to {last}")
+        heads = [head for head in range(account.heads) if not named or (layer, head) in named]
+        if heads and (not settings.layers or layer in settings.layers):
+            kept.append((place, layer, account, heads))
+    if not kept:
+        raise UserError("no head is left: none of the --heads lies in the --layers; loosen one of them")
+    return kept
