@@ -17,7 +17,7 @@ from wherewhat.scores.offset_mass import offset_mass
 RESAMPLES = 1000
 LEVEL = 0.95
 QUICK_ROWS = 16  # of a text whose logits a quick look takes apart
-QUICK_SLOTS = 256  # in which it swaps contents
+QUICK_SLOTS = 128  # in which it swaps contents
 
 Answers = dict[str, list[PerRow]]  # by score: values and weights of the rows seen so far
 

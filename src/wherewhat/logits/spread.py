@@ -22,7 +22,7 @@ class Spread:
     The mean itself is taken off only when a form is asked for: that costs a vector a row instead of a matrix.
     """
 
-    origin_F: Tensor
+    origin_G1F: Tensor
     shift_GQF: Tensor  # the mean of each row, from the origin
     plus_GQFF: Tensor  # `count` times the mean of x xᵀ
     minus_GQFF: Tensor  # `count` times the mean of x x^H
@@ -31,7 +31,7 @@ class Spread:
     @property
     def mean_GQF(self) -> Tensor:
         """The mean of each row."""
-        return self.shift_GQF + self.origin_F
+        return self.shift_GQF + self.origin_G1F
 
     def forms(self, *lefts_HQF: Tensor) -> list[Tensor]:
         """For each left vector ½ Re(left · plus left + left · minus conj(left)) before its last sum, form_HQF."""
@@ -102,23 +102,23 @@ def find_stretch(swappable_QK: Tensor, queries_Q: Tensor) -> Stretch | None:
     return Stretch(first_Q, stop_Q, queries_Q) if torch.equal(between_QK, swappable_QK) else None
 
 
-def even_spread(vectors_KF: Tensor, stretch: Stretch) -> Spread:
-    """The spread of one group's vectors with all keys of a row's stretch counting alike."""
-    origin_F = vectors_KF.mean(0)
-    centred_KF = vectors_KF - origin_F
-    sums = _Sums.over(centred_KF, stretch)
+def even_spread(vectors_GKF: Tensor, stretch: Stretch) -> Spread:
+    """The spread of every group's vectors with all keys of a row's stretch counting alike."""
+    origin_G1F = vectors_GKF.mean(1, keepdim=True)
+    centred_GKF = vectors_GKF - origin_G1F
+    sums = _Sums.over(centred_GKF, stretch)
     if bool(stretch.inside_Q.any()):
-        sums = sums.without((centred_KF[stretch.queries_Q] * stretch.inside_Q[:, None])[..., None])
-    count_Q = stretch.count_Q.to(origin_F.real.dtype)
-    shift_QF = sums.sum_QF1[..., 0] / count_Q[:, None]
-    return Spread(origin_F, shift_QF[None], sums.plus_QFF[None], sums.minus_QFF[None], count_Q)
+        sums = sums.without((centred_GKF[:, stretch.queries_Q] * stretch.inside_Q[:, None])[..., None])
+    count_Q = stretch.count_Q.to(origin_G1F.real.dtype)
+    shift_GQF = sums.sum_GQF1[..., 0] / count_Q[:, None]
+    return Spread(origin_G1F, shift_GQF, sums.plus_GQFF, sums.minus_GQFF, count_Q)
 
 
 def weighted_spread(vectors_GKF: Tensor, weights_HQK: Tensor) -> Spread:
     """The spread with a weight for every head, row and key, one row at a time."""
     heads = max(weights_HQK.shape[0], vectors_GKF.shape[0])
-    origin_F = vectors_GKF.mean((0, 1))
-    centred_HKF = repeat_groups(vectors_GKF - origin_F, heads)
+    origin_G1F = vectors_GKF.mean(1, keepdim=True)
+    centred_HKF = repeat_groups(vectors_GKF - origin_G1F, heads)
     shift, plus, minus = [], [], []
     for weights_HK in weights_HQK.to(centred_HKF.real.dtype).unbind(1):
         weighed_HFK = (centred_HKF * weights_HK[..., None]).mT
@@ -126,7 +126,8 @@ def weighted_spread(vectors_GKF: Tensor, weights_HQK: Tensor) -> Spread:
         plus.append(weighed_HFK @ centred_HKF)
         minus.append(weighed_HFK @ centred_HKF.conj())
     ones_Q = centred_HKF.real.new_ones(weights_HQK.shape[1])
-    return Spread(origin_F, torch.stack(shift, 1), torch.stack(plus, 1), torch.stack(minus, 1), ones_Q)
+    origin_H1F = repeat_groups(origin_G1F, heads)
+    return Spread(origin_H1F, torch.stack(shift, 1), torch.stack(plus, 1), torch.stack(minus, 1), ones_Q)
 
 
 def _forms(plus_GQFF: Tensor, minus_GQFF: Tensor, count_Q: Tensor, lefts_HQF: Sequence[Tensor]) -> list[Tensor]:
@@ -144,52 +145,55 @@ def _forms(plus_GQFF: Tensor, minus_GQFF: Tensor, count_Q: Tensor, lefts_HQF: Se
 class _Sums:
     """Sums over each row's stretch: of the vectors, and of their products with themselves and their conjugates."""
 
-    sum_QF1: Tensor
-    plus_QFF: Tensor
-    minus_QFF: Tensor
+    sum_GQF1: Tensor
+    plus_GQFF: Tensor
+    minus_GQFF: Tensor
 
     @classmethod
-    def over(cls, vectors_KF: Tensor, stretch: Stretch) -> "_Sums":
+    def over(cls, vectors_GKF: Tensor, stretch: Stretch) -> "_Sums":
         """Cut where some stretch begins or ends, add up, and take differences."""
         breaks_S = torch.cat((stretch.first_Q, stretch.stop_Q)).unique()
         start_Q, end_Q = torch.searchsorted(breaks_S, stretch.first_Q), torch.searchsorted(breaks_S, stretch.stop_Q)
-        pieces, planes = max(1, len(breaks_S) - 1), vectors_KF.shape[-1]
-        sums = [vectors_KF.new_empty(pieces, planes, width) for width in (1, planes, planes)]
+        (groups, _, planes), pieces = vectors_GKF.shape, max(1, len(breaks_S) - 1)
+        sums = [vectors_GKF.new_empty(groups, pieces, planes, width) for width in (1, planes, planes)]
         # The first piece apart: it is long where rows are some out of the middle, and the others need not be filled up.
-        _write_products(vectors_KF[None, breaks_S[0] : breaks_S[:2][-1]], [part[:1] for part in sums])
+        _write_products(vectors_GKF[:, None, breaks_S[0] : breaks_S[:2][-1]], [part[:, :1] for part in sums])
         if pieces > 1:
-            _write_products(_pieces(vectors_KF, breaks_S[1:]), [part[1:] for part in sums])
-        return cls(*(_between(part.cumsum_(0), start_Q, end_Q) for part in sums))
+            _write_products(_pieces(vectors_GKF, breaks_S[1:]), [part[:, 1:] for part in sums])
+        return cls(*(_between(part.cumsum_(1), start_Q, end_Q) for part in sums))
 
-    def without(self, own_QF1: Tensor) -> "_Sums":
+    def without(self, own_GQF1: Tensor) -> "_Sums":
         """The same with one vector of each row left out."""
-        plus_QFF, minus_QFF = self.plus_QFF - own_QF1 @ own_QF1.mT, self.minus_QFF - own_QF1 @ own_QF1.mH
-        return _Sums(self.sum_QF1 - own_QF1, plus_QFF, minus_QFF)
+        plus_GQFF, minus_GQFF = self.plus_GQFF - own_GQF1 @ own_GQF1.mT, self.minus_GQFF - own_GQF1 @ own_GQF1.mH
+        return _Sums(self.sum_GQF1 - own_GQF1, plus_GQFF, minus_GQFF)
 
 
-def _pieces(vectors_KF: Tensor, breaks_S: Tensor) -> Tensor:
-    """pieces_SLF: the vectors between neighbouring cuts, filled up with zeros to the longest."""
+def _pieces(vectors_GKF: Tensor, breaks_S: Tensor) -> Tensor:
+    """pieces_GSLF: the vectors between neighbouring cuts, filled up with zeros to the longest."""
     lengths_S = breaks_S.diff()
-    inside_L = torch.arange(int(lengths_S.max()), device=vectors_KF.device)
-    index_SL = (breaks_S[:-1, None] + inside_L).clamp_(max=len(vectors_KF) - 1)
+    inside_L = torch.arange(int(lengths_S.max()), device=vectors_GKF.device)
+    index_SL = (breaks_S[:-1, None] + inside_L).clamp_(max=vectors_GKF.shape[1] - 1)
     filled_SL1 = (inside_L < lengths_S[:, None])[..., None]
-    return vectors_KF[index_SL] if bool(filled_SL1.all()) else vectors_KF[index_SL] * filled_SL1
+    pieces_GSLF = vectors_GKF[:, index_SL]
+    return pieces_GSLF if bool(filled_SL1.all()) else pieces_GSLF.mul_(filled_SL1)
 
 
-def _write_products(pieces_SLF: Tensor, into: Sequence[Tensor]) -> None:
+def _write_products(pieces_GSLF: Tensor, into: Sequence[Tensor]) -> None:
     """Of every piece the sum, the sum of x xᵀ, and the sum of x x^H."""
-    sum_SF1, plus_SFF, minus_SFF = into
-    torch.sum(pieces_SLF.mT, -1, keepdim=True, out=sum_SF1)
-    one = pieces_SLF.shape[1] == 1
-    torch.mul(sum_SF1, sum_SF1.mT, out=plus_SFF) if one else torch.matmul(pieces_SLF.mT, pieces_SLF, out=plus_SFF)
-    conjugate_SLF = pieces_SLF.conj()
-    torch.mul(sum_SF1, sum_SF1.mH, out=minus_SFF) if one else torch.matmul(pieces_SLF.mT, conjugate_SLF, out=minus_SFF)
+    sum_GSF1, plus_GSFF, minus_GSFF = into
+    sum_GSF1[..., 0] = pieces_GSLF.sum(-2)
+    if pieces_GSLF.shape[2] == 1:
+        torch.mul(sum_GSF1, sum_GSF1.mT, out=plus_GSFF)
+        torch.mul(sum_GSF1, sum_GSF1.mH, out=minus_GSFF)
+    else:
+        plus_GSFF[:] = pieces_GSLF.mT @ pieces_GSLF
+        minus_GSFF[:] = pieces_GSLF.mT @ pieces_GSLF.conj()
 
 
-def _between(sums_SXY: Tensor, start_Q: Tensor, end_Q: Tensor) -> Tensor:
+def _between(sums_GSXY: Tensor, start_Q: Tensor, end_Q: Tensor) -> Tensor:
     """Differences of running sums. Rows that all begin at the first cut and end one after the other need none."""
-    plain = torch.arange(1, len(sums_SXY) + 1, device=end_Q.device)
+    plain = torch.arange(1, sums_GSXY.shape[1] + 1, device=end_Q.device)
     if not bool(start_Q.any()) and torch.equal(end_Q, plain):
-        return sums_SXY
-    sums_SXY = pad(sums_SXY, (0, 0, 0, 0, 1, 0))
-    return sums_SXY[end_Q] - sums_SXY[start_Q]
+        return sums_GSXY
+    sums_GSXY = pad(sums_GSXY, (0, 0, 0, 0, 1, 0))
+    return sums_GSXY[:, end_Q] - sums_GSXY[:, start_Q]

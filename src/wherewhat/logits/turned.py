@@ -12,6 +12,7 @@ from wherewhat.logits.grouped import complex_dot, repeat_groups
 from wherewhat.logits.spread import Spread, even_spread, find_stretch, two_spreads, weighted_spread
 
 ROWS = 64  # whose covariances are in work at once
+IN_CACHE = 1 << 16  # numbers of each covariance in work at once
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,13 @@ class Turned(Logits):
         return (self.query_HQF * self.turn_KF[self.queries_Q]).conj().resolve_conj() * self.scale
 
     @cached_property
+    def turned_GKF(self) -> Tensor:
+        """Keys as the model turns them, each in its own slot."""
+        return self.key_GKF * self.turn_KF
+
+    @cached_property
     def actual_HQK(self) -> Tensor:
-        return complex_dot(self.asking_HQF, self.key_GKF * self.turn_KF)
+        return complex_dot(self.asking_HQF, self.turned_GKF)
 
     def table(self, query: int, contents_K: Tensor, slots_S: Tensor) -> Tensor:
         asked_HSF = self.asking_HQF[:, query, None] * self.turn_KF[slots_S]
@@ -51,8 +57,10 @@ class Turned(Logits):
 
     def plane_rows(self, query: int) -> Tensor:
         """logits_HFK of every frequency alone, every content in its own slot."""
-        turned_HKF = repeat_groups(self.key_GKF * self.turn_KF, len(self.query_HQF))
-        return (self.asking_HQF[:, query, None] * turned_HKF).real.mT
+        turned_HFK = repeat_groups(self.turned_GKF, len(self.query_HQF)).mT
+        asking_HF1 = self.asking_HQF[:, query, :, None]
+        logits_HFK = turned_HFK.real * asking_HF1.real
+        return logits_HFK.sub_(turned_HFK.imag * asking_HF1.imag)
 
     def factors(self, query: int, slots_S: Tensor) -> tuple[Tensor, Tensor]:
         key_HSF = repeat_groups(self.key_GKF[:, slots_S], len(self.query_HQF))
@@ -60,19 +68,24 @@ class Turned(Logits):
         return torch.view_as_real(key_HSF).flatten(-2), torch.view_as_real(asked_HSF).flatten(-2)
 
     def rows(self, index_Q: Tensor) -> "Turned":
-        return replace(self, query_HQF=self.query_HQF[:, index_Q], queries_Q=self.queries_Q[index_Q])
+        some = replace(self, query_HQF=self.query_HQF[:, index_Q], queries_Q=self.queries_Q[index_Q])
+        if "actual_HQK" in vars(self):
+            vars(some)["actual_HQK"] = self.actual_HQK[:, index_Q]  # what is known already need not be found again
+        return some
 
     def moments(self, swappable_QK: Tensor) -> Moments:
         weights_1QK = even(swappable_QK, self.asking_HQF.real.dtype)
         stretch = find_stretch(swappable_QK, self.queries_Q)
         if stretch is None:
             return self.weighted_moments(weights_1QK)
-        asking_GrQF = self.asking_HQF.unflatten(0, (len(self.key_GKF), -1))
-        found = []  # one group of heads and a few rows at a time, so that their covariances stay in the cache
-        for rows, asking in zip(stretch.split(ROWS), asking_GrQF.split(ROWS, dim=2), strict=True):
-            turns = even_spread(self.turn_KF, rows)
-            parts = [_parts(asking[g], even_spread(key_KF, rows), turns) for g, key_KF in enumerate(self.key_GKF)]
-            found.append(_joined(parts, 0))
+        rows = max(1, min(ROWS, len(self.queries_Q)))
+        groups = max(1, IN_CACHE // (rows * self.key_GKF.shape[-1] ** 2))
+        heads = groups * len(self.asking_HQF) // len(self.key_GKF)
+        found = []  # some groups of heads and some rows at a time, so that their covariances stay in the cache
+        for here, asking_HQF in zip(stretch.split(rows), self.asking_HQF.split(rows, dim=1), strict=True):
+            turns = even_spread(self.turn_KF[None], here)
+            some = zip(asking_HQF.split(heads), self.key_GKF.split(groups), strict=True)
+            found.append(_joined([_parts(asking, even_spread(keys, here), turns) for asking, keys in some], 0))
         return self._moments(_joined(found, 1), weights_1QK)
 
     def weighted_moments(self, weights_HQK: Tensor) -> Moments:

@@ -92,9 +92,9 @@ def _tabled(rows: Rows, turned: Turned) -> Sums:
     sums = turned.actual_HQK.new_zeros(4, heads, planes, dtype=torch.float64)
     for query in queries:
         logits_HFK = turned.plane_rows(query)
-        swappable_HFK = logits_HFK[..., rows.swappable_QK[query]]
-        sums[0] += swappable_HFK.abs().mean(-1)
-        sums[1] += swappable_HFK.amax(-1).clamp_min(0)
+        swappable_K = rows.swappable_QK[query]
+        sums[0] += logits_HFK.abs() @ (swappable_K.to(logits_HFK.dtype) / swappable_K.sum())
+        sums[1] += (logits_HFK * swappable_K).amax(-1).clamp_min(0)
         weight_HFK = logits_HFK.masked_fill(~rows.allowed_QK[query], -torch.inf).softmax(-1)
         slots_S = _spread_out(rows.swappable_QK[query].nonzero()[:, 0])
         table_HFKS = turned.plane_tables(query, slots_S)

@@ -21,7 +21,7 @@ def mean_frequency(rows: Rows) -> PerRow:
     value_HQ, weight_HQ = value_HQ.clone(), weight_HQ.clone()
     number_F = torch.arange(1, len(turned.theta_F) + 1, device=value_HQ.device)
     for query in rows.measured_Q.nonzero()[:, 0].tolist():
-        peak_HF = turned.plane_rows(query)[..., rows.swappable_QK[query]].amax(-1).clamp_min_(0)
+        peak_HF = (turned.plane_rows(query) * rows.swappable_QK[query]).amax(-1).clamp_min_(0)
         total_H = peak_HF.sum(-1)
         value_HQ[:, query] = torch.where(total_H > 0, (peak_HF * number_F).sum(-1) / total_H, 0)
         weight_HQ[:, query] = total_H

@@ -46,12 +46,8 @@ def read_swaps(
         slots_S = swappable_QK[query].nonzero()[:, 0]
         weight_HS, actual_HS = attention_HQK[:, query, slots_S], logits.actual_HQK[:, query, slots_S]
         content_HSX, slot_HSX = logits.factors(query, slots_S)
-        # Heads are taken together as long as all their swaps fit; beyond that, each may leave out swaps of its own.
-        together = max(1, ROOM // len(slots_S) ** 2)
-        for start in range(0, len(weight_HS), together):
-            heads = slice(start, start + together)
-            row = _Row(logits, actual_HS[heads], content_HSX[heads], slot_HSX[heads])
-            score_2THQ[:, :, heads, query] = _mean_cosines(row, weight_HS[heads], taus, most).to(score_2THQ.dtype)
+        row = _Row(logits, actual_HS, content_HSX, slot_HSX)
+        score_2THQ[..., query] = _mean_cosines(row, weight_HS, taus, most).to(score_2THQ.dtype)
     return Swaps(taus, score_2THQ[0], score_2THQ[1], measured_Q.expand(attention_HQK.shape[:2]))
 
 
@@ -88,10 +84,10 @@ class _Row:
     content_HSX: Tensor
     slot_HSX: Tensor
 
-    def ordered(self, order_HS: Tensor) -> "_Row":
-        head_H1 = torch.arange(len(order_HS), device=order_HS.device)[:, None]
-        content_HSX, slot_HSX = self.content_HSX[head_H1, order_HS], self.slot_HSX[head_H1, order_HS]
-        return _Row(self.logits, self.actual_HS.gather(1, order_HS), content_HSX, slot_HSX)
+    def ordered(self, heads_H: Tensor, order_HS: Tensor) -> "_Row":
+        """Some heads, and of each some slots in an order of its own."""
+        here = heads_H[:, None], order_HS
+        return _Row(self.logits, self.actual_HS[here], self.content_HSX[here], self.slot_HSX[here])
 
     def cosines(self, ones: slice, others: slice) -> tuple[Tensor, Tensor]:
         """positional_HST and symbolic_HST of swapping each one slot with each other."""
@@ -108,12 +104,19 @@ class _Row:
 def _mean_cosines(row: _Row, weight_HS: Tensor, taus: tuple[float, ...], most: int | None) -> Tensor:
     """score_2TH: both cosines over all swaps, weighted by exp(gap / tau); gap is how far the two weights differ."""
     order_HS = row.actual_HS.argsort(descending=True)  # which is also that of the weights
-    bring = _Bringing.of(weight_HS.gather(1, order_HS), taus)
-    if most is not None and bring.highs * bring.lows > most**2:
-        kept_S = torch.linspace(0, order_HS.shape[1] - 1, most, device=order_HS.device).round().long()
-        order_HS = order_HS[:, kept_S]
-        bring = _Bringing.of(weight_HS.gather(1, order_HS), taus)
-    return _sum_up(row.ordered(order_HS), bring)
+    weight_HS, size = weight_HS.gather(1, order_HS), order_HS.shape[1]
+    score_2TH = weight_HS.new_zeros(2, len(taus), len(weight_HS), dtype=torch.float64)
+    if most is not None and size > most:
+        flat_H = _Bringing.of(weight_HS, taus).swaps_H > most**2
+        kept_S = torch.linspace(0, size - 1, most, device=order_HS.device).round().long()
+    else:
+        flat_H, kept_S = torch.zeros(len(weight_HS), dtype=torch.bool, device=weight_HS.device), order_HS[0]
+    # Heads are taken together as long as all their swaps fit; beyond that, each may leave out swaps of its own.
+    for heads_H, slots_S in ((flat_H, kept_S), (~flat_H, torch.arange(size, device=order_HS.device))):
+        for some in heads_H.nonzero()[:, 0].split(max(1, ROOM // len(slots_S) ** 2)):
+            bring = _Bringing.of(weight_HS[some][:, slots_S], taus)
+            score_2TH[:, :, some] = _sum_up(row.ordered(some, order_HS[some][:, slots_S]), bring)
+    return score_2TH
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,12 @@ class _Bringing:
         least = FAINT / weight_HS.shape[-1] ** 2
         highs, lows = (int((bring_HTS >= least).flatten(0, 1).any(0).sum()) for bring_HTS in (high_HTS, low_HTS))
         return cls(high_HTS, low_HTS, highs, lows, least)
+
+    @property
+    def swaps_H(self) -> Tensor:
+        """How many swaps of each head count at all, at the most."""
+        highs_H, lows_H = (bring_HTS.ge(self.least).any(1).sum(-1) for bring_HTS in (self.high_HTS, self.low_HTS))
+        return highs_H * lows_H
 
     @property
     def total_HT(self) -> Tensor:
