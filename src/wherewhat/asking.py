@@ -17,7 +17,7 @@ from wherewhat.scores.base import Score
 from wherewhat.scores.frequencies import SWAPPED_SLOTS
 from wherewhat.scores.registry import SCORES, at_temperature
 from wherewhat.scores.swaps import PUBLISHED
-from wherewhat.tally import QUICK_ROWS, QUICK_SLOTS
+from wherewhat.tally import QUICK_ROWS, QUICK_SWAPS
 
 QUERIES = 64  # rows looked at in each text unless said
 HEAD_NAME = re.compile(r"L(\d+)H(\d+)")
@@ -105,7 +105,7 @@ def about_swaps(settings: Measuring) -> dict[str, Any]:
         "tau": [_number(tau) for tau in settings.tau],
         "first": settings.first,
         "queries": "last" if settings.quick else _told_queries(settings),
-        "slots": QUICK_SLOTS if settings.quick else "all",
+        "swaps": QUICK_SWAPS if settings.quick else "all",
         "rows_taken_apart": QUICK_ROWS if settings.quick else _told_queries(settings),
         "blocks": told(settings, None)["blocks"],
         "frequency_slots": SWAPPED_SLOTS,

@@ -1,6 +1,7 @@
 """Does what a rotary frequency does go with how fast it turns? Rank correlations, with intervals over heads."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,10 @@ def correspondence(frequencies: pl.DataFrame, heads: pl.DataFrame, *, seed: int)
     turning = frequencies.filter(pl.col("theta") > 0)
     wide = turning.pivot("measure", index=["layer", "head", "frequency", "theta"], values="value")
     by_head = heads.pivot("score", index=["layer", "head"], values="value")
-    generator = np.random.default_rng(seed)
     layers: list[int | None] = [None, *sorted(wide["layer"].unique().to_list())]
-    found = [line for layer in layers for line in _lines(_of(wide, layer), layer, "theta", OF_FREQUENCIES, generator)]
+    found = [line for layer in layers for line in _lines(_of(wide, layer), layer, "theta", OF_FREQUENCIES, seed)]
     if "mean_frequency" in by_head.columns:
-        found += _lines(by_head, None, "mean_frequency", OF_HEADS, generator)
+        found += _lines(by_head, None, "mean_frequency", OF_HEADS, seed)
     return found
 
 
@@ -46,16 +46,14 @@ def _of(table: pl.DataFrame, layer: int | None) -> pl.DataFrame:
     return table if layer is None else table.filter(pl.col("layer") == layer)
 
 
-def _lines(
-    table: pl.DataFrame, layer: int | None, x: str, ys: Sequence[str], generator: np.random.Generator
-) -> Iterator[dict[str, Any]]:
+def _lines(table: pl.DataFrame, layer: int | None, x: str, ys: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
     for y in ys:
         if y in table.columns:
             points = table.select("layer", "head", pl.col(x).alias("x"), pl.col(y).alias("y")).drop_nulls()
-            yield {"layer": layer, "x": x, "y": y, "points": points.height, **_spearman(points, generator)}
+            yield {"layer": layer, "x": x, "y": y, "points": points.height, **_spearman(points, seed)}
 
 
-def _spearman(points: pl.DataFrame, generator: np.random.Generator) -> dict[str, float | None]:
+def _spearman(points: pl.DataFrame, seed: int) -> dict[str, float | None]:
     """The correlation of ranks; its interval from sums a head, so that resamples cost nothing."""
     if points.height < 3:
         return {"rho": None, "low": None, "high": None}
@@ -67,11 +65,17 @@ def _spearman(points: pl.DataFrame, generator: np.random.Generator) -> dict[str,
     sums = np.zeros((heads, moments.shape[1]))
     np.add.at(sums, owner.ravel(), moments)
     rho = _correlation(sums.sum(0)[None])[0]
-    draws = _correlation(generator.multinomial(heads, np.full(heads, 1 / heads), size=RESAMPLES) @ sums)
+    draws = _correlation(_resampled(heads, seed) @ sums)
     draws = draws[np.isfinite(draws)]
     sure = heads >= LEAST_HEADS and len(draws) > 0 and np.isfinite(rho)
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if sure else (np.nan, np.nan)
     return {name: _finite(value) for name, value in (("rho", rho), ("low", low), ("high", high))}
+
+
+@cache
+def _resampled(heads: int, seed: int) -> np.ndarray:
+    """How often each resample takes each head."""
+    return np.random.default_rng(seed).multinomial(heads, np.full(heads, 1 / heads), size=RESAMPLES)
 
 
 def _correlation(sums: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from wherewhat.scores.offset_mass import offset_mass
 RESAMPLES = 1000
 LEVEL = 0.95
 QUICK_ROWS = 16  # of a text whose logits a quick look takes apart
-QUICK_SLOTS = 128  # in which it swaps contents
+QUICK_SWAPS = 1 << 14  # of a row that it looks at one by one; of more some stand for all
 
 Answers = dict[str, list[PerRow]]  # by score: values and weights of the rows seen so far
 
@@ -26,8 +26,8 @@ Answers = dict[str, list[PerRow]]  # by score: values and weights of the rows se
 class Swapping:
     """How contents are to change places: for scores that ask what logits would be if they did.
 
-    A quick look takes logits apart in a few of the rows, swaps contents at the last query of each text only, and there
-    in so many slots at the most; otherwise all of it is done in every row.
+    A quick look takes logits apart in a few of the rows and swaps contents at the last query of each text only, there
+    no more of them than needed; otherwise all of it is done in every row.
     """
 
     taus: tuple[float, ...]  # temperatures of the published scores
@@ -52,7 +52,7 @@ class Swapping:
         last_Q = seen.queries_Q == len(seen.tokens_K) - 1
         every = max(1, round(len(last_Q) / QUICK_ROWS))
         few_Q = (torch.arange(len(last_Q), 0, -1, device=last_Q.device) - 1) % every == 0  # the last among them
-        return replace(rows, tabled_Q=last_Q, apart_Q=few_Q, most=QUICK_SLOTS)
+        return replace(rows, tabled_Q=last_Q, apart_Q=few_Q, most=QUICK_SWAPS)
 
 
 @dataclass

@@ -34,7 +34,7 @@ class Rows:
     first: int = 1  # keys in slots before this one never change places, as models rest on the first token
     apart_Q: Tensor | None = None  # bool: for which rows logits are taken apart; None means all
     tabled_Q: Tensor | None = None  # bool: for which rows whole tables may be built; None means all
-    most: int | None = None  # in how many slots of a row contents are swapped at the most; None means all
+    most: int | None = None  # swaps of a row that are looked at one by one; of more some stand for all. None: no limit
     blocks: Tensor | None = None  # int64 (blocks, 2): slots from the first to before the second belong together
     taus: tuple[float, ...] = (PUBLISHED,)  # at which temperatures swaps are weighed, all in one go
 

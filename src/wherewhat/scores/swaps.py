@@ -15,6 +15,8 @@ from wherewhat.logits.base import Logits
 
 PUBLISHED = 1e-4  # the temperature of the published code
 FAINT = 1e-17  # what all swaps that are not looked at may count for together
+DRAWN = 1024  # swaps that stand for all where there are too many to look at
+GOLDEN = (5**0.5 - 1) / 2
 ROOM = 1 << 16  # swaps in work at once: what is known of them stays near the processor
 
 
@@ -36,11 +38,7 @@ def read_swaps(
     taus: tuple[float, ...],
     most: int | None = None,
 ) -> Swaps:
-    """Swap every two swappable keys of every measured row.
-
-    Where more than `most`² swaps count, so many keys stand for all: evenly spread over the order of their weights, the
-    largest and the smallest among them.
-    """
+    """Swap every two swappable keys of every measured row; where more than `most` swaps count, DRAWN stand for them."""
     score_2THQ = attention_HQK.new_zeros(2, len(taus), *attention_HQK.shape[:2])
     for query in measured_Q.nonzero()[:, 0].tolist():
         slots_S = swappable_QK[query].nonzero()[:, 0]
@@ -100,22 +98,26 @@ class _Row:
             after_HST = there_HST.baddbmm_(*here, alpha=-1)
         return cosines(before_HST, after_HST)
 
+    def pair_cosines(self, heads_H: Tensor, one_HD: Tensor, other_HD: Tensor) -> tuple[Tensor, Tensor]:
+        """positional_HD and symbolic_HD of some heads, swapping one slot with another, pair by pair."""
+        one, other = (heads_H[:, None], one_HD), (heads_H[:, None], other_HD)
+        there_HD = self.logits.bend((self.content_HSX[one] * self.slot_HSX[other]).sum(-1))
+        here_HD = self.logits.bend((self.slot_HSX[one] * self.content_HSX[other]).sum(-1))
+        return cosines(self.actual_HS[other] - self.actual_HS[one], there_HD - here_HD)
+
 
 def _mean_cosines(row: _Row, weight_HS: Tensor, taus: tuple[float, ...], most: int | None) -> Tensor:
     """score_2TH: both cosines over all swaps, weighted by exp(gap / tau); gap is how far the two weights differ."""
     order_HS = row.actual_HS.argsort(descending=True)  # which is also that of the weights
-    weight_HS, size = weight_HS.gather(1, order_HS), order_HS.shape[1]
+    weight_HS = weight_HS.gather(1, order_HS)
     score_2TH = weight_HS.new_zeros(2, len(taus), len(weight_HS), dtype=torch.float64)
-    if most is not None and size > most:
-        flat_H = _Bringing.of(weight_HS, taus).swaps_H > most**2
-        kept_S = torch.linspace(0, size - 1, most, device=order_HS.device).round().long()
-    else:
-        flat_H, kept_S = torch.zeros(len(weight_HS), dtype=torch.bool, device=weight_HS.device), order_HS[0]
+    many_H = _Bringing.of(weight_HS, taus).swaps_H > (most or torch.inf)
+    if bool(many_H.any()):
+        heads = many_H.nonzero()[:, 0]
+        score_2TH[:, :, heads] = _drawn(row, heads, order_HS[heads], _Bringing.of(weight_HS[heads], taus))
     # Heads are taken together as long as all their swaps fit; beyond that, each may leave out swaps of its own.
-    for heads_H, slots_S in ((flat_H, kept_S), (~flat_H, torch.arange(size, device=order_HS.device))):
-        for some in heads_H.nonzero()[:, 0].split(max(1, ROOM // len(slots_S) ** 2)):
-            bring = _Bringing.of(weight_HS[some][:, slots_S], taus)
-            score_2TH[:, :, some] = _sum_up(row.ordered(some, order_HS[some][:, slots_S]), bring)
+    for heads in (~many_H).nonzero()[:, 0].split(max(1, ROOM // weight_HS.shape[1] ** 2)):
+        score_2TH[:, :, heads] = _sum_up(row.ordered(heads, order_HS[heads]), _Bringing.of(weight_HS[heads], taus))
     return score_2TH
 
 
@@ -167,3 +169,23 @@ def _sum_up(row: _Row, bring: _Bringing) -> Tensor:
             sum_HT += ((cosine_HSS @ low_HST[:, first:]).mT * bring.high_HTS[..., start:stop]).sum(-1)
         start = stop
     return (sum_2HT / bring.total_HT).clamp_(0, 1).mT
+
+
+def _drawn(row: _Row, heads_H: Tensor, order_HS: Tensor, bring: _Bringing) -> Tensor:
+    """score_2TH of some heads from DRAWN swaps, each standing for an equal part of what all count together.
+
+    Swaps are laid out by how much they count, first by the key with less weight, then by the one with more, and taken
+    at even steps of the first and golden ones of the second: nothing is random, and what counts most is met most.
+    """
+    step_D = torch.arange(DRAWN, dtype=torch.float64, device=row.actual_HS.device) + 0.5
+    across_D, golden_D = step_D / DRAWN, (step_D * GOLDEN) % 1
+    scores = []
+    for high_HS, low_HS in zip(bring.high_HTS.unbind(1), bring.low_HTS.unbind(1), strict=True):
+        up_to_HS = high_HS.cumsum(-1)
+        reached_HS = (low_HS * (up_to_HS - high_HS)).cumsum(-1)
+        other_HD = torch.searchsorted(reached_HS, reached_HS[:, -1:] * across_D).clamp_(1, high_HS.shape[1] - 1)
+        below_HD = up_to_HS.gather(1, other_HD - 1)
+        one_HD = torch.minimum(torch.searchsorted(up_to_HS, below_HD * golden_D), other_HD - 1)
+        cosines_HD = row.pair_cosines(heads_H, order_HS.gather(1, one_HD), order_HS.gather(1, other_HD))
+        scores.append(torch.stack([cosine_HD.double().mean(-1) for cosine_HD in cosines_HD]))
+    return torch.stack(scores, 1)

@@ -1,0 +1,46 @@
+"""Where sentences and lines end, in tokens."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from families import FAMILIES
+
+from wherewhat.capture.blocks import blocks_by, ends_sentence
+from wherewhat.capture.load import Subject
+from wherewhat.errors import UserError
+
+PIECES = ["Once", " upon", ".", " He", " left", '."', "\n", "Why", "?", " 3.5", " end"]
+
+
+@dataclass
+class Spelling:
+    """A tokenizer that knows these pieces."""
+
+    model_max_length: int = 100
+
+    def decode(self, ids: list[int]) -> str:
+        return "".join(PIECES[id] for id in ids)
+
+
+def subject(tokenizer: object) -> Subject:
+    return Subject("llama", FAMILIES[0].build(), tokenizer)
+
+
+@pytest.mark.parametrize(
+    ("kind", "blocks"),
+    [("sentence", [[0, 3], [3, 6], [6, 9], [9, 11]]), ("line", [[0, 7], [7, 11]])],
+)
+def test_a_text_is_cut_where_they_end(kind: str, blocks: list[list[int]]):
+    assert blocks_by(subject(Spelling()), torch.arange(len(PIECES)), kind).tolist() == blocks
+
+
+def test_numbers_and_plain_words_end_no_sentence():
+    assert [ends_sentence(token) for token in ("3.5", "word", "", ",", "…", "。", "?!")] == [False] * 4 + [True] * 3
+
+
+def test_without_a_tokenizer_nobody_can_tell():
+    with pytest.raises(
+        UserError, match="llama has no tokenizer, so where a sentence ends cannot be told; give --blocks"
+    ):
+        blocks_by(subject(None), torch.arange(3), "sentence")
