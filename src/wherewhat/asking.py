@@ -105,7 +105,7 @@ def about_swaps(settings: Measuring) -> dict[str, Any]:
         "tau": [_number(tau) for tau in settings.tau],
         "first": settings.first,
         "queries": "last" if settings.quick else _told_queries(settings),
-        "swaps": QUICK_SWAPS if settings.quick else "all",
+        "swaps_one_by_one": QUICK_SWAPS if settings.quick else "all",
         "rows_taken_apart": QUICK_ROWS if settings.quick else _told_queries(settings),
         "blocks": told(settings, None)["blocks"],
         "frequency_slots": SWAPPED_SLOTS,

@@ -50,7 +50,15 @@ MEASURES = {
     "peak": "largest logit of a plane",
 }
 SPEEDS = {"theta": "speed of a plane", "mean_frequency": "mean frequency of a head, from the fastest"}
-SWAPS = {"tau": "temperature τ", "first": "first slot that is swapped", "queries": "queries", "blocks": "blocks"}
+SWAPS = {
+    "tau": "temperature τ",
+    "first": "first slot that is swapped",
+    "queries": "swaps at queries",
+    "swaps_one_by_one": "swaps looked at one by one",
+    "rows_taken_apart": "queries for exact scores",
+    "blocks": "blocks",
+    "frequency_slots": "slots swapped in each frequency, at most",
+}
 DEPTHS = {"const": 0.4, "pos": 1.0, "con": 0.7}  # how strongly a part is drawn, by what of the query it is
 HALVES = {"const": "constant", "pos": "position", "con": "content"}
 

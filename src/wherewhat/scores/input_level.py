@@ -15,44 +15,45 @@ ROUNDING = 16  # log-weights that differ by less than this many machine epsilons
 LOG_2 = math.log(2)
 URRUTIA = "Urrutia et al., arXiv 2511.11579"
 SHARES = ("input.position_share", "input.symbol_share", "input.other_share")
-_RUNS = "of the last token, over runs that put every token (at most 32 of a text) once in every slot"
+_RUNS = "A share of the variance of its log-weights, over runs that put every token (at most 32) once in every slot."
+_TRADE = "When tokens trade places at the input, how much of what the last token looks at"
 _SWAPS = (
-    "tokens trade places at the input, two at a time: 32 random pairs of a text and each head's pair of most unequal "
-    "weights, at most 32 of those; swaps count by how unequal the weights are"
+    "Over 32 random pairs of a text and each head's pair of most unequal weights, at most 32 of those; swaps count by "
+    "how unequal the weights are."
 )
 _UNRELATED = "weights after a swap that have nothing to do with it"
 
 ABOUT = {
     "input.position_share": {
-        "asks": f"How much of the spread of the log-weights {_RUNS}, does the slot explain, whatever stands in it?",
+        "asks": f"{_TRADE} does the slot decide? {_RUNS}",
         "low": "slots make no difference of their own",
         "high": "only the slot counts",
         "paper": f"after {URRUTIA}; variance shares over a Latin square",
         "chance": "weights drawn anew in every run: 1 / contents",
     },
     "input.symbol_share": {
-        "asks": f"How much of the spread of the log-weights {_RUNS}, does the token explain, wherever it stands?",
+        "asks": f"{_TRADE} does the token decide? {_RUNS}",
         "low": "tokens make no difference of their own",
         "high": "only the token counts",
         "paper": f"after {URRUTIA}; variance shares over a Latin square",
         "chance": "weights drawn anew in every run: 1 / slots",
     },
     "input.other_share": {
-        "asks": f"How much of the spread of the log-weights {_RUNS}, do neither slot nor token explain alone?",
+        "asks": f"{_TRADE} is decided by neither slot nor token alone? {_RUNS}",
         "low": "slot and token add up to everything",
         "high": "only this token in this slot counts, or the context that its move has changed",
         "paper": f"after {URRUTIA}; variance shares over a Latin square",
         "chance": "weights drawn anew in every run",
     },
     "input.positional": {
-        "asks": f"Do weights stay with their slots if {_SWAPS}?",
+        "asks": f"When two tokens trade places at the input, do weights stay with their slots? {_SWAPS}",
         "low": "the two weights of every swap change, and one is far larger than the other",
         "high": "no weight changes, or weights are equal anyway",
         "paper": URRUTIA,
         "chance": _UNRELATED,
     },
     "input.symbolic": {
-        "asks": f"Do weights go with their tokens if {_SWAPS}?",
+        "asks": f"When two tokens trade places at the input, do weights go with their tokens? {_SWAPS}",
         "low": "no weight goes with its token, and one is far larger than the other",
         "high": "every weight goes with its token, or weights are equal anyway",
         "paper": URRUTIA,
