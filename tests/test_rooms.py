@@ -29,6 +29,7 @@ MAY_KNOW = {
     "about": {"capture", "scores"},
     "correspondence": set(),
     "asking": {"capture", "scores", "tally"},
+    "silence": {"asking", "capture", "tally"},
     "summing": {"asking", "capture", "hidden", "tables", "tally"},
     "measure": {
         "about",
@@ -37,6 +38,7 @@ MAY_KNOW = {
         "correspondence",
         "hidden",
         "profiles",
+        "silence",
         "summing",
         "tables",
         "tally",
@@ -76,6 +78,7 @@ BORDERS = {
         "hidden",
         "about",
         "asking",
+        "silence",
         "measure",
         "cli",
     },

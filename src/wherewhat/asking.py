@@ -13,12 +13,14 @@ from wherewhat.capture.blocks import ENDINGS
 from wherewhat.capture.load import Loading
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
+from wherewhat.scores import input_level, mean_parts
 from wherewhat.scores.base import Score
 from wherewhat.scores.frequencies import SWAPPED_SLOTS
-from wherewhat.scores.registry import SCORES, at_temperature
-from wherewhat.scores.swaps import PUBLISHED
+from wherewhat.scores.registry import SCORES, at_temperature, blocks_at
+from wherewhat.scores.swaps import PUBLISHED, at
 from wherewhat.tally import QUICK_ROWS, QUICK_SWAPS
 
+INSIDE = {**input_level.ABOUT, **mean_parts.ABOUT}  # scores that look for position inside hidden states
 QUERIES = 64  # rows looked at in each text unless said
 HEAD_NAME = re.compile(r"L(\d+)H(\d+)")
 
@@ -48,16 +50,20 @@ class Measuring:
             )
         if not self.tau or not all(tau > 0 for tau in self.tau):
             raise UserError(f"tau is {_listed(self.tau)}; a temperature must be above 0 (inf weighs all swaps alike)")
+        if len({at(tau) for tau in self.tau}) < len(self.tau):
+            raise UserError(f"tau is {_listed(self.tau)}; two of these are the same to six digits, name each once")
         if self.first < 0:
             raise UserError(f"first is {self.first}; slots are counted from 0")
         if not 0 <= self.seed < 2**31:
             raise UserError(f"seed is {self.seed}; give a whole number from 0 to {2**31 - 1}")
         if self.max_tokens is not None and self.max_tokens < 2:
             raise UserError(f"max_tokens is {self.max_tokens}; a text needs at least 2 tokens")
-        if isinstance(self.blocks, str):
-            look_up("kind of blocks", self.blocks, ENDINGS)
-        for name in self.scores:
-            look_up("score", name, self.known)
+        if isinstance(self.blocks, str) and self.blocks not in ENDINGS:
+            raise UserError(
+                f"there is no file {self.blocks}, nor are blocks called so; give a file, or {' or '.join(ENDINGS)}"
+            )
+        for name in set(self.scores) - set(self.inside):
+            look_up("score", name, {**self.known, **INSIDE})
         for name in self.heads:
             if not HEAD_NAME.fullmatch(name):
                 raise UserError(f"'{name}' is not the name of a head; heads are named like L3H7, counted from 0")
@@ -65,11 +71,17 @@ class Measuring:
     @property
     def known(self) -> dict[str, Score]:
         """Every score there is under these settings: at these temperatures, and of blocks where there are any."""
-        published = {score.name: score for tau in self.tau for score in at_temperature(tau)}
-        others = {name: score for name, score in SCORES.items() if name not in ("positional", "symbolic")}
-        if self.blocks is None:
-            others = {name: score for name, score in others.items() if not name.startswith("block.")}
-        return others | published
+        swapping = [*at_temperature(PUBLISHED), *blocks_at(PUBLISHED)]
+        others = {name: score for name, score in SCORES.items() if name not in {score.name for score in swapping}}
+        asked = [score for tau in self.tau for score in at_temperature(tau)]
+        if self.blocks is not None:
+            asked += [score for tau in self.tau for score in blocks_at(tau)]
+        return others | {score.name: score for score in asked}
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """The scores asked for by name that look inside hidden states."""
+        return tuple(name for name in self.scores if name.partition("@")[0] in INSIDE)
 
     @property
     def asked(self) -> dict[str, Score]:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from wherewhat.about import about_model, about_score, about_texts, notes
 from wherewhat.asking import QUERIES, Measuring, about_swaps, told
-from wherewhat.capture.batch import LAST, batches
+from wherewhat.capture.batch import batches
 from wherewhat.capture.blocks import blocks_by
 from wherewhat.capture.door import Captured, capture
 from wherewhat.capture.load import Loading, Subject, find, wrap
@@ -19,6 +19,7 @@ from wherewhat.correspondence import correspondence
 from wherewhat.errors import UserError
 from wherewhat.hidden.walk import Hidden, measure_hidden
 from wherewhat.profiles import Profile
+from wherewhat.silence import refuse_in_vain, silences
 from wherewhat.summing import chosen, frequencies_table, heads_table, offsets_table
 from wherewhat.tables.manifest import peak_memory, provenance
 from wherewhat.tables.texts import Text
@@ -49,10 +50,11 @@ def profile(
     ids = read(subject, texts, settings)
     tally, captured = listen(subject, ids, settings, on_text)
     layers = numbered(captured.places)
-    refuse_in_vain(subject, ids, tally, captured, settings)
+    refuse_in_vain(subject.id, ids, tally, captured.opaque, settings)
     hidden = look_inside(subject, ids, tally, settings)
     heads = heads_table(subject.id, tally, layers, settings, texts=len(ids), hidden=hidden)
     frequencies = frequencies_table(subject.id, tally, layers, settings)
+    silent = silences(tally, captured.opaque, layers, asked_inside=bool(hidden.answers))
     manifest = {
         **provenance(),
         "command": None,
@@ -69,7 +71,7 @@ def profile(
         "scores": {**{name: about_score(settings.asked[name]) for name in _answered(tally)}, **hidden.scores},
         "hidden": hidden.layers,
         "correspondence": correspondence(frequencies, heads, seed=settings.seed),
-        "notes": [*notes(subject, layers, settings.asked), *_silences(tally, captured, layers), *hidden.notes],
+        "notes": [*notes(subject, layers, settings.asked), *silent, *hidden.notes],
     }
     return Profile(heads, offsets_table(subject.id, tally, layers, settings), frequencies, manifest)
 
@@ -103,7 +105,7 @@ def listen(
     subject: Subject, ids: Sequence[Tensor], settings: Measuring, on_text: Progress | None = None
 ) -> tuple[Tally, Captured]:
     """Run the model over all texts while the tally listens."""
-    swapping = Swapping(settings.tau, settings.first, settings.quick, _blocks(subject, ids, settings.blocks))
+    swapping = Swapping(settings.tau, settings.first, settings.quick, _blocks(subject, ids, settings))
     tally = Tally(settings.asked, swapping=swapping, longest=max(map(len, ids)), seed=settings.seed)
     queries = QUERIES if settings.queries is None else settings.queries
     done = 0
@@ -120,66 +122,30 @@ def listen(
         return tally, captured
 
 
-def _blocks(
-    subject: Subject, ids: Sequence[Tensor], blocks: tuple[Tensor, ...] | str | None
-) -> tuple[Tensor, ...] | None:
+def _blocks(subject: Subject, ids: Sequence[Tensor], settings: Measuring) -> tuple[Tensor, ...] | None:
+    blocks = settings.blocks
+    if blocks is None:
+        return None
     if isinstance(blocks, str):
-        return tuple(blocks_by(subject, text, blocks) for text in ids)
-    if blocks is not None and len(blocks) != len(ids):
+        return tuple(blocks_by(subject, text, blocks, settings.first) for text in ids)
+    if len(blocks) != len(ids):
         raise UserError(f"there are blocks for {len(blocks)} texts, but {len(ids)} texts; give one line for each text")
+    for number, (text, here) in enumerate(zip(ids, blocks, strict=True)):
+        if len(here) and int(here.max()) > len(text):
+            raise UserError(
+                f"a block of text {number} ends before slot {int(here.max())}, but the text has {len(text)} tokens; "
+                "slots are counted in tokens, from 0"
+            )
     return blocks
-
-
-def refuse_in_vain(
-    subject: Subject, ids: Sequence[Tensor], tally: Tally, captured: Captured, settings: Measuring
-) -> None:
-    """Say so where a score that was asked for by name, or the last query, has nothing to be measured on."""
-    named = [name for name in settings.scores if settings.known[name].logits]
-    if named and not (tally.absorbed and not all(tally.absorbed.values())):
-        raise UserError(_why_silent(subject, named[0], tally, captured))
-    if "mean_frequency" in named and not any(account.frequencies for account in tally.accounts.values()):
-        raise UserError(f"{subject.id} does not turn its queries and keys, so it has no frequencies; leave them out")
-    longest = max(len(text) for text in ids)
-    swappable = longest - 1 - settings.first
-    if (named or settings.queries == LAST) and swappable < 2 and not all(tally.absorbed.values()):
-        raise UserError(
-            f"the longest text has {longest} tokens, so {max(0, swappable)} key(s) before its last query can change "
-            f"places (from slot {settings.first} on), and two are needed; give longer texts or a smaller --first"
-        )
-
-
-def _why_silent(subject: Subject, name: str, tally: Tally, captured: Captured) -> str:
-    if not tally.absorbed:
-        reason = next(iter(captured.opaque.values()), "its logits could not be taken apart")
-        return f"{name} cannot be asked of {subject.id}: {reason}"
-    return (
-        f"{name} cannot be asked of {subject.id}, whose logits know nothing of slots or frequencies: its position sits "
-        "in the hidden states, and every head would count as symbolic; ask for input.position_share and the like "
-        "with --hidden"
-    )
-
-
-def _silences(tally: Tally, captured: Captured, layers: dict[Place, int]) -> list[str]:
-    """Plain sentences about layers whose logits were not asked, so that nobody takes silence for an answer."""
-    found = []
-    absorbed = [f"{layers[place]}" for place in layers if tally.absorbed.get(place) and place.part != "cross"]
-    if absorbed:
-        found.append(
-            f"No slot has a say in the logits of layer {', '.join(absorbed)}: position, if any, came in with the "
-            "hidden state. By construction every head there would count as symbolic, so scores of logits are not given."
-        )
-    for place, reason in captured.opaque.items():
-        found.append(f"The logits of layer {layers[place]} were not taken apart: {reason}.")
-    return found
 
 
 def look_inside(subject: Subject, ids: Sequence[Tensor], tally: Tally, settings: Measuring) -> Hidden:
     """Look for position inside hidden states, where that was asked for or where logits know nothing of slots."""
     own = [absorbed for place, absorbed in tally.absorbed.items() if place.part != "cross"]
-    wanted = bool(own) and all(own) and not settings.scores if settings.hidden is None else settings.hidden
-    if not wanted:
+    by_itself = bool(settings.inside) or (bool(own) and all(own) and not settings.scores)
+    if not (by_itself if settings.hidden is None else settings.hidden):
         return Hidden({}, {}, [], [])
-    return measure_hidden(
+    found = measure_hidden(
         subject,
         ids,
         taus=settings.tau,
@@ -187,6 +153,7 @@ def look_inside(subject: Subject, ids: Sequence[Tensor], tally: Tally, settings:
         seed=settings.seed,
         batch_tokens=settings.batch_tokens,
     )
+    return found.only(settings.inside) if settings.inside else found
 
 
 def _answered(tally: Tally) -> list[str]:

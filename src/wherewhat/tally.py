@@ -12,6 +12,7 @@ from wherewhat.capture.reader import PARTS, Place, Seen
 from wherewhat.errors import UserError
 from wherewhat.scores.base import PerRow, Rows, Score
 from wherewhat.scores.frequencies import Frequencies, frequencies
+from wherewhat.scores.mean_frequency import rotary
 from wherewhat.scores.offset_mass import offset_mass
 
 RESAMPLES = 1000
@@ -44,7 +45,7 @@ class Swapping:
             seen.tokens_K,
             logits=seen.logits,
             first=self.first,
-            blocks=None if self.blocks is None else self.blocks[seen.text],
+            blocks=None if self.blocks is None else self.blocks[seen.text].to(seen.attention_HQK.device),
             taus=self.taus,
         )
         if not self.quick:
@@ -86,7 +87,8 @@ class Tally:
     def __init__(self, scores: Mapping[str, Score], *, swapping: Swapping, longest: int, seed: int) -> None:
         self.accounts: dict[Place, Account] = {}
         self.absorbed: dict[Place, bool] = {}  # where logits could be read: whether slots have no say in them
-        self._scores = scores
+        self.turning: set[Place] = set()  # where they have rotary frequencies
+        self.scores = scores
         self._swapping = swapping
         self._longest = longest
         self._seed = seed
@@ -114,7 +116,7 @@ class Tally:
         for name, answers in self._chance(seen, rows).items():
             text.chance.setdefault(name, []).extend(answers)
         if (found := frequencies(rows)) is not None:
-            text.frequencies = found if text.frequencies is None else text.frequencies + found
+            text.frequencies = found if text.frequencies is None else text.frequencies.then(found)
         if seen.place.part != "cross":
             mass_HO, rows_O = offset_mass(rows)
             text.mass_HO = mass_HO if text.mass_HO is None else text.mass_HO + mass_HO
@@ -129,6 +131,8 @@ class Tally:
         if seen.logits is None:
             return
         self.absorbed[seen.place] = seen.logits.absorbed
+        if rotary(seen.logits) is not None:
+            self.turning.add(seen.place)
         if not torch.isfinite(seen.logits.actual_HQK.sum()):
             raise UserError(
                 f"the logits of {seen.place.module} are not finite on text {seen.text}; "
@@ -144,8 +148,10 @@ class Tally:
         slots_matter = not self.absorbed.get(place, True)
         return {
             name: score
-            for name, score in self._scores.items()
-            if (place.part != "cross" or not score.relative) and (slots_matter or not score.logits)
+            for name, score in self.scores.items()
+            if (place.part != "cross" or not score.relative)
+            and (slots_matter or not score.logits)
+            and (place in self.turning or not score.turning)
         }
 
     def _chance(self, seen: Seen, rows: Rows) -> Answers:
@@ -176,7 +182,7 @@ class Tally:
         account = self.accounts.setdefault(self._place, Account(self._heads))
         for number, text in self._open.items():
             for name in text.real:
-                self._add_score(account, number, text, self._scores[name])
+                self._add_score(account, number, text, self.scores[name])
             self._add_offsets(account, text)
             if text.frequencies is not None:
                 known = account.frequencies

@@ -35,6 +35,12 @@ def test_a_text_is_cut_where_they_end(kind: str, blocks: list[list[int]]):
     assert blocks_by(subject(Spelling()), torch.arange(len(PIECES)), kind).tolist() == blocks
 
 
+def test_what_stands_before_the_first_slot_belongs_to_no_block():
+    ids = torch.arange(len(PIECES))
+    assert blocks_by(subject(Spelling()), ids, "sentence", first=1).tolist() == [[1, 3], [3, 6], [6, 9], [9, 11]]
+    assert blocks_by(subject(Spelling()), ids, "line", first=99).tolist() == []
+
+
 def test_numbers_and_plain_words_end_no_sentence():
     assert [ends_sentence(token) for token in ("3.5", "word", "", ",", "…", "。", "?!")] == [False] * 4 + [True] * 3
 

@@ -12,6 +12,7 @@ from wherewhat.capture.batch import Batch
 from wherewhat.capture.door import capture
 from wherewhat.capture.reader import Seen
 from wherewhat.capture.rotation import find_pairs, thetas
+from wherewhat.capture.turning import _start
 from wherewhat.logits.turned import Turned
 from wherewhat.nets.attention import attention_rows
 from wherewhat.nets.build import build
@@ -49,13 +50,13 @@ def test_the_table_is_what_the_layer_does_when_contents_change_places(family: Fa
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_scaled_rotations_are_read_with_their_factors_and_their_angles(scaling: str):
     llama = next(family for family in FAMILIES if family.name == "llama")
-    model = llama.build(rope_parameters=SCALINGS[scaling], max_position_embeddings=16)
-    model = eager(model)
+    longest = 8 if scaling == "dynamic" else 16  # the texts have 12 tokens; what is dynamic sets in beyond the longest
+    model = eager(llama.build(rope_parameters=SCALINGS[scaling], max_position_embeddings=longest))
     batch = padded_batch(model)
     assert max(worst_of_swaps(model, batch).values()) < 1e-6
-    logits = logits_of(model, batch)
-    plain = logits_of(llama.build().double(), batch)
-    assert not torch.allclose(logits.turn_KF, plain.turn_KF, atol=1e-3), "the scaling has to show"
+    plain = llama.build(rope_parameters={"rope_type": "default", "rope_theta": 100.0})
+    ours, theirs = logits_of(model, batch), logits_of(plain.double(), batch)
+    assert not torch.allclose(ours.turn_KF, theirs.turn_KF, atol=1e-2), "the scaling has to show"
 
 
 def test_the_fused_way_and_the_eager_way_say_the_same():
@@ -105,6 +106,35 @@ def test_logits_that_do_not_give_the_attention_are_not_handed_on(monkeypatch: py
         captured.read(padded_batch(model))
     assert {(seen.place.ordinal, seen.logits is None) for seen in pieces} == {(0, False), (1, True)}
     assert [(place.ordinal, why[:10]) for place, why in captured.opaque.items()] == [(1, "its logits")]
+
+
+def test_logits_are_checked_again_when_rows_see_more_keys(monkeypatch: pytest.MonkeyPatch):
+    from transformers.models.llama import modeling_llama
+
+    plain = modeling_llama.eager_attention_forward
+
+    def far(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any, **more: Any) -> Any:
+        bias = torch.zeros(key.shape[2])
+        bias[:2] = 3.0 * (key.shape[2] > 5)  # unseen in short texts
+        return plain(module, query, key, value, mask + bias, **more)
+
+    monkeypatch.setattr(modeling_llama, "eager_attention_forward", far)
+    pieces: list[Seen] = []
+    model = FAMILIES[0].build()
+    with capture(model, pieces.append) as captured:
+        for length in (3, 12):
+            ids_BT = torch.randint(3, 90, (1, length))
+            captured.read(Batch((0,), ids_BT, ids_BT > 0, (torch.arange(length),)))
+    assert len(captured.opaque) == 2
+    assert all(seen.logits is None for seen in pieces if len(seen.tokens_K) == 12)
+
+
+def test_a_norm_with_weights_after_the_rotation_is_not_taken_for_the_rotation():
+    turned_BHTC = torch.randn(1, 2, 5, 8, generator=torch.Generator().manual_seed(0))
+    weight_C = 1 + 0.01 * torch.randn(8, generator=torch.Generator().manual_seed(1))
+    assert _start(turned_BHTC, turned_BHTC * 2) == 0, "a factor changes no direction"
+    assert _start(turned_BHTC, turned_BHTC * weight_C) is None
+    assert _start(turned_BHTC, torch.cat((turned_BHTC[..., :3], turned_BHTC), -1)) == 3
 
 
 def test_rotation_functions_are_put_back():

@@ -285,11 +285,17 @@ def test_a_bug_of_ours_says_so(capsys, monkeypatch, tmp_path: Path):
         (["--tau", "warm"], "--tau is 'warm'; write numbers above 0 with commas between them, or inf"),
         (["--first", "-1"], "first is -1; slots are counted from 0"),
         (["--queries", "first"], "--queries is 'first'; give a number of rows, at least 1, or last, or all"),
-        (["--blocks", "sentense"], "unknown kind of blocks 'sentense'; did you mean 'sentence'?"),
+        (
+            ["--blocks", "sentense"],
+            "there is no file sentense, nor are blocks called so; give a file, or sentence or line",
+        ),
+        (["--tau", "0.1,0.1000001"], "two of these are the same to six digits, name each once"),
+        (["--first", "5000"], "the longest text has 7 tokens, and fewer than two keys before the queries looked at"),
+        (["--queries", "3", "--first", "6"], "give longer texts, more --queries or a smaller --first"),
         (
             ["--queries", "last", "--first", "5"],
-            "the longest text has 7 tokens, so 1 key(s) before its last query can change places (from slot 5 on), "
-            "and two are needed; give longer texts or a smaller --first",
+            "the longest text has 7 tokens, and fewer than two keys before its last query can change places (from slot "
+            "5 on); give longer texts, more --queries or a smaller --first",
         ),
     ],
 )
@@ -307,6 +313,17 @@ def test_blocks_that_are_none(capsys, folder: Path, text: Path, earlier: Path, t
     assert "blocks.jsonl:2 is not a list of blocks; write [[0, 5], [5, 9]]: slots from, to before, in order" in said
 
 
+def test_blocks_that_cannot_be_read(capsys, folder: Path, text: Path, earlier: Path, tmp_path: Path):
+    blocks = tmp_path / "blocks.jsonl"
+    line = ("heads", folder, "--text", text, "--blocks")
+    assert "is a folder, not a text file" in sentence(capsys, earlier, *line, tmp_path)
+    blocks.write_bytes(b"\xff\xfe\x00")
+    assert "is not UTF-8 text" in sentence(capsys, earlier, *line, blocks)
+    blocks.write_text("[[1, 3], [3, 60]]\n[]\n")
+    said = sentence(capsys, earlier, *line, blocks)
+    assert "a block of text 0 ends before slot 60, but the text has 6 tokens; slots are counted in tokens" in said
+
+
 def test_blocks_for_other_texts(capsys, folder: Path, text: Path, earlier: Path, tmp_path: Path):
     blocks = tmp_path / "blocks.jsonl"
     blocks.write_text("[[1, 2], [2, 4]]\n")
@@ -318,4 +335,4 @@ def test_frequencies_of_a_model_that_has_none(capsys, text: Path, earlier: Path,
     bert = save_model(tmp_path / "bert", "bert")
     said = sentence(capsys, earlier, "heads", bert, "--text", text, "--scores", "mean_frequency")
     assert "mean_frequency cannot be asked of bert, whose logits know nothing of slots or frequencies" in said
-    assert "input.position_share" in said and "--hidden" in said
+    assert "ask for input.position_share or mean.position" in said

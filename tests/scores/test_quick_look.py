@@ -7,6 +7,7 @@ import torch
 
 from wherewhat.logits.turned import Turned
 from wherewhat.scores.base import Rows
+from wherewhat.scores.frequencies import frequencies
 from wherewhat.scores.registry import SCORES
 
 KEYS, PLANES = 400, 8
@@ -51,6 +52,31 @@ def test_rows_that_are_not_taken_apart_have_no_weight():
     every_HQ, _ = SCORES["position_share"].rows(rows)
     assert (weight_HQ[:, 1] == 0).all() and (weight_HQ[:, [0, 2]] > 0).all()
     torch.testing.assert_close(value_HQ[:, [0, 2]], every_HQ[:, [0, 2]])
+
+
+def test_shares_weighed_by_attention_hold_where_one_key_has_nearly_all_of_it():
+    rows = rows_of(40.0, queries=(399,))
+    logits = rows.logits
+    assert isinstance(logits, Turned)
+    single = replace(
+        logits,
+        query_HQF=logits.query_HQF.to(torch.complex64),
+        key_GKF=logits.key_GKF.to(torch.complex64),
+        turn_KF=logits.turn_KF.to(torch.complex64),
+    )
+    coarse = replace(rows, attention_HQK=rows.attention_HQK.float(), logits=single)
+    assert (rows.attention_HQK.amax(-1) > 0.999).any(), "some head looks at nearly one key"
+    for name in ("attended.position_share", "attended.symbol_share", "attended.interaction_share"):
+        (fine_HQ, fine_weight_HQ), (value_HQ, weight_HQ) = SCORES[name].rows(rows), SCORES[name].rows(coarse)
+        told_HQ = (weight_HQ > 0) & (fine_weight_HQ > 0)
+        assert told_HQ.any()
+        torch.testing.assert_close(value_HQ[told_HQ].double(), fine_HQ[told_HQ], atol=2e-3, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["positional", "symbolic"])
+def test_a_temperature_next_to_nothing_still_weighs_swaps(name: str):
+    values = frequencies(replace(rows_of(1.0), taus=(1e-50,)))
+    assert values is not None and values.values()[name].isfinite().all()
 
 
 def test_narrowed_logits_know_what_was_known():

@@ -9,6 +9,7 @@ import pytest
 import torch
 from families import FAMILIES
 
+from wherewhat.capture import reader
 from wherewhat.capture.batch import LAST, batches
 from wherewhat.capture.door import capture
 from wherewhat.capture.reader import Seen
@@ -123,11 +124,58 @@ def test_other_temperatures_have_names_of_their_own():
     assert "positional" not in set(only.heads["score"]) and "positional@0.1" in set(only.heads["score"])
 
 
+def test_another_temperature_changes_nothing_at_the_published_one():
+    model, ids = BY_NAME["llama"].build(), texts(2, shortest=300, longest=300)
+    one, several = profile(model, ids).heads, profile(model, ids, tau=(1e-4, float("inf"))).heads
+    for score in ("positional", "symbolic"):
+        ours, theirs = (heads.filter(pl.col("score") == score)["value"] for heads in (one, several))
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_frequencies_do_not_depend_on_how_rows_are_chunked(monkeypatch: pytest.MonkeyPatch):
+    model, ids = BY_NAME["llama"].build(), texts()
+    whole = profile(model, ids, queries=0).frequencies
+    monkeypatch.setattr(reader, "CHUNK_ENTRIES", 200)
+    pieces = profile(model, ids, queries=0, batch_tokens=1).frequencies
+    keys = ["layer", "head", "frequency", "measure"]
+    ours, theirs = (table.sort(keys)["value"] for table in (pieces, whole))
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+def test_texts_that_are_turned_by_unlike_angles_are_told_of():
+    scaling = {"rope_type": "dynamic", "rope_theta": 100.0, "factor": 3.0}
+    model = BY_NAME["llama"].build(rope_parameters=scaling, max_position_embeddings=8)
+    short, long = (torch.randint(3, 90, (n,), generator=torch.Generator().manual_seed(n)) for n in (6, 30))
+    both, alone = profile(model, [short, long], batch_tokens=1, max_tokens=30), profile(model, [short])
+    assert any("Texts of unlike length are turned by unlike angles" in note for note in both.manifest["notes"])
+    assert not any("unlike angles" in note for note in alone.manifest["notes"])
+    assert both.frequencies["theta"].min() < alone.frequencies["theta"].min()
+
+
+def test_a_head_without_variance_has_no_shares_and_the_reason_is_told():
+    model = BY_NAME["llama"].build()
+    with torch.no_grad():
+        model.layers[1].self_attn.q_proj.weight[8:16] = 0  # of head 1
+    found = profile(model, texts())
+    flat = found.heads.filter((pl.col("layer") == 1) & (pl.col("head") == 1))
+    assert flat.filter(pl.col("score") == "position_share")["value"].item() is None
+    assert any("The logits of L1H1 do not vary beyond rounding in any row" in note for note in found.manifest["notes"])
+
+
+def test_scores_inside_hidden_states_can_be_asked_for_by_name():
+    found = profile(BY_NAME["gpt2"].build(), texts(4, shortest=10), scores=("entropy", "input.position_share"))
+    assert set(found.heads["score"]) == {"entropy", "input.position_share"}
+    assert set(found.manifest["scores"]) == {"entropy", "input.position_share"}
+
+
 def test_blocks_are_swapped_where_they_are_given():
     ids = texts(3, shortest=9)
     blocks = tuple(torch.tensor([[1, 3], [3, 5], [5, 8]]) for _ in ids)
     found = profile(BY_NAME["llama"].build(), ids, blocks=blocks).heads
     assert found.filter(pl.col("score") == "block.positional")["value"].null_count() == 0
+    warm = profile(BY_NAME["llama"].build(), ids, blocks=blocks, tau=(float("inf"),)).heads
+    names = set(warm["score"])
+    assert "block.positional@inf" in names and "block.positional" not in names
     with pytest.raises(UserError, match="blocks for 2 texts, but 3 texts; give one line for each text"):
         profile(BY_NAME["llama"].build(), ids, blocks=blocks[:2])
 
@@ -159,7 +207,7 @@ def test_asking_a_model_for_what_it_does_not_have_says_so():
 def test_a_query_with_too_few_keys_before_it_says_so():
     short = [torch.tensor([5, 6, 7])]
     with pytest.raises(
-        UserError, match="longest text has 3 tokens, so 1 key.s. before its last query can change places"
+        UserError, match="longest text has 3 tokens, and fewer than two keys before its last query can change"
     ):
         profile(BY_NAME["llama"].build(), short, queries=LAST)
     usual = profile(BY_NAME["llama"].build(), short).heads.filter(pl.col("score") == "position_share")

@@ -27,12 +27,15 @@ def ends_line(token: str) -> bool:
 ENDINGS: dict[str, Callable[[str], bool]] = {"sentence": ends_sentence, "line": ends_line}
 
 
-def blocks_by(subject: Subject, ids: Tensor, kind: str) -> Tensor:
-    """The sentences or lines of a text as (blocks, 2): from the first slot to before the second."""
+def blocks_by(subject: Subject, ids: Tensor, kind: str, first: int = 0) -> Tensor:
+    """The sentences or lines of a text as (blocks, 2): from the first slot to before the second.
+
+    What stands before slot `first` stays where it is and belongs to none.
+    """
     if subject.tokenizer is None:
         raise UserError(
             f"{subject.id} has no tokenizer, so where a {kind} ends cannot be told; give --blocks FILE with the slots"
         )
     ends = [number + 1 for number, id in enumerate(ids.tolist()) if ENDINGS[kind](subject.tokenizer.decode([id]))]
-    edges = sorted({0, *ends, len(ids)})
+    edges = sorted({first, *(end for end in ends if end > first), max(first, len(ids))})
     return torch.tensor(list(pairwise(edges)), dtype=torch.long).view(-1, 2)

@@ -65,7 +65,7 @@ class Reader:
         self._calls: Counter[str] = Counter()
         self.places: dict[Place, None] = {}  # every place ever seen, in order
         self.opaque: dict[Place, str] = {}  # where the logits could not be taken apart, and why
-        self._checked: set[Place] = set()
+        self._checked: dict[Place, int] = {}  # how many keys a row has seen where logits were found sound
         self.stumbled: Exception | None = None  # what the listener raised, if it did
 
     def begin(self, batch: Batch) -> None:
@@ -170,9 +170,10 @@ class Reader:
             raise
 
     def _sound(self, seen: Seen, logits: Logits) -> Logits | None:
-        """The logits, if they give the attention that the family computed. Asked once of every place."""
-        if seen.place not in self._checked:
-            self._checked.add(seen.place)
+        """The logits, if they give the attention that the family computed. Asked again when rows see more keys."""
+        visible = int(seen.allowed_QK.sum(-1).max())
+        if visible > self._checked.get(seen.place, 0):
+            self._checked[seen.place] = visible
             if not tells_attention(logits.actual_HQK, seen.attention_HQK, seen.allowed_QK, self._dtype):
                 self.opaque[seen.place] = "its logits are made of more than queries, keys and a known position term"
                 return None

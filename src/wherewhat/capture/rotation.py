@@ -99,13 +99,13 @@ def rotation_of(pairs: Pairs, turn_BTF: Tensor, *, start: int, channels: int) ->
     """Put it together for heads of `channels` channels, of which the rotated ones begin at `start`."""
     still = (channels - 2 * pairs.count + 1) // 2
     still_BTF = turn_BTF.new_ones(*turn_BTF.shape[:2], still)
-    theta_F = torch.cat((thetas(turn_BTF[0]), turn_BTF.real.new_zeros(still)))
+    theta_F = torch.cat((thetas(turn_BTF[0]), torch.zeros(still, dtype=torch.float64)))
     return Rotation(pairs, start, torch.cat((turn_BTF, still_BTF), -1), theta_F)
 
 
 def thetas(turn_TF: Tensor) -> Tensor:
     """theta_F, radians a token: read between neighbours, then made sharper over longer and longer stretches."""
-    turn_TF = turn_TF.to(torch.complex128)
+    turn_TF = turn_TF.cpu().to(torch.complex128)
     if len(turn_TF) < 2:
         return turn_TF.real.new_zeros(turn_TF.shape[1])
     theta_F = (turn_TF[1] * turn_TF[0].conj()).angle()

@@ -163,9 +163,10 @@ def _start(turned_BHTC: Tensor, query_BHTC: Tensor) -> int | None:
     if turned_BHTC.shape[1:3] != query_BHTC.shape[1:3]:
         return None
     rotated, channels = turned_BHTC.shape[-1], query_BHTC.shape[-1]
+    close = 1e-5 if query_BHTC.dtype in (torch.float32, torch.float64) else 1e-2
     turned_TC = torch.nn.functional.normalize(turned_BHTC[0, 0].float(), dim=-1)
     for start in dict.fromkeys((0, channels - rotated)):
         there_TC = torch.nn.functional.normalize(query_BHTC[0, 0, :, start : start + rotated].float(), dim=-1)
-        if start >= 0 and torch.allclose(turned_TC, there_TC, atol=1e-2):
+        if start >= 0 and torch.allclose(turned_TC, there_TC, atol=close):
             return start
     return None

@@ -141,7 +141,7 @@ def _queries(text: str | None) -> int | None:
 
 def _blocks(text: str | None) -> "tuple[Any, ...] | str | None":
     """Read --blocks: the name of a way to cut texts, or a file that says where."""
-    if text is None or not Path(text).exists():
+    if text is None or text in ("sentence", "line") or not Path(text).exists():
         return text
     import torch
 

@@ -13,7 +13,7 @@ from wherewhat.capture.reader import Place, Seen
 from wherewhat.errors import UserError
 from wherewhat.hidden.run import Progress, Run, enter
 from wherewhat.scores.input_level import SHARES, Exchanges, chance_shares, exchanged, latin_square, variances
-from wherewhat.scores.swaps import PUBLISHED
+from wherewhat.scores.swaps import at
 from wherewhat.tally import Account
 
 MOVED_TEXTS = 8  # texts that are run again with tokens moved: each runs about a hundred times
@@ -116,8 +116,7 @@ class Moved:
 
 def published(tau: float) -> tuple[str, str]:
     """What the two published scores are called at a temperature; the published one needs no mention."""
-    end = "" if tau == PUBLISHED else f"@{tau:g}"
-    return f"input.positional{end}", f"input.symbolic{end}"
+    return f"input.positional{at(tau)}", f"input.symbolic{at(tau)}"
 
 
 def move_tokens(run: Run, on_text: Progress | None = None) -> Moved:

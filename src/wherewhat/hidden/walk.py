@@ -1,7 +1,7 @@
 """The walk for models whose position sits in the hidden state: both ways of looking inside, one after the other."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
@@ -25,6 +25,14 @@ class Hidden:
     scores: dict[str, dict[str, Any]]  # how to read each score
     layers: list[dict[str, Any]]  # what slot, text and neither explain of each layer's input
     notes: list[str]
+
+    def only(self, names: Collection[str]) -> "Hidden":
+        """Some of the scores."""
+        answers = {
+            place: {name: found for name, found in by_name.items() if name in names}
+            for place, by_name in self.answers.items()
+        }
+        return replace(self, answers=answers, scores={name: self.scores[name] for name in self.scores if name in names})
 
 
 def measure_hidden(

@@ -1,6 +1,7 @@
 """A head at one query is a table: a[k, j] is the logit that content k would get if it stood in slot j."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -73,6 +74,11 @@ class Logits(ABC):
         """The same with a weight for each key, both as content and as slot; the weights of a row add up to 1."""
 
 
+def finest(device: torch.device) -> torch.dtype:
+    """The most precise type that a device has: Apple's has no double precision."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 def even(swappable_QK: Tensor, dtype: torch.dtype) -> Tensor:
     """weights_1QK that count every swappable key alike; a row without any gets zeros.
 
@@ -81,6 +87,14 @@ def even(swappable_QK: Tensor, dtype: torch.dtype) -> Tensor:
     """
     weights_QK = swappable_QK.to(dtype)
     return (weights_QK / weights_QK.sum(-1, keepdim=True).clamp_min(1))[None]
+
+
+def moments_of_rows(rows: Iterable[tuple[Tensor, Tensor, Tensor]], weights_HQK: Tensor) -> Moments:
+    """Put together what each row gives: content_HK, slot_HK and interaction_H."""
+    content_HQK, slot_HQK, interaction_HQ = (torch.stack(parts, 1) for parts in zip(*rows, strict=True))
+    grand_HQ, symbol_HQ = mean_and_variance(content_HQK, weights_HQK)
+    _, position_HQ = mean_and_variance(slot_HQK, weights_HQK)
+    return Moments(content_HQK, slot_HQK, grand_HQ, position_HQ, symbol_HQ, interaction_HQ)
 
 
 def mean_and_variance(value_HQK: Tensor, weights_HQK: Tensor) -> tuple[Tensor, Tensor]:

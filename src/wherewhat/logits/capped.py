@@ -6,7 +6,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from wherewhat.logits.base import Logits, Moments, even, mean_and_variance
+from wherewhat.logits.base import Logits, Moments, even, moments_of_rows
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,7 @@ class Capped(Logits):
         weights_HQK = weights_HQK.expand(heads, -1, -1)
         every_K = torch.arange(keys, device=weights_HQK.device)
         rows = [_row(self.table(query, every_K, every_K), weights_HQK[:, query]) for query in range(queries)]
-        content_HQK, slot_HQK, interaction_HQ = (torch.stack(parts, 1) for parts in zip(*rows, strict=True))
-        grand_HQ, symbol_HQ = mean_and_variance(content_HQK, weights_HQK)
-        _, position_HQ = mean_and_variance(slot_HQK, weights_HQK)
-        return Moments(content_HQK, slot_HQK, grand_HQ, position_HQ, symbol_HQ, interaction_HQ)
+        return moments_of_rows(rows, weights_HQK)
 
     def factors(self, query: int, slots_S: Tensor) -> tuple[Tensor, Tensor]:
         return self.inner.factors(query, slots_S)

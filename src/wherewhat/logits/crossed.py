@@ -6,7 +6,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from wherewhat.logits.base import Logits, Moments, even, mean_and_variance
+from wherewhat.logits.base import Logits, Moments, even, moments_of_rows
 from wherewhat.logits.grouped import dot, repeat_groups
 
 
@@ -61,10 +61,7 @@ class Crossed(Logits):
         heads, queries, _ = self.content_HQK.shape
         weights_HQK = weights_HQK.expand(heads, -1, -1)
         rows = [self._row(query, weights_HQK[:, query]) for query in range(queries)]
-        content_HQK, slot_HQK, interaction_HQ = (torch.stack(parts, 1) for parts in zip(*rows, strict=True))
-        grand_HQ, symbol_HQ = mean_and_variance(content_HQK, weights_HQK)
-        _, position_HQ = mean_and_variance(slot_HQK, weights_HQK)
-        return Moments(content_HQK, slot_HQK, grand_HQ, position_HQ, symbol_HQ, interaction_HQ)
+        return moments_of_rows(rows, weights_HQK)
 
     def _row(self, query: int, weights_HK: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """content_HK, slot_HK and interaction_H of one row."""

@@ -22,7 +22,7 @@ class Spread:
     The mean itself is taken off only when a form is asked for: that costs a vector a row instead of a matrix.
     """
 
-    origin_G1F: Tensor
+    origin_GQF: Tensor  # may be the same for all rows
     shift_GQF: Tensor  # the mean of each row, from the origin
     plus_GQFF: Tensor  # `count` times the mean of x xᵀ
     minus_GQFF: Tensor  # `count` times the mean of x x^H
@@ -31,7 +31,7 @@ class Spread:
     @property
     def mean_GQF(self) -> Tensor:
         """The mean of each row."""
-        return self.shift_GQF + self.origin_G1F
+        return self.shift_GQF + self.origin_GQF
 
     def forms(self, *lefts_HQF: Tensor) -> list[Tensor]:
         """For each left vector ½ Re(left · plus left + left · minus conj(left)) before its last sum, form_HQF."""
@@ -115,19 +115,23 @@ def even_spread(vectors_GKF: Tensor, stretch: Stretch) -> Spread:
 
 
 def weighted_spread(vectors_GKF: Tensor, weights_HQK: Tensor) -> Spread:
-    """The spread with a weight for every head, row and key, one row at a time."""
+    """The spread with a weight for every head, row and key, one row at a time.
+
+    Seen from the key that weighs most: where it weighs nearly all, what is left is small, and must not be lost.
+    """
     heads = max(weights_HQK.shape[0], vectors_GKF.shape[0])
-    origin_G1F = vectors_GKF.mean(1, keepdim=True)
-    centred_HKF = repeat_groups(vectors_GKF - origin_G1F, heads)
-    shift, plus, minus = [], [], []
-    for weights_HK in weights_HQK.to(centred_HKF.real.dtype).unbind(1):
+    vectors_HKF = repeat_groups(vectors_GKF, heads)
+    every_H = torch.arange(heads, device=vectors_GKF.device)
+    origin, shift, plus, minus = [], [], [], []
+    for weights_HK in weights_HQK.to(vectors_HKF.real.dtype).unbind(1):
+        origin.append(vectors_HKF[every_H, weights_HK.argmax(-1).expand(heads)])
+        centred_HKF = vectors_HKF - origin[-1][:, None]
         weighed_HFK = (centred_HKF * weights_HK[..., None]).mT
         shift.append(weighed_HFK.sum(-1))
         plus.append(weighed_HFK @ centred_HKF)
         minus.append(weighed_HFK @ centred_HKF.conj())
-    ones_Q = centred_HKF.real.new_ones(weights_HQK.shape[1])
-    origin_H1F = repeat_groups(origin_G1F, heads)
-    return Spread(origin_H1F, torch.stack(shift, 1), torch.stack(plus, 1), torch.stack(minus, 1), ones_Q)
+    ones_Q = vectors_HKF.real.new_ones(weights_HQK.shape[1])
+    return Spread(torch.stack(origin, 1), torch.stack(shift, 1), torch.stack(plus, 1), torch.stack(minus, 1), ones_Q)
 
 
 def _forms(plus_GQFF: Tensor, minus_GQFF: Tensor, count_Q: Tensor, lefts_HQF: Sequence[Tensor]) -> list[Tensor]:

@@ -13,6 +13,7 @@ from wherewhat.logits.spread import Spread, even_spread, find_stretch, two_sprea
 
 ROWS = 64  # whose covariances are in work at once
 IN_CACHE = 1 << 16  # numbers of each covariance in work at once
+ROOM = 1 << 21  # the same where every head has covariances of its own
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,14 @@ class Turned(Logits):
         return self._moments(_joined(found, 1), weights_1QK)
 
     def weighted_moments(self, weights_HQK: Tensor) -> Moments:
-        keys = weighted_spread(self.key_GKF, weights_HQK)
-        turns = weighted_spread(self.turn_KF[None], weights_HQK)
-        return self._moments(_parts(self.asking_HQF, keys, turns), weights_HQK)
+        rows = max(1, ROOM // (len(self.asking_HQF) * self.key_GKF.shape[-1] ** 2))
+        found = []
+        for asking_HQF, some_HQK in zip(
+            self.asking_HQF.split(rows, dim=1), weights_HQK.split(rows, dim=1), strict=True
+        ):
+            keys = weighted_spread(self.key_GKF, some_HQK)
+            found.append(_parts(asking_HQF, keys, weighted_spread(self.turn_KF[None], some_HQK)))
+        return self._moments(_joined(found, 1), weights_HQK)
 
     def _moments(self, parts: "_Parts", weights_HQK: Tensor) -> Moments:
         content_HQK = complex_dot(parts.of_contents_HQF, self.key_GKF)

@@ -187,4 +187,5 @@ class Score:
     sides: bool = False  # compares left with right, so it says nothing where a causal mask hides the right
     relative: bool = True  # asks how query and key lie to each other, so it says nothing of cross-attention
     logits: bool = False  # asks of the logits, so only where these can be read and slots make a difference to them
+    turning: bool = False  # asks of rotary frequencies, so only where there are any
     pooled: bool = False  # texts count by the summed weight of their rows instead of alike

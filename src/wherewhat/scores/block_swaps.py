@@ -46,7 +46,7 @@ class _Row:
         at_once = max(1, ROOM // (factors[0][:, 0].numel() * longest))
         pieces = [self._cosines(some_P22, factors) for some_P22 in swaps_P22.split(at_once)]
         gap_HP, positional_HP, symbolic_HP = (torch.cat(parts, -1) for parts in zip(*pieces, strict=True))
-        alpha_THP = torch.stack([(gap_HP / tau).softmax(-1) for tau in taus])
+        alpha_THP = torch.stack([((gap_HP - gap_HP.amax(-1, keepdim=True)) / tau).softmax(-1) for tau in taus])
         return (alpha_THP * torch.stack((positional_HP, symbolic_HP))[:, None]).sum(-1)
 
     def _cosines(self, swaps_P22: Tensor, factors: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,7 +1,7 @@
 """What each rotary frequency does in a head: how much goes into it, and whether it tells places or contents apart."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -28,15 +28,25 @@ class Frequencies:
     published scores of a head that has this frequency only.
     """
 
-    theta_F: Tensor  # radians a token
+    theta_F: Tensor  # radians a token; the mean where longer texts turn more slowly
     sums: Sums
+    texts: int = 1
+    unlike: bool = False  # not all texts were turned alike
+
+    def then(self, later: "Frequencies") -> "Frequencies":
+        """With more rows of the same text. Keys are told by the later ones, which have seen them all."""
+        both = self + later
+        return replace(both, theta_F=later.theta_F, sums={**both.sums, "key_norm": later.sums["key_norm"]}, texts=1)
 
     def __add__(self, other: "Frequencies") -> "Frequencies":
         added = {**self.sums, **other.sums}  # a text too short for a measure has none of it
         for measure in self.sums.keys() & other.sums.keys():
             (sum_HF, weight_H), (more_HF, more_H) = self.sums[measure], other.sums[measure]
             added[measure] = (sum_HF + more_HF, weight_H + more_H)
-        return Frequencies(self.theta_F, added)
+        texts = self.texts + other.texts
+        theta_F = (self.theta_F * self.texts + other.theta_F * other.texts) / texts
+        unlike = self.unlike or other.unlike or not torch.allclose(self.theta_F, other.theta_F, rtol=1e-3, atol=1e-6)
+        return Frequencies(theta_F, added, texts, unlike)
 
     def values(self) -> dict[str, Tensor]:
         """By measure, value_HF: the mean over all that was added up, NaN if that was nothing.
@@ -62,9 +72,9 @@ def _norms(rows: Rows, turned: Turned) -> Sums:
     heads = len(turned.query_HQF)
     query_HQF = turned.query_HQF[:, rows.several_Q]
     key_GKF = turned.key_GKF[:, rows.swappable_QK.any(0)]
-    key_HF = key_GKF.abs().double().sum(1).repeat_interleave(heads // len(key_GKF), 0)
+    key_HF = key_GKF.abs().sum(1).cpu().double().repeat_interleave(heads // len(key_GKF), 0)
     return {
-        "query_norm": (query_HQF.abs().double().sum(1), key_HF.new_full((heads,), query_HQF.shape[1])),
+        "query_norm": (query_HQF.abs().sum(1).cpu().double(), key_HF.new_full((heads,), query_HQF.shape[1])),
         "key_norm": (key_HF, key_HF.new_full((heads,), key_GKF.shape[1])),
     }
 
@@ -77,28 +87,28 @@ def _parts(rows: Rows, turned: Turned) -> Sums:
     if rows.logits is not turned:
         return {}
     if rows.exact is None or rows.exact.parts.planes is None:
-        none_HF = turned.query_HQF.real.new_zeros(len(turned.query_HQF), len(turned.theta_F), dtype=torch.float64)
-        return {f"{kind}_part": (none_HF, none_HF[:, 0]) for kind in ("position", "symbol", "interaction")}
+        none_HF = torch.zeros(len(turned.query_HQF), len(turned.theta_F), dtype=torch.float64)
+        return dict.fromkeys(PARTS, (none_HF, none_HF[:, 0]))
     parts, planes = rows.exact.parts, rows.exact.parts.planes
-    total_H = parts.weight_HQ.double().sum(-1)
+    total_H = parts.weight_HQ.sum(-1).cpu().double()
     by_part = (planes.position_HQF, planes.symbol_HQF, planes.interaction_HQF)
-    return {part: (sum_HQF.double().sum(1), total_H) for part, sum_HQF in zip(PARTS, by_part, strict=True)}
+    return {part: (sum_HQF.sum(1).cpu().double(), total_H) for part, sum_HQF in zip(PARTS, by_part, strict=True)}
 
 
 def _tabled(rows: Rows, turned: Turned) -> Sums:
     """What is read off the logits of each frequency alone, for rows whose tables may be built."""
     heads, planes = len(turned.query_HQF), len(turned.theta_F)
     queries = rows.measured_Q.nonzero()[:, 0].tolist()
-    sums = turned.actual_HQK.new_zeros(4, heads, planes, dtype=torch.float64)
+    sums = torch.zeros(4, heads, planes, dtype=torch.float64)  # small, so kept where every device has double precision
     for query in queries:
         logits_HFK = turned.plane_rows(query)
         swappable_K = rows.swappable_QK[query]
-        sums[0] += logits_HFK.abs() @ (swappable_K.to(logits_HFK.dtype) / swappable_K.sum())
-        sums[1] += (logits_HFK * swappable_K).amax(-1).clamp_min(0)
+        sums[0] += (logits_HFK.abs() @ (swappable_K.to(logits_HFK.dtype) / swappable_K.sum())).cpu()
+        sums[1] += (logits_HFK * swappable_K).amax(-1).clamp_min(0).cpu()
         weight_HFK = logits_HFK.masked_fill(~rows.allowed_QK[query], -torch.inf).softmax(-1)
         slots_S = _spread_out(rows.swappable_QK[query].nonzero()[:, 0])
         table_HFKS = turned.plane_tables(query, slots_S)
-        sums[2:] += torch.stack(_mean_cosines(table_HFKS, weight_HFK[..., slots_S], rows.taus[0]))
+        sums[2:] += torch.stack(_mean_cosines(table_HFKS, weight_HFK[..., slots_S], rows.taus[0])).cpu()
     count_H = sums.new_full((heads,), len(queries))
     return {
         measure: (sum_HF, count_H)
@@ -122,5 +132,5 @@ def _mean_cosines(table_HFKS: Tensor, weight_HFS: Tensor, tau: float) -> tuple[T
     after_HFP = flat_HFS[..., one_P * slots + other_P] - flat_HFS[..., other_P * slots + one_P]
     positional_HFP, symbolic_HFP = cosines(*in_order(before_HFP, after_HFP))
     gap_HFP = (weight_HFS[..., one_P] - weight_HFS[..., other_P]).abs()
-    alpha_HFP = (gap_HFP / tau).softmax(-1)
+    alpha_HFP = ((gap_HFP - gap_HFP.amax(-1, keepdim=True)) / tau).softmax(-1)
     return (positional_HFP * alpha_HFP).sum(-1), (symbolic_HFP * alpha_HFP).sum(-1)

@@ -5,14 +5,14 @@ every slot (N counts these runs). What neither slot nor content explains is both
 context did to them.
 """
 
-import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-ROUNDING = 16  # log-weights that differ by less than this many machine epsilons of the largest are the same
-LOG_2 = math.log(2)
+from wherewhat.scores.exact import ROUNDING
+from wherewhat.scores.swaps import cosines, in_order
+
 URRUTIA = "Urrutia et al., arXiv 2511.11579"
 SHARES = ("input.position_share", "input.symbol_share", "input.other_share")
 _RUNS = "A share of the variance of its log-weights, over runs that put every token (at most 32) once in every slot."
@@ -139,28 +139,14 @@ class Exchanges:
     def scores(self, tau: float) -> tuple[Tensor, Tensor]:
         """positional_H and symbolic_H: how alike the two weights are before and after, as they are and crosswise."""
         share_HP = self._share(tau)
-        positional_HP = _cosine(self.before_HP, self.after_HP)
-        symbolic_HP = _cosine(self.before_HP, -self.after_HP)
+        positional_HP, symbolic_HP = cosines(*in_order(self.before_HP, self.after_HP))
         return (share_HP * positional_HP).sum(-1), (share_HP * symbolic_HP).sum(-1)
 
     def chance(self, tau: float) -> Tensor:
         """chance_H: either score if what came of a swap had to do with neither slot nor content of it."""
-        before_HP1, after_H1P = self.before_HP[..., None], self.after_HP[:, None]
-        either_HPP = _cosine(before_HP1, after_H1P) + _cosine(before_HP1, -after_H1P)
-        return (self._share(tau) * either_HPP.mean(-1) / 2).sum(-1)
+        before_HPP, after_HPP = torch.broadcast_tensors(self.before_HP[..., None], self.after_HP[:, None])
+        positional_HPP, symbolic_HPP = cosines(*in_order(before_HPP, after_HPP))
+        return (self._share(tau) * (positional_HPP + symbolic_HPP).mean(-1) / 2).sum(-1)
 
     def _share(self, tau: float) -> Tensor:
-        return (self.apart_HP / tau).softmax(-1)
-
-
-def _cosine(one: Tensor, other: Tensor) -> Tensor:
-    """The cosine of two pairs of positive numbers whose logarithms differ by `one` and by `other`.
-
-    >>> _cosine(torch.tensor(1000.0), torch.tensor(1000.0))
-    tensor(1.)
-    """
-    return (_log_cosh((one + other) / 2) - (_log_cosh(one) + _log_cosh(other)) / 2).exp()
-
-
-def _log_cosh(x: Tensor) -> Tensor:
-    return x.abs() + (-2 * x.abs()).exp().log1p() - LOG_2
+        return ((self.apart_HP - self.apart_HP.amax(-1, keepdim=True)) / tau).softmax(-1)

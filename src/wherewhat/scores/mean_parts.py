@@ -13,9 +13,9 @@ from wherewhat.logits.base import Logits
 from wherewhat.logits.grouped import dot, repeat_groups
 from wherewhat.logits.still import Still
 from wherewhat.logits.turned import Turned
+from wherewhat.scores.exact import ROUNDING
 
 PARTS = ("const_pos", "const_con", "pos_pos", "pos_con", "con_pos", "con_con")  # query, then key
-ROUNDING = 16  # logits that differ by less than this many machine epsilons of the largest are the same
 
 _QUERY = {
     "const": "what all queries have in common",

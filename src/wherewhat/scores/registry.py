@@ -27,7 +27,7 @@ from wherewhat.scores.shares import (
     symbol_share,
 )
 from wherewhat.scores.sink import sink
-from wherewhat.scores.swaps import PUBLISHED
+from wherewhat.scores.swaps import PUBLISHED, at
 from wherewhat.scores.symmetry import symmetry
 
 CHEN = "Chen, Varoquaux and Suchanek 2023, arXiv 2310.12864"
@@ -274,6 +274,7 @@ _FREQUENCY = (
         rows=mean_frequency,
         range=(1.0, math.inf),
         logits=True,
+        turning=True,
         pooled=True,
     ),
 )
@@ -285,10 +286,9 @@ def at_temperature(tau: float) -> tuple[Score, Score]:
     >>> [score.name for score in at_temperature(0.01)]
     ['positional@0.01', 'symbolic@0.01']
     """
-    suffix = "" if tau == PUBLISHED else f"@{tau:g}"
     return (
         Score(
-            name=f"positional{suffix}",
+            name=f"positional{at(tau)}",
             asks="When two keys are swapped, does the attention on their slots stay as it was?",
             low="Attention moves with what is swapped, and is peaked: at even weights this score cannot be low.",
             high="Attention stays in its slots: positional, or just flat. Grows with entropy, so read both together.",
@@ -298,7 +298,7 @@ def at_temperature(tau: float) -> tuple[Score, Score]:
             logits=True,
         ),
         Score(
-            name=f"symbolic{suffix}",
+            name=f"symbolic{at(tau)}",
             asks="When two keys are swapped, does the attention on them go with what they say?",
             low="Attention stays behind in the slots, and is peaked: at even weights this score cannot be low.",
             high="Attention goes with the keys: symbolic, or just flat. Grows with entropy, so read both together.",
@@ -310,29 +310,36 @@ def at_temperature(tau: float) -> tuple[Score, Score]:
     )
 
 
-_BLOCKS = (
-    Score(
-        name="block.positional",
-        asks="When two blocks of text are swapped, does the attention on their places stay as it was?",
-        low="Attention moves with what is swapped, and is peaked.",
-        high="Attention stays in place: positional, or just flat. Unlike lengths keep even positional heads below 1.",
-        paper=URRUTIA,
-        rows=block_positional(PUBLISHED),
-        expected=flat,
-        logits=True,
-    ),
-    Score(
-        name="block.symbolic",
-        asks="When two blocks of text are swapped, does the attention on them go with what they say?",
-        low="Attention stays behind, and is peaked.",
-        high="Attention goes with the blocks: symbolic, or just flat. Read it together with entropy.",
-        paper=URRUTIA,
-        rows=block_symbolic(PUBLISHED),
-        expected=flat,
-        logits=True,
-    ),
-)
+def blocks_at(tau: float) -> tuple[Score, Score]:
+    """The same for swaps of whole blocks of text.
 
-_ALL = (*_LOOKS, *_SHARES, *_EXCLUSION, *at_temperature(PUBLISHED), *_BLOCKS, *_FREQUENCY)
+    >>> [score.name for score in blocks_at(float("inf"))]
+    ['block.positional@inf', 'block.symbolic@inf']
+    """
+    return (
+        Score(
+            name=f"block.positional{at(tau)}",
+            asks="When two blocks of text are swapped, does the attention on their places stay as it was?",
+            low="Attention moves with what is swapped, and is peaked.",
+            high="Attention stays in place: positional, or just flat. Blocks of unlike length keep it below 1.",
+            paper=URRUTIA,
+            rows=block_positional(tau),
+            expected=flat,
+            logits=True,
+        ),
+        Score(
+            name=f"block.symbolic{at(tau)}",
+            asks="When two blocks of text are swapped, does the attention on them go with what they say?",
+            low="Attention stays behind, and is peaked.",
+            high="Attention goes with the blocks: symbolic, or just flat. Read it together with entropy.",
+            paper=URRUTIA,
+            rows=block_symbolic(tau),
+            expected=flat,
+            logits=True,
+        ),
+    )
+
+
+_ALL = (*_LOOKS, *_SHARES, *_EXCLUSION, *at_temperature(PUBLISHED), *blocks_at(PUBLISHED), *_FREQUENCY)
 
 SCORES: dict[str, Score] = {score.name: score for score in _ALL}

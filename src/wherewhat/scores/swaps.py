@@ -11,13 +11,22 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from wherewhat.logits.base import Logits
+from wherewhat.logits.base import Logits, finest
 
 PUBLISHED = 1e-4  # the temperature of the published code
 FAINT = 1e-17  # what all swaps that are not looked at may count for together
 DRAWN = 1024  # swaps that stand for all where there are too many to look at
 GOLDEN = (5**0.5 - 1) / 2
 ROOM = 1 << 16  # swaps in work at once: what is known of them stays near the processor
+
+
+def at(tau: float) -> str:
+    """What a score at this temperature is called beside its name; the published one needs no mention.
+
+    >>> at(0.01), at(PUBLISHED)
+    ('@0.01', '')
+    """
+    return "" if tau == PUBLISHED else f"@{tau:g}"
 
 
 @dataclass(frozen=True)
@@ -108,9 +117,11 @@ class _Row:
 
 def _mean_cosines(row: _Row, weight_HS: Tensor, taus: tuple[float, ...], most: int | None) -> Tensor:
     """score_2TH: both cosines over all swaps, weighted by exp(gap / tau); gap is how far the two weights differ."""
+    if most is not None and len(taus) > 1:  # each has too many swaps, or not, for itself
+        return torch.cat([_mean_cosines(row, weight_HS, (tau,), most) for tau in taus], 1)
     order_HS = row.actual_HS.argsort(descending=True)  # which is also that of the weights
     weight_HS = weight_HS.gather(1, order_HS)
-    score_2TH = weight_HS.new_zeros(2, len(taus), len(weight_HS), dtype=torch.float64)
+    score_2TH = weight_HS.new_zeros(2, len(taus), len(weight_HS), dtype=finest(weight_HS.device))
     many_H = _Bringing.of(weight_HS, taus).swaps_H > (most or torch.inf)
     if bool(many_H.any()):
         heads = many_H.nonzero()[:, 0]
@@ -133,8 +144,9 @@ class _Bringing:
 
     @classmethod
     def of(cls, weight_HS: Tensor, taus: tuple[float, ...]) -> "_Bringing":
-        weight_H1S = weight_HS.double()[:, None]
-        tau_T1 = torch.tensor(taus, dtype=torch.float64, device=weight_HS.device)[:, None]
+        fine = finest(weight_HS.device)
+        weight_H1S = weight_HS.to(fine)[:, None]
+        tau_T1 = torch.tensor(taus, dtype=fine, device=weight_HS.device)[:, None]
         high_HTS = ((weight_H1S - weight_H1S.amax(-1, keepdim=True)) / tau_T1).exp_()
         low_HTS = ((weight_H1S.amin(-1, keepdim=True) - weight_H1S) / tau_T1).exp_()
         least = FAINT / weight_HS.shape[-1] ** 2
@@ -177,7 +189,7 @@ def _drawn(row: _Row, heads_H: Tensor, order_HS: Tensor, bring: _Bringing) -> Te
     Swaps are laid out by how much they count, first by the key with less weight, then by the one with more, and taken
     at even steps of the first and golden ones of the second: nothing is random, and what counts most is met most.
     """
-    step_D = torch.arange(DRAWN, dtype=torch.float64, device=row.actual_HS.device) + 0.5
+    step_D = torch.arange(DRAWN, dtype=bring.high_HTS.dtype, device=row.actual_HS.device) + 0.5
     across_D, golden_D = step_D / DRAWN, (step_D * GOLDEN) % 1
     scores = []
     for high_HS, low_HS in zip(bring.high_HTS.unbind(1), bring.low_HTS.unbind(1), strict=True):
@@ -187,5 +199,5 @@ def _drawn(row: _Row, heads_H: Tensor, order_HS: Tensor, bring: _Bringing) -> Te
         below_HD = up_to_HS.gather(1, other_HD - 1)
         one_HD = torch.minimum(torch.searchsorted(up_to_HS, below_HD * golden_D), other_HD - 1)
         cosines_HD = row.pair_cosines(heads_H, order_HS.gather(1, one_HD), order_HS.gather(1, other_HD))
-        scores.append(torch.stack([cosine_HD.double().mean(-1) for cosine_HD in cosines_HD]))
+        scores.append(torch.stack([cosine_HD.to(step_D.dtype).mean(-1) for cosine_HD in cosines_HD]))
     return torch.stack(scores, 1)

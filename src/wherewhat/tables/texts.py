@@ -93,7 +93,7 @@ def _json_lines(path: Path, content: str, column: str) -> Iterator[Text]:
 
 def read_blocks(path: Path) -> list[list[list[int]]]:
     """Blocks of every text: a line a text, each a JSON list of [from, to] in slots, in order and apart."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = _content(path).splitlines()
     return [_blocks(line, f"{path}:{number}") for number, line in enumerate(lines, start=1) if line.strip()]
 
 

@@ -1,0 +1,128 @@
+"""Say where and why nothing could be measured, so that nobody takes silence for an answer."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from torch import Tensor
+
+from wherewhat.asking import Measuring
+from wherewhat.capture.batch import LAST
+from wherewhat.capture.reader import Place
+from wherewhat.errors import UserError
+from wherewhat.tally import Account, Tally
+
+NAMED = 8  # heads that a note names; more are only counted
+
+
+def refuse_in_vain(
+    model: str, ids: Sequence[Tensor], tally: Tally, opaque: Mapping[Place, str], settings: Measuring
+) -> None:
+    """Refuse where what was asked for by name, or from certain slots, has nothing to be measured on."""
+    named = [name for name in settings.scores if name in settings.known and settings.known[name].logits]
+    if named and not _slots_matter(tally):
+        raise UserError(_why_not(model, named[0], tally, opaque))
+    if any(settings.known[name].turning for name in named) and not tally.turning:
+        raise UserError(f"{model} does not turn its queries and keys, so it has no frequencies; leave {named[0]} out")
+    asked = named or settings.queries is not None or settings.first > 1
+    if asked and _slots_matter(tally) and _asks_logits(tally) and not _measured(tally):
+        raise UserError(_too_few(ids, settings))
+
+
+def _asks_logits(tally: Tally) -> bool:
+    return any(score.logits for score in tally.scores.values())
+
+
+def _slots_matter(tally: Tally) -> bool:
+    return any(not absorbed for absorbed in tally.absorbed.values())
+
+
+def _why_not(model: str, name: str, tally: Tally, opaque: Mapping[Place, str]) -> str:
+    if not tally.absorbed:
+        reason = next(iter(opaque.values()), "its logits could not be taken apart")
+        return f"{name} cannot be asked of {model}: {reason}"
+    return (
+        f"{name} cannot be asked of {model}, whose logits know nothing of slots or frequencies: its position sits in "
+        "the hidden states, and every head would count as symbolic; ask for input.position_share or mean.position"
+    )
+
+
+def _too_few(ids: Sequence[Tensor], settings: Measuring) -> str:
+    if settings.scores and all(name.startswith("block.") for name in settings.scores):
+        return "no text has two blocks whose contents can change places; give longer texts or other --blocks"
+    longest = max(len(text) for text in ids)
+    which = "its last query" if settings.queries == LAST else "the queries looked at"
+    return (
+        f"the longest text has {longest} tokens, and fewer than two keys before {which} can change places (from slot "
+        f"{settings.first} on); give longer texts, more --queries or a smaller --first"
+    )
+
+
+def _measured(tally: Tally) -> bool:
+    """Whether any score of logits has an answer anywhere."""
+    return any(
+        np.isfinite(value_H).any()
+        for account in tally.accounts.values()
+        for name, by_text in account.values.items()
+        if tally.scores[name].logits
+        for value_H in by_text.values()
+    )
+
+
+def silences(
+    tally: Tally, opaque: Mapping[Place, str], layers: Mapping[Place, int], *, asked_inside: bool
+) -> list[str]:
+    """Plain sentences about what has no answer."""
+    found = _without_slots(tally, layers, asked_inside) + [
+        f"The logits of layer {layers[place]} were not taken apart: {reason}." for place, reason in opaque.items()
+    ]
+    blocks = [name for name in tally.scores if name.startswith("block.")]
+    if _asks_logits(tally) and _slots_matter(tally) and not _measured(tally):
+        found.append("No text has two keys or more that can change places, so scores of logits have no values.")
+    elif blocks and not any(_finite(account, blocks[0]) for account in tally.accounts.values()):
+        found.append("No text has two blocks whose contents can change places, so scores of blocks have no values.")
+    return found + _flat(tally, layers) + _unlike(tally)
+
+
+def _without_slots(tally: Tally, layers: Mapping[Place, int], asked_inside: bool) -> list[str]:
+    absorbed = [f"{layers[place]}" for place in layers if tally.absorbed.get(place) and place.part != "cross"]
+    if not absorbed:
+        return []
+    more = "" if asked_inside else " With --hidden, position is looked for inside the hidden state."
+    return [
+        f"No slot has a say in the logits of layer {', '.join(absorbed)}: position, if any, came in with the hidden "
+        f"state. By construction every head there would count as symbolic, so scores of logits are not given.{more}"
+    ]
+
+
+def _flat(tally: Tally, layers: Mapping[Place, int]) -> list[str]:
+    """Heads whose logits are all the same: slots and contents explain nothing, for there is nothing to explain."""
+    flat = [
+        f"L{layers[place]}H{head}"
+        for place, account in tally.accounts.items()
+        for head in range(account.heads)
+        if "position_share" in account.values and _is_flat(account, head)
+    ]
+    if not flat:
+        return []
+    names = ", ".join(flat[:NAMED]) + (f" and {len(flat) - NAMED} more" if len(flat) > NAMED else "")
+    return [
+        f"The logits of {names} do not vary beyond rounding in any row: positional and symbolic at once, and without "
+        "shares, since there is no variance to share."
+    ]
+
+
+def _is_flat(account: Account, head: int) -> bool:
+    """Rows were measured, but none of them had any variance."""
+    measured = any(np.isfinite(value_H[head]) for value_H in account.values.get("logit_variance", {}).values())
+    return measured and not any(weight_H[head] > 0 for weight_H in account.weights["position_share"].values())
+
+
+def _unlike(tally: Tally) -> list[str]:
+    """Rotations that depend on the length of a text give its frequencies other angles."""
+    if not any(account.frequencies is not None and account.frequencies.unlike for account in tally.accounts.values()):
+        return []
+    return ["Texts of unlike length are turned by unlike angles here: theta of a frequency is the mean over texts."]
+
+
+def _finite(account: Account, score: str) -> bool:
+    return any(np.isfinite(value_H).any() for value_H in account.values.get(score, {}).values())
