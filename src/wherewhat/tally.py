@@ -17,7 +17,7 @@ from wherewhat.scores.offset_mass import offset_mass
 
 RESAMPLES = 1000
 LEVEL = 0.95
-QUICK_ROWS = 16  # of a text whose logits a quick look takes apart
+QUICK_ROWS = 8  # of a text whose logits a quick look takes apart
 QUICK_SWAPS = 1 << 14  # of a row that it looks at one by one; of more some stand for all
 
 Answers = dict[str, list[PerRow]]  # by score: values and weights of the rows seen so far

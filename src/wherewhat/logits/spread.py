@@ -122,16 +122,15 @@ def weighted_spread(vectors_GKF: Tensor, weights_HQK: Tensor) -> Spread:
     heads = max(weights_HQK.shape[0], vectors_GKF.shape[0])
     vectors_HKF = repeat_groups(vectors_GKF, heads)
     every_H = torch.arange(heads, device=vectors_GKF.device)
-    origin, shift, plus, minus = [], [], [], []
+    origin, shift, gram = [], [], []
     for weights_HK in weights_HQK.to(vectors_HKF.real.dtype).unbind(1):
         origin.append(vectors_HKF[every_H, weights_HK.argmax(-1).expand(heads)])
-        centred_HKF = vectors_HKF - origin[-1][:, None]
-        weighed_HFK = (centred_HKF * weights_HK[..., None]).mT
-        shift.append(weighed_HFK.sum(-1))
-        plus.append(weighed_HFK @ centred_HKF)
-        minus.append(weighed_HFK @ centred_HKF.conj())
+        centred_HKR = _as_real(vectors_HKF - origin[-1][:, None])
+        weighed_HRK = (centred_HKR * weights_HK[..., None]).mT
+        shift.append(_as_complex(weighed_HRK.sum(-1)))
+        gram.append(weighed_HRK @ centred_HKR)
     ones_Q = vectors_HKF.real.new_ones(weights_HQK.shape[1])
-    return Spread(torch.stack(origin, 1), torch.stack(shift, 1), torch.stack(plus, 1), torch.stack(minus, 1), ones_Q)
+    return Spread(torch.stack(origin, 1), torch.stack(shift, 1), *_plus_and_minus(torch.stack(gram, 1)), ones_Q)
 
 
 def _forms(plus_GQFF: Tensor, minus_GQFF: Tensor, count_Q: Tensor, lefts_HQF: Sequence[Tensor]) -> list[Tensor]:
@@ -143,6 +142,23 @@ def _forms(plus_GQFF: Tensor, minus_GQFF: Tensor, count_Q: Tensor, lefts_HQF: Se
     form_GQFr = (left_GQFr * both_GQFr).real * (0.5 / count_Q[:, None, None])
     form = form_GQFr.view(groups, queries, planes, columns, -1).permute(3, 0, 4, 1, 2)
     return list(form.reshape(columns, heads, queries, planes))
+
+
+def _as_real(vectors: Tensor) -> Tensor:
+    """Real and imaginary parts side by side."""
+    return torch.view_as_real(vectors).flatten(-2)
+
+
+def _as_complex(vectors: Tensor) -> Tensor:
+    """And back."""
+    return torch.view_as_complex(vectors.unflatten(-1, (-1, 2)).contiguous())
+
+
+def _plus_and_minus(gram_GQRR: Tensor) -> tuple[Tensor, Tensor]:
+    """From products of real and imaginary parts to x xᵀ and x x^H."""
+    parts_GQFFab = gram_GQRR.unflatten(-2, (-1, 2)).unflatten(-1, (-1, 2)).transpose(-3, -2)
+    (rr, ri), (ir, ii) = (half.unbind(-1) for half in parts_GQFFab.unbind(-2))
+    return torch.complex(rr - ii, ri + ir), torch.complex(rr + ii, ir - ri)
 
 
 @dataclass(frozen=True)

@@ -72,11 +72,16 @@ def _norms(rows: Rows, turned: Turned) -> Sums:
     heads = len(turned.query_HQF)
     query_HQF = turned.query_HQF[:, rows.several_Q]
     key_GKF = turned.key_GKF[:, rows.swappable_QK.any(0)]
-    key_HF = key_GKF.abs().sum(1).cpu().double().repeat_interleave(heads // len(key_GKF), 0)
+    key_HF = _lengths(key_GKF).sum(1).cpu().double().repeat_interleave(heads // len(key_GKF), 0)
     return {
-        "query_norm": (query_HQF.abs().sum(1).cpu().double(), key_HF.new_full((heads,), query_HQF.shape[1])),
+        "query_norm": (_lengths(query_HQF).sum(1).cpu().double(), key_HF.new_full((heads,), query_HQF.shape[1])),
         "key_norm": (key_HF, key_HF.new_full((heads,), key_GKF.shape[1])),
     }
+
+
+def _lengths(pairs: Tensor) -> Tensor:
+    """Lengths of complex numbers; many times quicker than their absolute value, which guards against overflow."""
+    return (pairs.real.square() + pairs.imag.square()).sqrt()
 
 
 def _parts(rows: Rows, turned: Turned) -> Sums:
