@@ -45,6 +45,7 @@ MAY_KNOW = {
     },
     "__main__": {"cli"},
     "cli": {
+        "asking",
         "capture",
         "encodings",
         "measure",

@@ -82,7 +82,7 @@ def notes(subject: Subject, layers: Mapping[Place, int], scores: Mapping[str, Sc
             "nothing of these heads. Their values are in heads.parquet; this page leaves them out."
         )
     if "cross" in parts:
-        silent = ", ".join(name for name, score in scores.items() if score.relative)
+        silent = ", ".join(name for name, score in scores.items() if score.relative and not score.logits)
         found.append(
             f"Cross-attention looks into another sequence, so scores of distance are not asked of it: {silent}."
         )

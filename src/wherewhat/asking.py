@@ -17,10 +17,11 @@ from wherewhat.scores import input_level, mean_parts
 from wherewhat.scores.base import Score
 from wherewhat.scores.frequencies import SWAPPED_SLOTS
 from wherewhat.scores.registry import SCORES, at_temperature, blocks_at
-from wherewhat.scores.swaps import PUBLISHED, at
+from wherewhat.scores.swaps import DRAWN, PUBLISHED, at
 from wherewhat.tally import QUICK_ROWS, QUICK_SWAPS
 
 INSIDE = {**input_level.ABOUT, **mean_parts.ABOUT}  # scores that look for position inside hidden states
+SWAPPED_INSIDE = ("input.positional", "input.symbolic")  # those of them that have temperatures
 QUERIES = 64  # rows looked at in each text unless said
 HEAD_NAME = re.compile(r"L(\d+)H(\d+)")
 
@@ -62,8 +63,10 @@ class Measuring:
             raise UserError(
                 f"there is no file {self.blocks}, nor are blocks called so; give a file, or {' or '.join(ENDINGS)}"
             )
-        for name in set(self.scores) - set(self.inside):
-            look_up("score", name, {**self.known, **INSIDE})
+        for name in self.scores:
+            self._check_score(name)
+        if self.inside and self.hidden is False:
+            raise UserError(f"{self.inside[0]} looks inside hidden states; ask for it without --no-hidden")
         for name in self.heads:
             if not HEAD_NAME.fullmatch(name):
                 raise UserError(f"'{name}' is not the name of a head; heads are named like L3H7, counted from 0")
@@ -81,7 +84,24 @@ class Measuring:
     @property
     def inside(self) -> tuple[str, ...]:
         """The scores asked for by name that look inside hidden states."""
-        return tuple(name for name in self.scores if name.partition("@")[0] in INSIDE)
+        return tuple(name for name in self.scores if name in self._inside)
+
+    @property
+    def _inside(self) -> dict[str, Any]:
+        """Every score that looks inside hidden states under these settings."""
+        plain = {name: about for name, about in INSIDE.items() if name not in SWAPPED_INSIDE}
+        return plain | {f"{name}{at(tau)}": INSIDE[name] for tau in self.tau for name in SWAPPED_INSIDE}
+
+    def _check_score(self, name: str) -> None:
+        """Refuse a score that there is none of, or none under these settings."""
+        bare, _, tau = name.partition("@")
+        if name in self.known or name in self._inside:
+            return
+        if bare.startswith("block.") and self.blocks is None:
+            raise UserError(f"{name} swaps whole blocks; say which with --blocks sentence, line or FILE")
+        if tau and (bare in SCORES or bare in SWAPPED_INSIDE):
+            raise UserError(f"{name} is not among the temperatures asked for; add it to --tau")
+        look_up("score", name, {**self.known, **self._inside})
 
     @property
     def asked(self) -> dict[str, Score]:
@@ -117,7 +137,9 @@ def about_swaps(settings: Measuring) -> dict[str, Any]:
         "tau": [_number(tau) for tau in settings.tau],
         "first": settings.first,
         "queries": "last" if settings.quick else _told_queries(settings),
-        "swaps_one_by_one": QUICK_SWAPS if settings.quick else "all",
+        "swaps": f"all, or where more than {QUICK_SWAPS:,} count {DRAWN:,} that stand for them"
+        if settings.quick
+        else "all",
         "rows_taken_apart": QUICK_ROWS if settings.quick else _told_queries(settings),
         "blocks": told(settings, None)["blocks"],
         "frequency_slots": SWAPPED_SLOTS,

@@ -51,7 +51,7 @@ def profile(
     tally, captured = listen(subject, ids, settings, on_text)
     layers = numbered(captured.places)
     refuse_in_vain(subject.id, ids, tally, captured.opaque, settings)
-    hidden = look_inside(subject, ids, tally, settings)
+    hidden = look_inside(subject, ids, tally, settings, on_text)
     heads = heads_table(subject.id, tally, layers, settings, texts=len(ids), hidden=hidden)
     frequencies = frequencies_table(subject.id, tally, layers, settings)
     silent = silences(tally, captured.opaque, layers, asked_inside=bool(hidden.answers))
@@ -139,7 +139,9 @@ def _blocks(subject: Subject, ids: Sequence[Tensor], settings: Measuring) -> tup
     return blocks
 
 
-def look_inside(subject: Subject, ids: Sequence[Tensor], tally: Tally, settings: Measuring) -> Hidden:
+def look_inside(
+    subject: Subject, ids: Sequence[Tensor], tally: Tally, settings: Measuring, on_text: Progress | None = None
+) -> Hidden:
     """Look for position inside hidden states, where that was asked for or where logits know nothing of slots."""
     own = [absorbed for place, absorbed in tally.absorbed.items() if place.part != "cross"]
     by_itself = bool(settings.inside) or (bool(own) and all(own) and not settings.scores)
@@ -152,6 +154,7 @@ def look_inside(subject: Subject, ids: Sequence[Tensor], tally: Tally, settings:
         first=settings.first,
         seed=settings.seed,
         batch_tokens=settings.batch_tokens,
+        on_text=on_text,
     )
     return found.only(settings.inside) if settings.inside else found
 

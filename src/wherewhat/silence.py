@@ -51,9 +51,10 @@ def _too_few(ids: Sequence[Tensor], settings: Measuring) -> str:
         return "no text has two blocks whose contents can change places; give longer texts or other --blocks"
     longest = max(len(text) for text in ids)
     which = "its last query" if settings.queries == LAST else "the queries looked at"
+    more = "" if longest - 1 - settings.first < 2 else ", more --queries"
     return (
         f"the longest text has {longest} tokens, and fewer than two keys before {which} can change places (from slot "
-        f"{settings.first} on); give longer texts, more --queries or a smaller --first"
+        f"{settings.first} on); give longer texts{more} or a smaller --first"
     )
 
 
@@ -78,7 +79,9 @@ def silences(
     blocks = [name for name in tally.scores if name.startswith("block.")]
     if _asks_logits(tally) and _slots_matter(tally) and not _measured(tally):
         found.append("No text has two keys or more that can change places, so scores of logits have no values.")
-    elif blocks and not any(_finite(account, blocks[0]) for account in tally.accounts.values()):
+    elif (
+        blocks and _slots_matter(tally) and not any(_finite(account, blocks[0]) for account in tally.accounts.values())
+    ):
         found.append("No text has two blocks whose contents can change places, so scores of blocks have no values.")
     return found + _flat(tally, layers) + _unlike(tally)
 

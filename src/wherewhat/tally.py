@@ -51,8 +51,8 @@ class Swapping:
         if not self.quick:
             return rows
         last_Q = seen.queries_Q == len(seen.tokens_K) - 1
-        every = max(1, round(len(last_Q) / QUICK_ROWS))
-        few_Q = (torch.arange(len(last_Q), 0, -1, device=last_Q.device) - 1) % every == 0  # the last among them
+        every = max(1, round(len(seen.wanted_Q) / QUICK_ROWS))
+        few_Q = torch.isin(seen.queries_Q, seen.wanted_Q.flip(0)[::every])  # the last is among them
         return replace(rows, tabled_Q=last_Q, apart_Q=few_Q, most=QUICK_SWAPS)
 
 
@@ -115,7 +115,8 @@ class Tally:
             text.real.setdefault(name, []).append(score.rows(rows))
         for name, answers in self._chance(seen, rows).items():
             text.chance.setdefault(name, []).extend(answers)
-        if (found := frequencies(rows)) is not None:
+        asks_logits = any(score.logits for score in self.scores.values())
+        if asks_logits and (found := frequencies(rows)) is not None:
             text.frequencies = found if text.frequencies is None else text.frequencies.then(found)
         if seen.place.part != "cross":
             mass_HO, rows_O = offset_mass(rows)

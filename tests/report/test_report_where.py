@@ -201,7 +201,7 @@ def test_the_published_scores_are_shown_with_how_far_they_follow_entropy():
         "τ = 0.0001",
         "τ = 0.01",
         "τ = ∞",
-        "blocks of tokens",
+        "blocks, τ = 0.0001",
     ]
 
 
@@ -220,7 +220,7 @@ def test_how_the_swaps_were_made_is_told_twice_where_the_published_scores_are_ex
 def test_a_model_with_position_in_its_hidden_state_is_told_apart():
     made = page(LEARNED)
     said = words_of(text(LEARNED))
-    assert "These are other measurements, not to be compared with those of rotary or biased models" in said
+    assert "These are other measurements, not to be compared with exact shares number by number" in said
     assert [one.name for one in triples(measured(*(run(LEARNED)[i] for i in (0, 3))))] == ["input"]
     means = made.tables["means"]
     assert set(means["words"]) == {

@@ -132,7 +132,7 @@ def test_the_published_scores_are_one_press_away_and_come_with_their_warning(ope
         rho = frame.select(pl.corr(name, "entropy", method="spearman") for name in ("positional", "symbolic")).row(0)
         said = tab.locator(".with-entropy").inner_text()
         assert f"{rho[0]:.2f} for positional and {rho[1]:.2f} for symbolic" in said
-        redrawn(tab, "#bounds-chart", lambda: tab.get_by_label("Swaps").select_option(label="τ = ∞"))
+        redrawn(tab, "#bounds-chart", lambda: tab.get_by_label("Temperature").select_option(label="τ = ∞"))
         assert ranks([x for x, _ in centres(tab, "#bounds-chart")]) == ranks(list(values("symbolic@inf").values()))
         assert "symbolic@inf" in tab.locator(".readout:visible").inner_text()
 

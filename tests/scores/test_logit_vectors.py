@@ -230,4 +230,3 @@ def test_all_queries_of_a_text():
 def test_what_stands_first_stays_put_and_takes_its_row_with_it():
     rows = replace(stream(), first=1)
     assert SCORES["position_share"].rows(rows)[1][0].gt(0).tolist() == [False, False, False, True, True, True]
-    assert rows.exact.count_Q.tolist() == [0, 0, 1, 2, 3, 4]

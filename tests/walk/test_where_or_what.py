@@ -1,5 +1,6 @@
 """Where or what, from a model to the tables: against whole tables built by hand, and where there are no such tables."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -132,14 +133,48 @@ def test_another_temperature_changes_nothing_at_the_published_one():
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_frequencies_do_not_depend_on_how_rows_are_chunked(monkeypatch: pytest.MonkeyPatch):
-    model, ids = BY_NAME["llama"].build(), texts()
-    whole = profile(model, ids, queries=0).frequencies
-    monkeypatch.setattr(reader, "CHUNK_ENTRIES", 200)
-    pieces = profile(model, ids, queries=0, batch_tokens=1).frequencies
-    keys = ["layer", "head", "frequency", "measure"]
-    ours, theirs = (table.sort(keys)["value"] for table in (pieces, whole))
-    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+@pytest.mark.parametrize("queries", [0, None])
+@pytest.mark.parametrize("name", ["llama", "mistral"])
+def test_nothing_depends_on_how_rows_are_chunked(name: str, queries: int | None, monkeypatch: pytest.MonkeyPatch):
+    model, ids = BY_NAME[name].build().double(), texts(3, shortest=40, longest=60)
+    whole = profile(model, ids, queries=queries, max_tokens=60)
+    monkeypatch.setattr(reader, "CHUNK_ENTRIES", 2000)
+    pieces = profile(model, ids, queries=queries, max_tokens=60, batch_tokens=1)
+    for ours, theirs in ((pieces.frequencies, whole.frequencies), (pieces.heads, whole.heads)):
+        assert ours.height == theirs.height
+        keys = [name for name in ours.columns if name in ("layer", "head", "frequency", "measure", "score")]
+        values = (table.sort(keys)["value"].fill_null(-1) for table in (ours, theirs))
+        np.testing.assert_allclose(*values, atol=1e-6)
+
+
+def test_blocks_have_no_say_where_slots_have_none():
+    ids = texts(3, shortest=9)
+    found = profile(
+        BY_NAME["bert"].build(), ids, blocks=tuple(torch.tensor([[1, 3], [3, 5]]) for _ in ids), hidden=False
+    )
+    assert not any("blocks" in note for note in found.manifest["notes"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"scores": ("block.positional",)}, "block.positional swaps whole blocks; say which with --blocks"),
+        ({"scores": ("positional@0.1",)}, "positional@0.1 is not among the temperatures asked for; add it to --tau"),
+        ({"scores": ("input.positional@0.5",)}, "input.positional@0.5 is not among the temperatures asked for"),
+        ({"scores": ("input.position_share@3",)}, "unknown score 'input.position_share@3'; did you mean"),
+        (
+            {"scores": ("mean.position",), "hidden": False},
+            "mean.position looks inside hidden states; ask for it without",
+        ),
+    ],
+)
+def test_scores_that_need_more_than_their_name_say_what(asked: dict[str, Any], said: str):
+    with pytest.raises(UserError, match=re.escape(said)):
+        profile(BY_NAME["llama"].build(), texts(), **asked)
+
+
+def test_frequencies_are_left_out_where_only_attention_was_asked_for():
+    assert profile(BY_NAME["llama"].build(), texts(), scores=("locality",)).frequencies.is_empty()
 
 
 def test_texts_that_are_turned_by_unlike_angles_are_told_of():

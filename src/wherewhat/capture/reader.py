@@ -38,6 +38,7 @@ class Seen:
     queries_Q: Tensor
     allowed_QK: Tensor
     tokens_K: Tensor
+    wanted_Q: Tensor  # every row that was asked for of this text, whether or not it is among these
     logits: Logits | None = None  # what the rows are made of, where that could be read
 
 
@@ -160,6 +161,7 @@ class Reader:
             queries_Q=(rows_Q - first).to(attention_HQK.device),
             allowed_QK=allowed_QK[:, first:stop],
             tokens_K=tokens_T[first:stop].to(attention_HQK.device),
+            wanted_Q=self._batch.rows[b].to(attention_HQK.device),
         )
         if terms is not None and place not in self.opaque:
             seen = replace(seen, logits=self._sound(seen, terms(b, rows_Q, slice(first, stop))))

@@ -44,7 +44,11 @@ def heads(
     max_tokens: Annotated[int | None, option(TEXTS, "N", "Cut texts into windows of so many tokens.")] = None,
     queries: Annotated[
         str | None,
-        option(ASKED, "last|N|all", "Rows looked at in each text. Unless said 64, but swaps only at the last."),
+        option(
+            ASKED,
+            "last|N|all",
+            "Rows looked at in each text. Unless said 64, of which 8 for shares and the last for swaps.",
+        ),
     ] = None,
     scores: Annotated[str | None, option(ASKED, "NAMES", "Only these scores, such as locality,sink.")] = None,
     layers: Annotated[str | None, option(ASKED, "NUMBERS", "Only these layers, such as 0,3-5.")] = None,

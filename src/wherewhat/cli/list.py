@@ -40,9 +40,11 @@ def _encodings() -> Lines:
 
 
 def _scores() -> Lines:
+    from wherewhat.asking import INSIDE
     from wherewhat.scores.registry import SCORES
 
-    return {name: f"{score.asks} ({score.paper})" for name, score in SCORES.items()}
+    inside = {name: f"{about['asks']} ({about['paper']})" for name, about in INSIDE.items()}
+    return {name: f"{score.asks} ({score.paper})" for name, score in SCORES.items()} | inside
 
 
 def _tasks() -> Lines:

@@ -32,8 +32,6 @@ CHANCE = {
     "random logits": "Attention of random logits on the same rows",
     "one part": "A table of random logits over the same slots and contents",
     "left over": "A table of random logits over the same slots and contents",
-    "attended one part": "A table of random logits over the same slots and contents",
-    "attended left over": "A table of random logits over the same slots and contents",
     "half": "Neither more than the other",
     "flat": "Attention that is the same everywhere",
 }
@@ -124,7 +122,8 @@ def words(found: Findings) -> Section:
     return Section(
         "scores",
         "What each score asks",
-        "A score is averaged over the attention rows of a text, then over texts. "
+        "A score is averaged over the rows of a text, then over texts; shares count rows and texts by how much their "
+        "logits vary. "
         "Chance is what the same rows give for a head that knows nothing.",
         join(*(_kind(kind, [score for score in told if score.kind == kind], found, len(kinds)) for kind in kinds)),
         short="Scores",

@@ -16,7 +16,7 @@ TALL = sqrt(3) / 2  # of a triangle with sides of 1
 WIDEST = 9.0  # P/Var and S/Var are drawn up to here at most; what lies beyond stands on the edge
 LEAST = 2.2  # a head that is purely one of the two stands at 2
 STEPS = 64  # points of the curve that bounds them
-BARE = "as it is"
+BARE = 1e-4  # the temperature of scores that name none
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,14 @@ def triples(run: Measured) -> list[Triple]:
 
 def pairs(run: Measured, prefix: str = "") -> list[Pair]:
     """The published scores at every temperature, with blocks last; with `prefix`, those of another measurement."""
-    tau = next(iter((run.manifest.get("swaps") or {}).get("tau") or ()), None)
-    first = BARE if tau is None else f"τ = {temperature(tau)}"
-    rest = [score.name for score in run.answered if score.name.startswith(f"{prefix}positional@")]
-    named = {first: f"{prefix}positional"} | {f"τ = {temperature(name.partition('@')[2])}": name for name in rest}
-    if not prefix:
-        named["blocks of tokens"] = "block.positional"
-    found = [(label, run.find(name, name.replace("positional", "symbolic"))) for label, name in named.items()]
-    return [_pair(run, label, *both) for label, both in found if both]
+    kinds = {f"{prefix}positional": ""} if prefix else {"positional": "", "block.positional": "blocks, "}
+    found = []
+    for kind, words in kinds.items():
+        for score in run.answered:
+            bare, _, tau = score.name.partition("@")
+            if bare == kind and (both := run.find(score.name, score.name.replace("positional", "symbolic"))):
+                found.append(_pair(run, f"{words}τ = {temperature(tau or BARE)}", *both))
+    return found
 
 
 def temperature(tau: Any) -> str:

@@ -27,12 +27,24 @@ EXACT = (
     "together, so the shaded corner stays empty. Scaling the logits moves no head."
 )
 PUBLISHED = (
-    "Two keys trade places: the cosine of their two weights before and after is the positional score, the cosine with "
-    "the weights exchanged the symbolic one. In every swap the squares of the two sum to 1 or more, so no head falls "
-    "below the diagonal, and both are 1 only where attention is flat."
+    "Two keys, or two blocks of them, trade places: the cosine of their two weights before and after is the positional "
+    "score, the cosine with the weights exchanged the symbolic one. In every swap the squares of the two sum to 1 or "
+    "more, so no head falls below the diagonal, and both are 1 only where attention is flat. Swaps count by exp(gap of "
+    "the two weights / τ): at τ = 0.0001 hardly any but the widest gap counts, at ∞ all alike."
 )
 CONFOUNDED = (
-    "Read them beside entropy: a flat head scores high on both whatever it does, and only a sharp one can score low."
+    "Read them beside entropy: a flat head scores high on both whatever it does, and only a sharp one can score low. "
+    "Entropy is the mean over all rows that were looked at."
+)
+ADDED = (
+    "This model adds position to its hidden state, so exchanging keys inside a layer moves position with them and "
+    "every head would count as symbolic."
+)
+CARRIED = "Above the first layer, contents may carry position too, which exact shares cannot see."
+OTHERWISE = (
+    "These are other measurements, not to be compared with exact shares number by number: `input.` moves the tokens "
+    "and runs the whole model again; `mean.` splits what a layer reads into its mean over texts (position) and the "
+    "rest (content)."
 )
 MEASURES = {
     "positional": "positional score of a plane",
@@ -54,7 +66,7 @@ SWAPS = {
     "tau": "temperature τ",
     "first": "first slot that is swapped",
     "queries": "swaps at queries",
-    "swaps_one_by_one": "swaps looked at one by one",
+    "swaps": "swaps of a row",
     "rows_taken_apart": "queries for exact scores",
     "blocks": "blocks",
     "frequency_slots": "slots swapped in each frequency, at most",
@@ -152,12 +164,8 @@ def in_the_hidden_state(found: Findings) -> Section | None:
     """Other measurements, for models whose position sits in the hidden state."""
     if not found.hidden:
         return None
-    lede = (
-        "This model adds position to its hidden state, so exchanging keys inside a layer moves position with them and "
-        "every head would count as symbolic. These are other measurements, not to be compared with those of rotary or "
-        "biased models: `input.` moves the tokens and runs the whole model again; `mean.` splits what a layer reads "
-        "into its mean over texts (position) and the rest (content)."
-    )
+    exact = any(triple.name == "shares" for triple in found.triples)
+    lede = f"{CARRIED if exact else ADDED} {OTHERWISE}"
     body = tag("div", data_widget="hidden", class_="hidden-state")
     return Section("hidden", "Position in the hidden state", lede, body, short="Hidden state")
 

@@ -40,7 +40,6 @@ class Exact:
     positional_HQ: Tensor  # P: the mean square by which a slot's logit moves; 0 if only the slot counts
     symbolic_HQ: Tensor  # S: the mean square by which a content's logit moves; 0 if only the content counts
     variance_HQ: Tensor  # of the logits as they are; never above P + S
-    count_Q: Tensor  # how many keys can be exchanged
     parts: Parts
 
     @property
@@ -54,7 +53,7 @@ class Exact:
 
 def read_exact(logits: Logits, swappable_QK: Tensor, measured_Q: Tensor) -> Exact:
     """Measure some rows, each with two keys or more to exchange, over all permutations of these."""
-    count_Q, index_Q = swappable_QK.sum(-1), measured_Q.nonzero()[:, 0]
+    index_Q = measured_Q.nonzero()[:, 0]
     logits, swappable_QK = logits.rows(index_Q), swappable_QK[index_Q]
     moments = logits.moments(swappable_QK)
     weights_1QK = even(swappable_QK, moments.grand_HQ.dtype)
@@ -72,7 +71,6 @@ def read_exact(logits: Logits, swappable_QK: Tensor, measured_Q: Tensor) -> Exac
         positional_HQ=place(positional_HQ),
         symbolic_HQ=place(symbolic_HQ),
         variance_HQ=place(variance_HQ),
-        count_Q=count_Q,
         parts=_parts(moments, size_HQ, place),
     )
 

@@ -16,16 +16,6 @@ def left_over(rows: Rows) -> PerRow:
     return 1 - 2 / (_count(rows) + 1), _asked(rows, rows.exact_Q)
 
 
-def attended_one_part(rows: Rows) -> PerRow:
-    """`one_part` for rows whose attention weighs the keys; a head that knows nothing weighs them alike."""
-    return one_part(rows)[0], _asked(rows, rows.measured_Q)
-
-
-def attended_left_over(rows: Rows) -> PerRow:
-    """`left_over` for rows whose attention weighs the keys; a head that knows nothing weighs them alike."""
-    return left_over(rows)[0], _asked(rows, rows.measured_Q)
-
-
 def half(rows: Rows) -> PerRow:
     """Random numbers move as far by slot as by content."""
     return torch.full_like(_count(rows), 0.5), _asked(rows, rows.exact_Q)

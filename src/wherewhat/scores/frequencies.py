@@ -34,9 +34,8 @@ class Frequencies:
     unlike: bool = False  # not all texts were turned alike
 
     def then(self, later: "Frequencies") -> "Frequencies":
-        """With more rows of the same text. Keys are told by the later ones, which have seen them all."""
-        both = self + later
-        return replace(both, theta_F=later.theta_F, sums={**both.sums, "key_norm": later.sums["key_norm"]}, texts=1)
+        """With more rows of the same text."""
+        return replace(self + later, texts=1)
 
     def __add__(self, other: "Frequencies") -> "Frequencies":
         added = {**self.sums, **other.sums}  # a text too short for a measure has none of it
@@ -68,14 +67,15 @@ def frequencies(rows: Rows) -> Frequencies | None:
 
 
 def _norms(rows: Rows, turned: Turned) -> Sums:
-    """Lengths of the queries of rows that can exchange keys, and of the keys that some row can exchange."""
+    """Lengths of the queries of rows that can exchange keys, and of the keys that each of these can exchange."""
     heads = len(turned.query_HQF)
     query_HQF = turned.query_HQF[:, rows.several_Q]
-    key_GKF = turned.key_GKF[:, rows.swappable_QK.any(0)]
-    key_HF = _lengths(key_GKF).sum(1).cpu().double().repeat_interleave(heads // len(key_GKF), 0)
+    lengths_GKF = _lengths(turned.key_GKF)
+    times_K = (rows.swappable_QK & rows.several_Q[:, None]).sum(0).to(lengths_GKF.dtype)  # in how many rows
+    key_HF = (times_K @ lengths_GKF).cpu().double().repeat_interleave(heads // len(lengths_GKF), 0)
     return {
         "query_norm": (_lengths(query_HQF).sum(1).cpu().double(), key_HF.new_full((heads,), query_HQF.shape[1])),
-        "key_norm": (key_HF, key_HF.new_full((heads,), key_GKF.shape[1])),
+        "key_norm": (key_HF, key_HF.new_full((heads,), float(times_K.sum()))),
     }
 
 

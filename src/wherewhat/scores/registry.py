@@ -11,7 +11,7 @@ from wherewhat.scores.chance import random_logits, uniform
 from wherewhat.scores.duplicate import duplicate
 from wherewhat.scores.entropy import entropy
 from wherewhat.scores.exclusion import exclusion_positional, exclusion_ratio, exclusion_symbolic, logit_variance
-from wherewhat.scores.expected import attended_left_over, attended_one_part, flat, half, left_over, one_part
+from wherewhat.scores.expected import flat, half, left_over, one_part
 from wherewhat.scores.induction import induction
 from wherewhat.scores.locality import locality
 from wherewhat.scores.mean_frequency import mean_frequency
@@ -194,7 +194,6 @@ _SHARES = (
         high="All: among attended keys the head reads slots alone. Keys count by the attention they get.",
         paper="wherewhat; two-way analysis of variance",
         rows=attended_position_share,
-        expected=attended_one_part,
         logits=True,
         pooled=True,
     ),
@@ -205,7 +204,6 @@ _SHARES = (
         high="All: among attended keys the head reads contents alone. Keys count by the attention they get.",
         paper="wherewhat; two-way analysis of variance",
         rows=attended_symbol_share,
-        expected=attended_one_part,
         logits=True,
         pooled=True,
     ),
@@ -216,7 +214,6 @@ _SHARES = (
         high="All: among attended keys it counts who stands where. Few attended keys leave little room for it.",
         paper="wherewhat; two-way analysis of variance",
         rows=attended_interaction_share,
-        expected=attended_left_over,
         logits=True,
         pooled=True,
     ),
@@ -269,7 +266,7 @@ _FREQUENCY = (
         name="mean_frequency",
         asks="Which rotary frequency does the head rely on, counted from 1 for the fastest?",
         low="1: the fastest, which tells neighbouring slots apart.",
-        high="The slowest, which hardly knows slots. Half of all means no preference: that is what equal use gives.",
+        high="The slowest, which hardly knows slots. The middle means no preference: that is what equal use gives.",
         paper=f"{SEQUEL}, as far as it is described there",
         rows=mean_frequency,
         range=(1.0, math.inf),
@@ -291,7 +288,7 @@ def at_temperature(tau: float) -> tuple[Score, Score]:
             name=f"positional{at(tau)}",
             asks="When two keys are swapped, does the attention on their slots stay as it was?",
             low="Attention moves with what is swapped, and is peaked: at even weights this score cannot be low.",
-            high="Attention stays in its slots: positional, or just flat. Grows with entropy, so read both together.",
+            high="Attention stays in its slots: positional, or just flat, which gets 1 too. Read it beside entropy.",
             paper=f"{SEQUEL}; {URRUTIA}",
             rows=positional(tau),
             expected=flat,
@@ -301,7 +298,7 @@ def at_temperature(tau: float) -> tuple[Score, Score]:
             name=f"symbolic{at(tau)}",
             asks="When two keys are swapped, does the attention on them go with what they say?",
             low="Attention stays behind in the slots, and is peaked: at even weights this score cannot be low.",
-            high="Attention goes with the keys: symbolic, or just flat. Grows with entropy, so read both together.",
+            high="Attention goes with the keys: symbolic, or just flat, which gets 1 too. Read it beside entropy.",
             paper=f"{SEQUEL}; {URRUTIA}",
             rows=symbolic(tau),
             expected=flat,

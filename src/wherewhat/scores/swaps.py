@@ -157,7 +157,8 @@ class _Bringing:
     def swaps_H(self) -> Tensor:
         """How many swaps of each head count at all, at the most."""
         highs_H, lows_H = (bring_HTS.ge(self.least).any(1).sum(-1) for bring_HTS in (self.high_HTS, self.low_HTS))
-        return highs_H * lows_H
+        size = self.high_HTS.shape[-1]
+        return (highs_H * lows_H).clamp(max=size * (size - 1) // 2)
 
     @property
     def total_HT(self) -> Tensor:

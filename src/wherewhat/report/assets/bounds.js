@@ -12,7 +12,7 @@ widgets.bounds = (element) => {
   const readouts = beside.map((words) => [words.dataset.view, words.appendChild(make("p", { class: "readout" }))]);
 
   const pickPair = (at) => { pair = Number(at); show(); };
-  const swaps = page.about.pairs.length > 1 ? choice("Swaps", page.about.pairs.map((one, at) => [String(at), one.label]), "0", pickPair) : "";
+  const swaps = page.about.pairs.length > 1 ? choice("Temperature", page.about.pairs.map((one, at) => [String(at), one.label]), "0", pickPair) : "";
   bar.append(switchOf("Measurement", views.map((name) => [name, names[name]]), view, (name) => { view = name; show(); }), swaps);
   bar.hidden = !bar.childElementCount;
 
