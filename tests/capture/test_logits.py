@@ -12,7 +12,7 @@ from wherewhat.capture.batch import Batch
 from wherewhat.capture.door import capture
 from wherewhat.capture.reader import Seen
 from wherewhat.capture.rotation import find_pairs, thetas
-from wherewhat.capture.turning import _start
+from wherewhat.capture.turning import Call, _start
 from wherewhat.logits.turned import Turned
 from wherewhat.nets.attention import attention_rows
 from wherewhat.nets.build import build
@@ -132,9 +132,10 @@ def test_logits_are_checked_again_when_rows_see_more_keys(monkeypatch: pytest.Mo
 def test_a_norm_with_weights_after_the_rotation_is_not_taken_for_the_rotation():
     turned_BHTC = torch.randn(1, 2, 5, 8, generator=torch.Generator().manual_seed(0))
     weight_C = 1 + 0.01 * torch.randn(8, generator=torch.Generator().manual_seed(1))
-    assert _start(turned_BHTC, turned_BHTC * 2) == 0, "a factor changes no direction"
-    assert _start(turned_BHTC, turned_BHTC * weight_C) is None
-    assert _start(turned_BHTC, torch.cat((turned_BHTC[..., :3], turned_BHTC), -1)) == 3
+    call = Call(lambda x: x, (turned_BHTC,), {}, turned_BHTC)
+    assert _start(call, turned_BHTC * 2, across=True) == 0, "a factor changes no direction"
+    assert _start(call, turned_BHTC * weight_C, across=True) is None
+    assert _start(call, torch.cat((turned_BHTC[..., :3], turned_BHTC), -1), across=True) == 3
 
 
 def test_rotation_functions_are_put_back():

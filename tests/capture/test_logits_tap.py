@@ -158,6 +158,14 @@ def test_their_attention_is_still_the_familys_own(case: Case, side: str):
         torch.testing.assert_close(attention_HQK, expected[key], atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("name", ["gptj", "codegen", "falcon"])
+def test_as_many_tokens_as_heads_do_not_confuse_the_two(name: str):
+    model = BY_NAME[name].build()
+    ids_BT = torch.randint(3, 90, (1, 4), generator=torch.Generator().manual_seed(0))
+    pieces, opaque = seen_of(model, Batch((0,), ids_BT, ids_BT > 0, (torch.arange(4),)))
+    assert opaque == {} and all(seen.logits is not None for seen in pieces)
+
+
 @pytest.mark.parametrize(
     "name", ["falcon", "gptj", "gpt_neo", "mpnet", "roformer", "xlnet", "deberta", "deberta-v2", "bloom", "mpt", "xlm"]
 )

@@ -12,7 +12,6 @@ from wherewhat.encodings.base import wide
 from wherewhat.logits.base import Logits
 from wherewhat.logits.crossed import Crossed
 from wherewhat.logits.still import Still
-from wherewhat.logits.turned import Turned
 
 
 @dataclass(frozen=True)
@@ -143,15 +142,8 @@ def _turned(product: Product, rotated: Rotated, texts: int) -> Terms:
         raise OpaqueError("its rotation does not turn pairs of channels by angles")
 
     def terms(b: int, rows_Q: Tensor, keys: slice) -> Logits:
-        slots_K = torch.arange(keys.start, keys.stop, device=rows_Q.device)
-        return Turned(
-            query_HQF=rotation.unturned(of_text(product.query, b, texts)[:, rows_Q], b, rows_Q),
-            key_GKF=rotation.unturned(of_text(product.key, b, texts)[:, keys], b, slots_K),
-            turn_KF=rotation.turn_of(b)[keys],
-            theta_F=rotation.theta_F,
-            queries_Q=rows_Q - keys.start,
-            scale=product.scale,
-        )
+        q_HQC, k_GKC = of_text(product.query, b, texts)[:, rows_Q], of_text(product.key, b, texts)[:, keys]
+        return rotation.logits(q_HQC, k_GKC, b, rows_Q, keys, scale=product.scale)
 
     return terms
 

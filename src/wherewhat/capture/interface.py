@@ -25,7 +25,6 @@ from wherewhat.errors import UserError
 from wherewhat.logits.base import Logits
 from wherewhat.logits.capped import Capped
 from wherewhat.logits.still import Still
-from wherewhat.logits.turned import Turned
 
 FUSED = "wherewhat-fused"
 EAGER = "wherewhat-eager"
@@ -170,9 +169,7 @@ def _terms(
         rows_Q = rows_Q.to(query.device)
         q_HQC, k_GKC = query[b][:, rows_Q], key[b][:, keys]
         if rotation is not None:
-            turn_TF, slots_K = rotation.turn_of(b), torch.arange(keys.start, keys.stop, device=query.device)
-            q_HQF, k_GKF = rotation.unturned(q_HQC, b, rows_Q), rotation.unturned(k_GKC, b, slots_K)
-            return Turned(q_HQF, k_GKF, turn_TF[keys], rotation.theta_F, rows_Q - keys.start, scale)
+            return rotation.logits(q_HQC, k_GKC, b, rows_Q, keys, scale=scale)
         exact = wide(query.dtype)
         slot_HQK = None if bias is None else bias[min(b, len(bias) - 1)][:, rows_Q][..., keys].to(exact)
         return Still(q_HQC.to(exact), k_GKC.to(exact), scale, slot_HQK)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from wherewhat.encodings.base import wide
+from wherewhat.logits.turned import Turned
 
 Rotate = Callable[[Tensor], Tensor]  # turns x_BHTC, one vector a slot; probes come as one text of several heads
 
@@ -45,7 +46,13 @@ class Rotation:
     turn_BTF: Tensor  # complex; its length is the factor that some scalings put in
     theta_F: Tensor  # radians a token
 
-    def unturned(self, x_HTC: Tensor, b: int, slots_T: Tensor) -> Tensor:
+    def logits(self, q_HQC: Tensor, k_GKC: Tensor, b: int, rows_Q: Tensor, keys: slice, *, scale: float) -> Turned:
+        """What queries and keys of a text that have been turned amount to."""
+        slots_K = torch.arange(keys.start, keys.stop, device=rows_Q.device)
+        q_HQF, k_GKF = self._unturned(q_HQC, b, rows_Q), self._unturned(k_GKC, b, slots_K)
+        return Turned(q_HQF, k_GKF, self.turn_of(b)[keys], self.theta_F, rows_Q - keys.start, scale)
+
+    def _unturned(self, x_HTC: Tensor, b: int, slots_T: Tensor) -> Tensor:
         """Queries or keys that stand in these slots as complex numbers, before they were turned."""
         turn_TF = self.turn_of(b)[slots_T]
         return self.as_pairs(x_HTC) * (turn_TF.conj() / turn_TF.abs().square())

@@ -35,9 +35,10 @@ class Call:
         second = self.args[1] if len(self.args) > 1 else None
         return 2 if isinstance(second, Tensor) and second.dim() == self.args[0].dim() == 4 else 1
 
-    def across(self, heads: int) -> bool:
-        """Whether heads stand before tokens, as in most families."""
-        return int(self.args[0].shape[1]) == heads
+    def layouts(self, heads: int, slots: int) -> list[bool]:
+        """Whether heads stand before tokens, as in most families; with as many of both, only the numbers can tell."""
+        axes = tuple(self.out.shape[1:3])
+        return [across for across, fits in ((True, (heads, slots)), (False, (slots, heads))) if axes == fits]
 
     def rotate(self, x_BHTC: Tensor, *, across: bool) -> Tensor:
         """Turn anything as this call did."""
@@ -86,8 +87,8 @@ class Turning:
     def rotation(self, call: Call, query_BHTC: Tensor, owner: nn.Module) -> Rotation | None:
         """How this call turns; None if it does not turn pairs, or if its result is not what the attention was given."""
         heads, slots, channels = query_BHTC.shape[1:]
-        across = call.across(heads)
-        start = _start(call.out if across else call.out.transpose(1, 2), query_BHTC)
+        found = ((across, _start(call, query_BHTC, across=across)) for across in call.layouts(heads, slots))
+        across, start = next(((across, start) for across, start in found if start is not None), (True, None))
         if start is None:
             return None
         rotated = int(call.args[0].shape[-1])
@@ -155,13 +156,12 @@ def _recording(function: Callable[..., Any]) -> Callable[..., Any]:
     return recorded
 
 
-def _start(turned_BHTC: Tensor, query_BHTC: Tensor) -> int | None:
+def _start(call: Call, query_BHTC: Tensor, *, across: bool) -> int | None:
     """Where the turned channels stand in the query that attention was given: at its beginning or at its end.
 
     Norms and factors that came after the rotation change lengths, not directions; one head of one text tells.
     """
-    if turned_BHTC.shape[1:3] != query_BHTC.shape[1:3]:
-        return None
+    turned_BHTC = call.out if across else call.out.transpose(1, 2)
     rotated, channels = turned_BHTC.shape[-1], query_BHTC.shape[-1]
     close = 1e-5 if query_BHTC.dtype in (torch.float32, torch.float64) else 1e-2
     turned_TC = torch.nn.functional.normalize(turned_BHTC[0, 0].float(), dim=-1)
