@@ -78,7 +78,6 @@ BORDERS = {
         "tally",
         "hidden",
         "about",
-        "asking",
         "silence",
         "measure",
         "cli",

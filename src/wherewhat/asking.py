@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from torch import Tensor
-
 from wherewhat.capture.batch import ALL, LAST
 from wherewhat.capture.blocks import ENDINGS
 from wherewhat.capture.load import Loading
@@ -34,7 +32,7 @@ class Measuring:
     seed: int = 0
     tau: tuple[float, ...] = (PUBLISHED,)  # temperatures of the published scores; inf weighs all swaps alike
     first: int = 1  # the first slot whose content may change places
-    blocks: tuple[Tensor, ...] | str | None = None  # move these as one: by text (blocks, 2), or "sentence" or "line"
+    blocks: Sequence[Any] | str | None = None  # move as one: of every text [[from, to], ...], or "sentence" or "line"
     hidden: bool | None = None  # look for position inside hidden states; None: where slots have no say of their own
     max_texts: int = 100
     max_tokens: int | None = None  # None: what the model was made for, but at most 1,024

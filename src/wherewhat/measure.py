@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from wherewhat.about import about_model, about_score, about_texts, notes
@@ -130,13 +131,14 @@ def _blocks(subject: Subject, ids: Sequence[Tensor], settings: Measuring) -> tup
         return tuple(blocks_by(subject, text, blocks, settings.first) for text in ids)
     if len(blocks) != len(ids):
         raise UserError(f"there are blocks for {len(blocks)} texts, but {len(ids)} texts; give one line for each text")
-    for number, (text, here) in enumerate(zip(ids, blocks, strict=True)):
+    found = tuple(torch.as_tensor(here, dtype=torch.long).view(-1, 2) for here in blocks)
+    for number, (text, here) in enumerate(zip(ids, found, strict=True)):
         if len(here) and int(here.max()) > len(text):
             raise UserError(
                 f"a block of text {number} ends before slot {int(here.max())}, but the text has {len(text)} tokens; "
                 "slots are counted in tokens, from 0"
             )
-    return blocks
+    return found
 
 
 def look_inside(

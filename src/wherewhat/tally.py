@@ -12,7 +12,6 @@ from wherewhat.capture.reader import PARTS, Place, Seen
 from wherewhat.errors import UserError
 from wherewhat.scores.base import PerRow, Rows, Score
 from wherewhat.scores.frequencies import Frequencies, frequencies
-from wherewhat.scores.mean_frequency import rotary
 from wherewhat.scores.offset_mass import offset_mass
 
 RESAMPLES = 1000
@@ -132,7 +131,7 @@ class Tally:
         if seen.logits is None:
             return
         self.absorbed[seen.place] = seen.logits.absorbed
-        if rotary(seen.logits) is not None:
+        if seen.logits.rotary is not None:
             self.turning.add(seen.place)
         if not torch.isfinite(seen.logits.actual_HQK.sum()):
             raise UserError(

@@ -143,15 +143,12 @@ def _queries(text: str | None) -> int | None:
     return int(text)
 
 
-def _blocks(text: str | None) -> "tuple[Any, ...] | str | None":
+def _blocks(text: str | None) -> list[list[list[int]]] | str | None:
     """Read --blocks: the name of a way to cut texts, or a file that says where."""
-    if text is None or text in ("sentence", "line") or not Path(text).exists():
-        return text
-    import torch
-
+    from wherewhat.capture.blocks import ENDINGS
     from wherewhat.tables.texts import read_blocks
 
-    return tuple(torch.tensor(blocks, dtype=torch.long).view(-1, 2) for blocks in read_blocks(Path(text)))
+    return text if text is None or text in ENDINGS or not Path(text).exists() else read_blocks(Path(text))
 
 
 def _texts(files: list[Path], *, column: str, dataset: str | None, split: str) -> "Iterator[Text] | None":

@@ -3,9 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from wherewhat.logits.turned import Turned
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Logits(ABC):
     """
 
     absorbed: bool = False  # no slot makes any difference here: position, if any, came in with the contents
+    rotary: "Turned | None" = None  # the rotary logits, under a soft cap or not, if these are
     by_table: bool = False  # moments are read off whole tables, so asking for many rows is slow
 
     @property

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from wherewhat.logits.base import Logits, Moments, even, moments_of_rows
+from wherewhat.logits.turned import Turned
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,10 @@ class Capped(Logits):
     cap: float
 
     by_table = True
+
+    @property
+    def rotary(self) -> "Turned | None":  # type: ignore[override]
+        return self.inner.rotary
 
     @property
     def absorbed(self) -> bool:  # type: ignore[override]

@@ -42,14 +42,15 @@ class Spread:
         return square(left_HQF * repeat_groups(self.shift_GQF, len(left_HQF)))
 
 
-def two_spreads(asking_HQF: Tensor, keys: Spread, turns: Spread) -> tuple[Tensor, Tensor, Tensor]:
+def two_spreads(
+    asking_HQF: Tensor, of_contents_HQF: Tensor, of_slots_HQF: Tensor, keys: Spread, turns: Spread
+) -> tuple[Tensor, Tensor, Tensor]:
     """Three variances of Re Σ asking · key · turn over independent keys and turns, by frequency.
 
-    Of the turns' means, of the keys' means, and of what is left: position_HQF, symbol_HQF, interaction_HQF.
+    Of the turns' means, of the keys' means, and of what is left: position_HQF, symbol_HQF, interaction_HQF. What asks
+    contents for their means is asking · mean turn, what asks slots for theirs asking · mean key.
     """
     heads = len(asking_HQF)
-    of_slots_HQF = asking_HQF * repeat_groups(keys.mean_GQF, heads)
-    of_contents_HQF = asking_HQF * repeat_groups(turns.mean_GQF, heads)
     shifted_keys_HQF = asking_HQF * repeat_groups(keys.shift_GQF, heads)
     shifted_turns_HQF = asking_HQF * repeat_groups(turns.shift_GQF, heads)
     symbol_HQF, by_turns_HQF = keys.forms(of_contents_HQF, shifted_turns_HQF)

@@ -31,6 +31,10 @@ class Turned(Logits):
     queries_Q: Tensor  # the slot of each row's query
     scale: float
 
+    @property
+    def rotary(self) -> "Turned":  # type: ignore[override]
+        return self
+
     @cached_property
     def asking_HQF(self) -> Tensor:
         """What a turned key is multiplied with: a[k, j] = Re Σ_f asking_f key_{k,f} turn_{j,f}."""
@@ -124,7 +128,8 @@ class _Parts:
 def _parts(asking_HQF: Tensor, keys: Spread, turns: Spread) -> _Parts:
     of_contents_HQF = asking_HQF * turns.mean_GQF
     of_slots_HQF = asking_HQF * repeat_groups(keys.mean_GQF, len(asking_HQF))
-    return _Parts(Planes(*two_spreads(asking_HQF, keys, turns)), of_contents_HQF, of_slots_HQF)
+    variances = two_spreads(asking_HQF, of_contents_HQF, of_slots_HQF, keys, turns)
+    return _Parts(Planes(*variances), of_contents_HQF, of_slots_HQF)
 
 
 def _joined(found: Sequence[_Parts], axis: int) -> _Parts:

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from wherewhat.logits.turned import Turned
 from wherewhat.scores.base import Rows
-from wherewhat.scores.mean_frequency import rotary
 from wherewhat.scores.swaps import cosines, in_order
 
 SWAPPED_SLOTS = 32  # of so many slots, spread evenly, every two are swapped in every frequency
@@ -60,7 +59,7 @@ class Frequencies:
 
 def frequencies(rows: Rows) -> Frequencies | None:
     """Ask some rows of every rotary frequency; nothing if the logits do not turn."""
-    turned = rotary(rows.logits)
+    turned = None if rows.logits is None else rows.logits.rotary
     if turned is None:
         return None
     return Frequencies(turned.theta_F, {**_norms(rows, turned), **_parts(rows, turned), **_tabled(rows, turned)})

@@ -2,9 +2,6 @@
 
 import torch
 
-from wherewhat.logits.base import Logits
-from wherewhat.logits.capped import Capped
-from wherewhat.logits.turned import Turned
 from wherewhat.scores.base import PerRow, Rows
 
 
@@ -14,7 +11,7 @@ def mean_frequency(rows: Rows) -> PerRow:
     A frequency that raises no logit above 0 counts nothing. A row counts by what all its frequencies count, so that
     pooling gives the mean over all rows' frequencies together.
     """
-    turned = rotary(rows.logits)
+    turned = None if rows.logits is None else rows.logits.rotary
     if turned is None or not rows.measured_Q.any():
         return rows.nothing
     value_HQ, weight_HQ = rows.nothing
@@ -26,10 +23,3 @@ def mean_frequency(rows: Rows) -> PerRow:
         value_HQ[:, query] = torch.where(total_H > 0, (peak_HF * number_F).sum(-1) / total_H, 0)
         weight_HQ[:, query] = total_H
     return value_HQ, weight_HQ
-
-
-def rotary(logits: Logits | None) -> Turned | None:
-    """The rotary logits, under a soft cap or not; nothing if there are none."""
-    if isinstance(logits, Capped):
-        logits = logits.inner
-    return logits if isinstance(logits, Turned) else None
