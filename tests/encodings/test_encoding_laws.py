@@ -6,28 +6,15 @@ from dataclasses import replace
 
 import pytest
 import torch
+from cases import CASES, SHAPE, B, C, H, T
 from torch import Tensor
 
 from wherewhat.encodings.base import Context, Encoding
-from wherewhat.encodings.registry import ENCODINGS, Shape, encoding_for
+from wherewhat.encodings.registry import ENCODINGS, encoding_for
 from wherewhat.errors import UserError
 from wherewhat.nets.attention import SelfAttention, attend, attention_rows
 from wherewhat.nets.past import Memory
 
-B, T, H, C = 2, 11, 4, 6
-SHAPE = Shape(width=H * C, heads=H, head_dim=C, length=64)
-CASES: list[tuple[str, dict[str, object]]] = [
-    ("none", {}),
-    ("sinusoidal", {}),
-    ("sinusoidal", {"layout": "concat", "token_scale": 2.0}),
-    ("learned", {"sigma": 1.0}),
-    ("learned", {"sigma": 1.0, "place": "block"}),
-    ("rope", {"base": 100.0}),
-    ("rope", {"base": 100.0, "layout": "interleaved"}),
-    ("rope", {"base": 100.0, "rotary_dim": 4}),
-    ("rope", {"base": 100.0, "rotary_dim": 4, "layout": "interleaved"}),
-    ("alibi", {}),
-]
 every_case = pytest.mark.parametrize(("name", "options"), CASES, ids=lambda value: str(value))
 both_directions = pytest.mark.parametrize("causal", [True, False], ids=["causal", "both ways"])
 
@@ -139,20 +126,20 @@ def test_padding_changes_nothing_real(name: str, options: dict[str, object], cau
 
 @every_case
 @both_directions
-def test_moving_the_text_changes_what_the_record_says(name: str, options: dict[str, object], causal: bool) -> None:
+def test_moving_the_text_changes_what_the_encoding_says(name: str, options: dict[str, object], causal: bool) -> None:
     layer, x_BTD, here = Layer(name, options), random(B, T, H * C), Context.of(T, causal=causal)
     there = replace(here, key_positions_BK=here.key_positions_BK + 13)
-    if ENCODINGS[name].shift_invariant:
+    if layer.encoding.shift_invariant:
         assert_same(layer(x_BTD, here), layer(x_BTD, there))
     else:
         assert differ(layer(x_BTD, here), layer(x_BTD, there))
 
 
 @every_case
-def test_reading_backwards_changes_what_the_record_says(name: str, options: dict[str, object]) -> None:
+def test_reading_backwards_changes_what_the_encoding_says(name: str, options: dict[str, object]) -> None:
     layer, x_BTD, context = Layer(name, options), random(B, T, H * C), Context.of(T, causal=False)
     forwards_BTD, backwards_BTD = layer(x_BTD, context), layer(x_BTD.flip(1), context).flip(1)
-    if ENCODINGS[name].mirror_invariant:
+    if layer.encoding.mirror_invariant:
         assert_same(forwards_BTD, backwards_BTD)
     else:
         assert differ(forwards_BTD, backwards_BTD)

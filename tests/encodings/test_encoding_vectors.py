@@ -1,12 +1,8 @@
-"""Every encoding against numbers from independent reference code, in float64 to 1e-9."""
-
-import json
-from pathlib import Path
-from typing import Any
+"""The worked numbers of the encodings that are added to tokens, of alibi and of plain rotation."""
 
 import pytest
 import torch
-from torch import Tensor
+from vectors import VECTORS, assert_attention, assert_known, tensor
 
 from wherewhat.encodings.alibi import Alibi, slopes
 from wherewhat.encodings.base import Context, Encoding
@@ -15,10 +11,7 @@ from wherewhat.encodings.learned import Learned
 from wherewhat.encodings.none import NoPosition
 from wherewhat.encodings.rope import Rope
 from wherewhat.encodings.sinusoidal import Sinusoidal
-from wherewhat.nets.attention import attend, attention_rows
 
-FILE = Path(__file__).parents[1] / "vectors" / "encodings.json"
-VECTORS: dict[str, dict[str, Any]] = {vector["id"]: vector for vector in json.loads(FILE.read_text())["vectors"]}
 ATTENTIONS: dict[str, Encoding] = {
     "none/causal": NoPosition(),
     "none/bidirectional": NoPosition(),
@@ -28,41 +21,11 @@ ATTENTIONS: dict[str, Encoding] = {
     "rope/interleaved": Rope(head_dim=8, layout="interleaved"),
     "rope/partial": Rope(head_dim=8, layout="half", rotary_dim=4),
 }
-OTHERS = {
-    "sinusoidal/interleaved",
-    "sinusoidal/concat",
-    "sinusoidal/on_tokens",
-    "learned/once_and_block",
-    "alibi/slopes",
-}
-
-
-def tensor(values: Any) -> Tensor:
-    """Nested lists as float64; null means minus infinity."""
-    if isinstance(values, list):
-        return torch.stack([tensor(value) for value in values])
-    return torch.tensor(-torch.inf if values is None else values, dtype=torch.float64)
-
-
-def assert_known(ours: Tensor, known: Any) -> None:
-    torch.testing.assert_close(ours, tensor(known), rtol=1e-9, atol=1e-9)
-
-
-def test_every_vector_is_asserted() -> None:
-    assert set(VECTORS) == set(ATTENTIONS) | OTHERS
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_attention(name: str) -> None:
-    encoding, vector = ATTENTIONS[name], VECTORS[name]
-    q, k, v = (tensor(vector["inputs"][each]) for each in "qkv")
-    length = q.shape[2]
-    context = Context.of(length, causal=vector["options"]["causal"])
-    attention_BHQK = attention_rows(encoding, q, k, context, torch.arange(length))
-    assert_known(attention_BHQK, vector["outputs"]["attention"])
-    assert_known(tensor(vector["outputs"]["logits"]).softmax(-1), attention_BHQK.tolist())
-    assert_known(attention_BHQK @ v, vector["outputs"]["out"])
-    assert_known(attend(encoding, q, k, v, context), vector["outputs"]["out"])
+    assert_attention(name, ATTENTIONS[name])
 
 
 @pytest.mark.parametrize("name", [name for name in ATTENTIONS if name.startswith("rope/")])

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from wherewhat.encodings.base import Encoding
-from wherewhat.encodings.registry import ENCODINGS, EncodingRecord
+from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.errors import UserError
 from wherewhat.nets.config import NetConfig
 

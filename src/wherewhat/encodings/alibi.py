@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.encodings.record import EncodingRecord
 from wherewhat.errors import UserError
 
 
@@ -20,6 +21,9 @@ class Alibi(Encoding):
             [-0.0625, -0.0000, -0.0625],
             [-0.1250, -0.0625, -0.0000]])
     """
+
+    bias_by_slot = True
+    mirror_invariant = True
 
     def __init__(self, heads: int) -> None:
         super().__init__()
@@ -44,3 +48,16 @@ def slopes(heads: int) -> list[float]:
     if lower == heads:
         return [2 ** (-8 * (head + 1) / heads) for head in range(heads)]
     return slopes(lower) + slopes(2 * lower)[::2][: heads - lower]
+
+
+RECORD = EncodingRecord(
+    name="alibi",
+    cls=Alibi,
+    about="every head loses interest with distance, each at its own fixed pace",
+    acts="on the logits, as a bias, in every block",
+    parameters="none",
+    direction="either; in an encoder both sides count alike",
+    kernel="fused with a float bias",
+    growth="n² in time and memory, for each head",
+    paper="Press et al. 2021, arXiv 2108.12409",
+)

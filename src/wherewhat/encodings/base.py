@@ -5,19 +5,19 @@ A net asks its encoding these questions, in this order, and nothing else in the 
 | hook | is handed | who answers |
 |---|---|---|
 | `on_tokens` | the residual stream at the input of every block | sinusoidal, learned |
-| `observe` | what queries, keys and values are projected from | encodings that count or gate by content |
-| `on_query_key` | queries and keys | rope |
-| `attend` | queries, keys and values | encodings with a kernel of their own |
-| `bias` | queries and keys; the answer is added to the scaled logits | alibi |
-| `on_logits` | the scaled logits with their bias, before the mask | encodings that are not linear in the logits |
-| `on_attention` | the attention, before it meets the values | encodings that reweigh after the softmax |
+| `observe` | what queries, keys and values are projected from | carope, path, path_fox |
+| `on_query_key` | queries and keys | rope and its kin, rollpe |
+| `attend` | queries, keys and values | path, path_fox: a kernel of their own |
+| `bias` | queries and keys; the answer is added to the scaled logits | alibi, t5_bias, shaw, deberta and many more |
+| `on_logits` | the scaled logits with their bias, before the mask | cope, dape, dape_v2 |
+| `on_attention` | the attention, before it meets the values | urpe |
 
 To write an encoding, override what it needs and leave the rest. `rope.py` is a good one to read next.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from wherewhat.errors import UserError
 
 Notes = Mapping[str, Tensor]  # what `observe` wrote down: one tensor [B, H, tokens, ...] under each name
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,7 @@ class Context:
     rows_Q: Tensor | None = None  # int64 slots of the queries, in any order; None: every token, in order
     real_BK: Tensor | None = None  # bool, False for padding; None: no padding
     notes: Notes = field(default_factory=dict)  # of all K tokens
+    made: dict[Hashable, Any] = field(default_factory=dict)  # what `once` has made so far, for all blocks alike
 
     @classmethod
     def of(
@@ -64,7 +66,17 @@ class Context:
 
     def rows(self, rows_Q: Tensor) -> "Context":
         """The same keys, asked only by the queries numbered `rows_Q`."""
-        return replace(self, rows_Q=rows_Q if self.rows_Q is None else self.rows_Q[rows_Q])
+        return replace(self, rows_Q=rows_Q if self.rows_Q is None else self.rows_Q[rows_Q], made={})
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What `make` makes of the positions, made by the first block that asks and handed to all the others.
+
+        It must follow from positions, direction and padding: blocks differ in their notes, queries and keys.
+        """
+        if key not in self.made:
+            self.made[key] = make()
+        made: Made = self.made[key]
+        return made
 
     @property
     def length(self) -> int:
@@ -86,11 +98,23 @@ class Context:
         """How many tokens ago each key stood, seen from the query: 1 is the token before it. H is 1."""
         return (self.query_positions_BQ[:, :, None] - self.key_positions_BK[:, None, :])[:, None]
 
-    @cached_property
+    @property
+    def slots_Q(self) -> Tensor:
+        """The slots of the queries."""
+        return self._at_queries(torch.arange(self.length, device=self.key_positions_BK.device))
+
+    @property
+    def plain(self) -> bool:
+        """Whether every token is a query and the next one stands one further, so that lags run along diagonals."""
+        return self.once("plain", lambda: self.rows_Q is None and bool((self.key_positions_BK.diff() == 1).all()))
+
+    @property
     def allowed_BHQK(self) -> Tensor:
         """Which keys a query may look at, causality and padding together. H is 1."""
-        slots_K = torch.arange(self.length, device=self.key_positions_BK.device)
-        slots_Q = self._at_queries(slots_K)
+        return self.once("allowed", self._allowed)
+
+    def _allowed(self) -> Tensor:
+        slots_Q, slots_K = self.slots_Q, torch.arange(self.length, device=self.key_positions_BK.device)
         earliest_K = slots_K if self.causal else torch.zeros_like(slots_K)  # the first query that may see the key
         allowed_BHQK = (earliest_K[None, :] <= slots_Q[:, None])[None, None]
         return allowed_BHQK if self.real_BK is None else allowed_BHQK & self.real_BK[:, None, None, :]
@@ -115,6 +139,9 @@ class Encoding(nn.Module):
     max_length: int | None = None  # the longest sequence it can tell apart; None: any
     scale: float | None = None  # multiplies q·k before any bias; None: head_dim ** -0.5
     shared: bool = True  # one object serves every block; False: each block owns one
+    bias_by_slot: bool = False  # its bias follows from positions alone, so blocks that share it work it out once
+    shift_invariant: bool = True  # moving the whole text changes nothing
+    mirror_invariant: bool = False  # reading the text backwards, in both directions, only reverses the output
     token_sigma: float = 0.02  # how wide token embeddings start, so that what is added to them does not drown them
 
     @property
@@ -125,6 +152,12 @@ class Encoding(nn.Module):
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         """Draw fresh parameters from `generator`; most encodings have none."""
+
+    def join(self, first: "Encoding") -> None:
+        """Take over from the first block's encoding what all blocks have in common; most have nothing.
+
+        Only asked of encodings that are not `shared`: it is for those that share a part of themselves.
+        """
 
     def check(self, *, length: int, causal: bool = True) -> None:
         """Refuse a sequence, or a direction, that this encoding has no answer for."""

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from wherewhat.encodings.base import Encoding
+from wherewhat.encodings.record import EncodingRecord
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
@@ -21,6 +22,8 @@ class Learned(Encoding):
     tensor([[[1., 1., 1.],
              [1., 1., 1.]]], grad_fn=<AddBackward0>)
     """
+
+    shift_invariant = False
 
     def __init__(self, width: int, *, length: int = 512, sigma: float = 0.02, place: str = "input") -> None:
         super().__init__()
@@ -43,3 +46,16 @@ class Learned(Encoding):
             return x_BTD
         self.check(length=int(positions_BT.max()) + 1)
         return x_BTD + nn.functional.embedding(positions_BT, self.table_SD)
+
+
+RECORD = EncodingRecord(
+    name="learned",
+    cls=Learned,
+    about="a learned vector for every place, added to the tokens; no place beyond the last one",
+    acts="on the tokens, once where they enter or at every block",
+    parameters="length × width, or that for each block",
+    direction="either",
+    kernel="fused",
+    growth="n × width in time, once or for each block; stops at its length",
+    paper="Gehring et al. 2017, arXiv 1705.03122; the spread it starts with: arXiv 2406.08272",
+)

@@ -1,6 +1,7 @@
 """No position at all: the baseline. A decoder still learns some order, because each token sees only its past."""
 
 from wherewhat.encodings.base import Encoding
+from wherewhat.encodings.record import EncodingRecord
 
 
 class NoPosition(Encoding):
@@ -8,3 +9,18 @@ class NoPosition(Encoding):
 
     Logits are q·k / √head_dim and nothing more (studied in arXiv 2203.16634 and 2305.19466).
     """
+
+    mirror_invariant = True
+
+
+RECORD = EncodingRecord(
+    name="none",
+    cls=NoPosition,
+    about="no position at all; a decoder still feels order through its causal mask",
+    acts="nowhere",
+    parameters="none",
+    direction="either; without a causal mask the text is a bag of tokens",
+    kernel="fused",
+    growth="nothing",
+    paper="Haviv et al. 2022, arXiv 2203.16634",
+)

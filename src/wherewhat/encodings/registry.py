@@ -3,33 +3,37 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from inspect import Parameter, signature
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin
 
-from wherewhat.encodings.alibi import Alibi
+from wherewhat.encodings import (
+    alibi,
+    learned,
+    none,
+    rope,
+    sinusoidal,
+)
 from wherewhat.encodings.base import Encoding
-from wherewhat.encodings.learned import Learned
-from wherewhat.encodings.none import NoPosition
-from wherewhat.encodings.rope import Rope
-from wherewhat.encodings.sinusoidal import Sinusoidal
+from wherewhat.encodings.record import EncodingRecord
 from wherewhat.errors import UserError
 from wherewhat.names import look_up, suggestion
 
-
-@dataclass(frozen=True)
-class EncodingRecord:
-    """One encoding, with all that is needed to choose it and to hold it to its promises."""
-
-    name: str
-    cls: type[Encoding]
-    about: str  # one line, for someone new
-    acts: str  # where in the net
-    parameters: str  # what is learned, in words
-    direction: str  # causal, both ways or either
-    kernel: str  # "fused", "fused with a float bias", or "explicit"
-    growth: str  # extra time and memory as sequences grow to n tokens
-    paper: str
-    shift_invariant: bool  # moving the whole text changes nothing
-    mirror_invariant: bool  # reading the text backwards, in both directions, only reverses the output
+ENCODINGS: dict[str, EncodingRecord] = {
+    record.name: record
+    for record in (
+        none.RECORD,
+        # added to the tokens
+        sinusoidal.RECORD,
+        learned.RECORD,
+        # added to the logits
+        alibi.RECORD,
+        # queries and keys that turn
+        rope.RECORD,
+        # reflections
+        # from the contents on the way
+        # wrapped around another
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -42,80 +46,13 @@ class Shape:
     length: int  # the longest sequence meant to be read
 
 
-ENCODINGS: dict[str, EncodingRecord] = {
-    record.name: record
-    for record in (
-        EncodingRecord(
-            name="none",
-            cls=NoPosition,
-            about="no position at all; a decoder still feels order through its causal mask",
-            acts="nowhere",
-            parameters="none",
-            direction="either; without a causal mask the text is a bag of tokens",
-            kernel="fused",
-            growth="nothing",
-            paper="Haviv et al. 2022, arXiv 2203.16634",
-            shift_invariant=True,
-            mirror_invariant=True,
-        ),
-        EncodingRecord(
-            name="sinusoidal",
-            cls=Sinusoidal,
-            about="sines and cosines of the position, fast to slow, added to the tokens",
-            acts="on the tokens, once, where they enter",
-            parameters="none",
-            direction="either",
-            kernel="fused",
-            growth="n × width in time and memory, once",
-            paper="Vaswani et al. 2017, arXiv 1706.03762",
-            shift_invariant=False,
-            mirror_invariant=False,
-        ),
-        EncodingRecord(
-            name="learned",
-            cls=Learned,
-            about="a learned vector for every place, added to the tokens; no place beyond the last one",
-            acts="on the tokens, once where they enter or at every block",
-            parameters="length × width, or that for each block",
-            direction="either",
-            kernel="fused",
-            growth="n × width in time, once or for each block; stops at its length",
-            paper="Gehring et al. 2017, arXiv 1705.03122; the spread it starts with: arXiv 2406.08272",
-            shift_invariant=False,
-            mirror_invariant=False,
-        ),
-        EncodingRecord(
-            name="rope",
-            cls=Rope,
-            about="queries and keys turn with their position, so attention feels only their distance and its sign",
-            acts="on queries and keys, in every block",
-            parameters="none",
-            direction="either",
-            kernel="fused",
-            growth="n × head width in time and memory, for each head and block",
-            paper="Su et al. 2021, arXiv 2104.09864",
-            shift_invariant=True,
-            mirror_invariant=False,
-        ),
-        EncodingRecord(
-            name="alibi",
-            cls=Alibi,
-            about="every head loses interest with distance, each at its own fixed pace",
-            acts="on the logits, as a bias, in every block",
-            parameters="none",
-            direction="either; in an encoder both sides count alike",
-            kernel="fused with a float bias",
-            growth="n² in time and memory, for each head",
-            paper="Press et al. 2021, arXiv 2108.12409",
-            shift_invariant=True,
-            mirror_invariant=True,
-        ),
-    )
-}
+SIZES = tuple(Shape.__annotations__)
 
 
 def encoding(name: str, **options: Any) -> Encoding:
     """Make the encoding called `name`; each takes the options that its class names.
+
+    One that wraps another takes `over`, the other's name (or the other itself), and `over_options`.
 
     >>> encoding("rope", head_dim=64).fused
     True
@@ -123,17 +60,23 @@ def encoding(name: str, **options: Any) -> Encoding:
     Traceback (most recent call last):
     wherewhat.errors.UserError: encoding 'alibi' takes no option 'head'; did you mean 'heads'? it takes: heads
     """
-    cls = look_up("encoding", name, ENCODINGS).cls
+    record = look_up("encoding", name, ENCODINGS)
+    if record.wraps is not None:
+        options = _with_wrapped(record, options)
     _check_options(name, options)
-    return cls(**options)
+    return record.cls(**options)
 
 
 def encoding_for(shape: Shape, name: str, options: Mapping[str, Any]) -> Encoding:
     """Make the encoding called `name` for a net of this shape, handing it whatever sizes it asks for."""
-    look_up("encoding", name, ENCODINGS)
+    record = look_up("encoding", name, ENCODINGS)
     for size in ("width", "heads", "head_dim"):
         if size in options:
             raise UserError(f"the net already tells its encoding its {size}; leave it out of the encoding's options")
+    if record.wraps is not None:
+        options = dict(options)
+        over, over_options = options.pop("over", record.wraps), options.pop("over_options", {})
+        options["over"] = over if isinstance(over, Encoding) else encoding_for(shape, over, over_options)
     asked = {size: value for size, value in asdict(shape).items() if size in options_of(name)}
     return encoding(name, **{**asked, **options})
 
@@ -143,6 +86,16 @@ def options_of(name: str) -> dict[str, Parameter]:
     parameters = signature(look_up("encoding", name, ENCODINGS).cls).parameters
     catch_all = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)  # inherited from nn.Module
     return {option: parameter for option, parameter in parameters.items() if parameter.kind not in catch_all}
+
+
+def _with_wrapped(record: EncodingRecord, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with the wrapped encoding made; it is told whatever sizes the wrapper is told and it asks for."""
+    options = dict(options)
+    over, over_options = options.pop("over", record.wraps), options.pop("over_options", {})
+    if not isinstance(over, Encoding):
+        sizes = {size: options[size] for size in SIZES if size in options and size in options_of(over)}
+        over = encoding(over, **{**sizes, **over_options})
+    return {"over": over, **options}
 
 
 def _check_options(name: str, options: Mapping[str, Any]) -> None:
@@ -163,6 +116,8 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
 
 def _fits(value: object, wanted: Any) -> bool:
     """Whether a value is of the annotated type; a whole number will do for a float, a bool for neither."""
+    if isinstance(wanted, UnionType):
+        return any(_fits(value, each) for each in get_args(wanted))
     if isinstance(value, bool):
         return wanted is bool
-    return isinstance(value, (int, float) if wanted is float else wanted)
+    return isinstance(value, (int, float) if wanted is float else get_origin(wanted) or wanted)

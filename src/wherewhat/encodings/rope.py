@@ -7,6 +7,7 @@ from torch import Tensor
 
 from wherewhat.encodings.base import Context, Encoding, wide
 from wherewhat.encodings.frequencies import angles, check_ladder
+from wherewhat.encodings.record import EncodingRecord
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
@@ -72,3 +73,16 @@ def turn_interleaved(x_BHTC: Tensor, angle_BHTF: Tensor) -> Tensor:
 
 
 LAYOUTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"half": turn_half, "interleaved": turn_interleaved}
+
+
+RECORD = EncodingRecord(
+    name="rope",
+    cls=Rope,
+    about="queries and keys turn with their position, so attention feels only their distance and its sign",
+    acts="on queries and keys, in every block",
+    parameters="none",
+    direction="either",
+    kernel="fused",
+    growth="n × head width in time and memory, for each head and block",
+    paper="Su et al. 2021, arXiv 2104.09864",
+)

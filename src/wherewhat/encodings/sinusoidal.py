@@ -5,6 +5,7 @@ from torch import Tensor
 
 from wherewhat.encodings.base import Encoding, wide
 from wherewhat.encodings.frequencies import angles, check_ladder
+from wherewhat.encodings.record import EncodingRecord
 from wherewhat.names import look_up
 
 
@@ -33,6 +34,7 @@ class Sinusoidal(Encoding):
     """
 
     token_sigma = 1.0
+    shift_invariant = False
 
     def __init__(
         self, width: int, *, base: float = 10_000.0, layout: str = "interleaved", token_scale: float = 1.0
@@ -51,3 +53,16 @@ class Sinusoidal(Encoding):
         """PE_BTD, what is added at each position."""
         angle_BTF = angles(positions_BT, width=self.width, base=self.base, dtype=wide(dtype))
         return self.arrange(angle_BTF.sin(), angle_BTF.cos()).to(dtype)
+
+
+RECORD = EncodingRecord(
+    name="sinusoidal",
+    cls=Sinusoidal,
+    about="sines and cosines of the position, fast to slow, added to the tokens",
+    acts="on the tokens, once, where they enter",
+    parameters="none",
+    direction="either",
+    kernel="fused",
+    growth="n × width in time and memory, once",
+    paper="Vaswani et al. 2017, arXiv 1706.03762",
+)

@@ -36,7 +36,8 @@ def save_model(
     folder: Path, net: Trunk, *, tasks: Sequence[Balanced] = (), extra: Mapping[str, Any] | None = None
 ) -> None:
     """Write a net. Its config goes last, so a folder that has one is complete."""
-    weights = {name: tensor.detach().contiguous() for name, tensor in net.state_dict().items()}
+    # Cloned, because a part that several blocks share has several names and the file wants each name's own numbers.
+    weights = {name: tensor.detach().clone() for name, tensor in net.state_dict().items()}
     config = {"wherewhat_net": FORMAT, "net": net.config.to_dict(), "tasks": tasks_to_list(tasks), **(extra or {})}
     write_whole(folder / WEIGHTS, save(weights, metadata={"format": "pt"}))
     write_whole(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode())

@@ -10,6 +10,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.nets.past import Memory
 
+SEEN_ENTRIES = 1 << 22  # of attention computed at once where it has to be looked at
 Attend = Callable[[Encoding, Tensor, Tensor, Tensor, Context], Tensor]
 
 
@@ -25,7 +26,7 @@ def attend(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, c
         return out_BHQC
     if encoding.fused:
         return _fused(encoding, q_BHQC, k_BHKC, v_BHKC, context)
-    return _explicit(encoding, q_BHQC, k_BHKC, context) @ v_BHKC
+    return _seen(encoding, q_BHQC, k_BHKC, v_BHKC, context)
 
 
 def attention_rows(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context, rows_Q: Tensor) -> Tensor:
@@ -37,12 +38,35 @@ def attention_rows(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: 
 
 
 def _fused(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:
-    bias_BHQK = encoding.bias(q_BHQC, k_BHKC, context)
-    if bias_BHQK is None and not context.needs_mask:
+    mask_BHQK = _mask(encoding, q_BHQC, k_BHKC, context)
+    if mask_BHQK is None:
         return scaled_dot_product_attention(q_BHQC, k_BHKC, v_BHKC, is_causal=context.causal, scale=encoding.scale)
-    allowed_BHQK = context.allowed_BHQK
-    mask_BHQK = allowed_BHQK if bias_BHQK is None else bias_BHQK.masked_fill(~allowed_BHQK, -torch.inf)
     return scaled_dot_product_attention(q_BHQC, k_BHKC, v_BHKC, attn_mask=mask_BHQK, scale=encoding.scale)
+
+
+def _mask(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor | None:
+    """Bias and forbidden keys in one; None where the kernel's causal flag says it all."""
+
+    def mask() -> Tensor | None:
+        bias_BHQK = encoding.bias(q_BHQC, k_BHKC, context)
+        if bias_BHQK is not None:
+            return bias_BHQK.masked_fill(~context.allowed_BHQK, -torch.inf)
+        return context.allowed_BHQK if context.needs_mask else None
+
+    if encoding.bias_by_slot and encoding.shared:
+        return context.once((encoding, q_BHQC.dtype), mask)
+    return mask()
+
+
+def _seen(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:
+    """Attention that has to be looked at. Unless gradients are wanted, some rows at a time, so that none stays."""
+    texts, heads, queries, _ = q_BHQC.shape
+    at_once = queries if torch.is_grad_enabled() else max(1, SEEN_ENTRIES // (texts * heads * context.length))
+    if at_once >= queries:
+        return _explicit(encoding, q_BHQC, k_BHKC, context) @ v_BHKC
+    pieces = torch.arange(queries, device=q_BHQC.device).split(at_once)
+    some = [_explicit(encoding, q_BHQC[:, :, rows_Q], k_BHKC, context.rows(rows_Q)) @ v_BHKC for rows_Q in pieces]
+    return torch.cat(some, dim=2)
 
 
 def _explicit(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:

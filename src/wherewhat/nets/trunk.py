@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from wherewhat.encodings.base import Context, Encoding
+from wherewhat.encodings.drawing import draw_uniform
 from wherewhat.errors import UserError
 from wherewhat.nets.attention import SelfAttention
 from wherewhat.nets.config import NetConfig
@@ -50,14 +51,17 @@ class Trunk(nn.Module):
         self.to_empty(device="cpu")
         first = config.make_encoding()
         more = 0 if first.shared else config.layers - 1
-        self.encodings = nn.ModuleList([first, *(config.make_encoding() for _ in range(more))])
+        others = [config.make_encoding() for _ in range(more)]
+        for other in others:
+            other.join(first)
+        self.encodings = nn.ModuleList([first, *others])
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         """Draw all weights: as PyTorch does, but tokens from N(0, token_sigma²) and everything from `generator`."""
-        for module in self.modules():
+        for module in (*self.blocks.modules(), self.norm, self.head):
             if isinstance(module, nn.Linear):
-                _reset_linear(module, generator)
+                draw_uniform(module.weight, module.bias, generator)
             elif isinstance(module, nn.LayerNorm):
                 module.reset_parameters()
         nn.init.normal_(self.tokens.weight, std=self.encoding(0).token_sigma, generator=generator)
@@ -108,10 +112,3 @@ class Trunk(nn.Module):
                 f"real_BT must be bool and shaped like the ids {list(ids_BT.shape)}; "
                 f"got {real_BT.dtype} {list(real_BT.shape)}"
             )
-
-
-def _reset_linear(linear: nn.Linear, generator: torch.Generator) -> None:
-    """Weights and biases uniform in ± fan_in^(-1/2), PyTorch's own choice."""
-    bound = linear.in_features**-0.5
-    for parameter in linear.parameters():
-        nn.init.uniform_(parameter, -bound, bound, generator=generator)

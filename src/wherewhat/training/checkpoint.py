@@ -108,7 +108,7 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _tensors(net: Trunk, optimizer: Optimizer) -> Iterator[tuple[str, Tensor]]:
     for name, tensor in net.state_dict().items():
-        yield f"model.{name}", tensor
+        yield f"model.{name}", tensor.clone()  # parts that blocks share have several names, each with its numbers
     for name, parameter in net.named_parameters():
         for key, tensor in optimizer.state.get(parameter, {}).items():
             yield f"optimizer.{name}.{key}", tensor
