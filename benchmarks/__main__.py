@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import heads, locality_symmetry, memory, training, where_or_what
+from benchmarks import heads, locality_symmetry, memory, path, training, where_or_what
 
 REPEATS = 5
 LATEST = Path(__file__).parent / "latest.json"
@@ -18,6 +18,7 @@ def main() -> None:
         "where_or_what": where_or_what,
         "locality_symmetry": locality_symmetry,
         "training": training,
+        "path": path,
     }
     chosen = {name: rooms[name] for name in sys.argv[1:] or rooms}
     found = []

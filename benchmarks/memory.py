@@ -16,12 +16,12 @@ LIMIT = 20 << 30  # bytes that a process may ask for: a machine that starts to s
 
 def measure(repeats: int) -> Iterator[Measurement]:
     """At n = 1,024 against the plain forward; at n = 8,192 against `output_attentions`, which may not fit."""
-    pairs = [(_fitting(_profile, 1024), _fitting(_forward, 1024)) for _ in range(repeats)]
+    pairs = [(fitting(_profile, 1024), fitting(_forward, 1024)) for _ in range(repeats)]
     ratios = tuple(ours / theirs for ours, theirs in pairs)
     apart = max(ours - theirs for ours, theirs in pairs) / 2**20
     note = f"whole process; at most {apart:.0f} MiB more"
     yield Measurement("heads, n = 1,024: peak memory over plain fused forward", ratios, 1.25, note=note)
-    ours = [_fitting(_profile, 8192) for _ in range(min(repeats, 3))]
+    ours = [fitting(_profile, 8192) for _ in range(min(repeats, 3))]
     theirs = _peak(_eager, 8192)
     note = f"ours {max(ours) / 2**30:.2f} GiB"
     if theirs is None:
@@ -52,10 +52,10 @@ def _eager(length: int) -> None:
         model(texts(length)[0][None], use_cache=False, output_attentions=True)
 
 
-def _fitting(work: Callable[[int], None], length: int) -> int:
+def fitting(work: Callable[[int], None], length: int) -> int:
     """The peak of work that has to fit."""
     peak = _peak(work, length)
-    assert peak is not None, f"{work.__name__} at n = {length} did not fit into {LIMIT >> 30} GiB"
+    assert peak is not None, f"{work} at n = {length} did not fit into {LIMIT >> 30} GiB"
     return peak
 
 

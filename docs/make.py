@@ -1,4 +1,4 @@
-"""Make the parts of the documentation that come from the project itself: the table of families, README's picture."""
+"""Make the parts of the documentation that come from the project itself: families, encodings, README's picture."""
 
 import re
 import shutil
@@ -31,12 +31,15 @@ def picture(path: Path) -> None:
 
 
 def main() -> None:
-    """Write both."""
+    """Write all of them."""
     sys.path.insert(0, str(ROOT / "tests" / "capture"))
+    import encodings_page
     from families import families_table
 
     page = ROOT / "docs" / "families.md"
     page.write_text(with_table(page.read_text(), families_table()))
+    encodings_page.PAGE.write_text(encodings_page.page(encodings_page.PAGE.read_text()))
+    encodings_page.pictures()
     picture(ROOT / "docs" / "report.png")
 
 

@@ -73,9 +73,7 @@ def silences(
     tally: Tally, opaque: Mapping[Place, str], layers: Mapping[Place, int], *, asked_inside: bool
 ) -> list[str]:
     """Plain sentences about what has no answer."""
-    found = _without_slots(tally, layers, asked_inside) + [
-        f"The logits of layer {layers[place]} were not taken apart: {reason}." for place, reason in opaque.items()
-    ]
+    found = _without_slots(tally, layers, asked_inside) + _opaque(opaque, layers) + _without_turns(tally)
     blocks = [name for name in tally.scores if name.startswith("block.")]
     if _asks_logits(tally) and _slots_matter(tally) and not _measured(tally):
         found.append("No text has two keys or more that can change places, so scores of logits have no values.")
@@ -84,6 +82,24 @@ def silences(
     ):
         found.append("No text has two blocks whose contents can change places, so scores of blocks have no values.")
     return found + _flat(tally, layers) + _unlike(tally)
+
+
+def _opaque(opaque: Mapping[Place, str], layers: Mapping[Place, int]) -> list[str]:
+    """Every reason once, with all the layers that it holds for."""
+    places = {reason: [place for place in opaque if opaque[place] == reason] for reason in opaque.values()}
+    numbers = {reason: ", ".join(f"{layers[place]}" for place in found) for reason, found in places.items()}
+    return [f"The logits of layer {layer} were not taken apart: {reason}." for reason, layer in numbers.items()]
+
+
+def _without_turns(tally: Tally) -> list[str]:
+    """Where slots have their say by other ways than turning."""
+    silent = [name for name, score in tally.scores.items() if score.turning]
+    if not silent or tally.turning or not _slots_matter(tally):
+        return []
+    return [
+        f"No logits here are products of queries and keys that turn pair by pair, so there are no frequencies and "
+        f"{', '.join(silent)} is not given."
+    ]
 
 
 def _without_slots(tally: Tally, layers: Mapping[Place, int], asked_inside: bool) -> list[str]:

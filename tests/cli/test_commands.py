@@ -136,10 +136,25 @@ def test_train_and_profile_what_came_of_it(tmp_path: Path, capsys):
 @pytest.mark.parametrize("what", ["models", "encodings", "scores", "tasks", "recipes"])
 def test_list_says_one_line_each(what: str, capsys):
     assert main(["list", what]) == 0
-    lines = capsys.readouterr().out.strip().splitlines()
+    lines = [line for line in capsys.readouterr().out.strip().splitlines() if not line.startswith(" ")]
     assert main(["list", what, "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == len(lines) >= 1
     assert all(len(line.split(None, 1)) == 2 for line in lines)
+
+
+def test_list_says_of_encodings_what_to_know_before_choosing_one(capsys):
+    from wherewhat.encodings.registry import ENCODINGS
+
+    assert main(["list", "encodings"]) == 0
+    shown = capsys.readouterr().out
+    assert main(["list", "encodings", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert list(told) == list(ENCODINGS)
+    for facts in told.values():
+        assert list(facts) == ["about", "acts", "learns", "direction", "attention", "growth", "options", "paper"]
+        assert all(isinstance(fact, str) and fact for fact in facts.values())
+    for fact in ("acts: on queries and keys", "learns: length × width", "attention: fused", "arXiv 2104.09864"):
+        assert fact in shown
 
 
 def test_progress_is_plain_lines_where_there_is_no_terminal(tmp_path: Path):

@@ -8,7 +8,6 @@ from wherewhat.encodings.alibi import Alibi
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.encodings.learned import Learned
 from wherewhat.encodings.none import NoPosition
-from wherewhat.encodings.rope import Rope
 from wherewhat.encodings.sinusoidal import Sinusoidal
 from wherewhat.nets.attention import attend, attention_rows
 
@@ -75,30 +74,6 @@ def test_a_learned_table_starts_as_wide_as_asked_without_the_global_generator() 
     assert table_SD.std().item() == pytest.approx(0.5, rel=0.02)
     assert torch.equal(torch.random.get_rng_state(), before)
     assert torch.equal(table_SD, Learned(64, length=512, sigma=0.5).table_SD)
-
-
-@pytest.mark.parametrize("layout", ["half", "interleaved"])
-def test_turning_keeps_lengths_and_leaves_the_first_token(layout: str) -> None:
-    x_BHTC, context = random(1, H, T, C), Context.of(T, causal=True)
-    turned_BHTC, _ = Rope(C, layout=layout).on_query_key(x_BHTC, x_BHTC, context)
-    assert same(turned_BHTC.norm(dim=-1), x_BHTC.norm(dim=-1))
-    assert torch.equal(turned_BHTC[:, :, 0], x_BHTC[:, :, 0])
-    assert not same(turned_BHTC[:, :, 1], x_BHTC[:, :, 1])
-
-
-def test_the_two_layouts_are_one_rotation_in_two_orders() -> None:
-    x_BHTC, positions_BT = random(1, H, T, C), torch.arange(T)[None]
-    order_C = torch.tensor([0, 2, 4, 6, 1, 3, 5, 7])
-    half_BHTC = Rope(C, layout="half").rotate(x_BHTC[..., order_C], positions_BT)
-    assert same(half_BHTC, Rope(C, layout="interleaved").rotate(x_BHTC, positions_BT)[..., order_C])
-
-
-@pytest.mark.parametrize("layout", ["half", "interleaved"])
-def test_partial_rotation_turns_the_first_channels_as_a_narrower_head_would(layout: str) -> None:
-    x_BHTC, positions_BT = random(1, H, T, 7), torch.arange(T)[None]
-    partial_BHTC = Rope(7, layout=layout, rotary_dim=4).rotate(x_BHTC, positions_BT)
-    assert torch.equal(partial_BHTC[..., 4:], x_BHTC[..., 4:])
-    assert same(partial_BHTC[..., :4], Rope(4, layout=layout).rotate(x_BHTC[..., :4], positions_BT))
 
 
 def test_alibi_of_equal_tokens_falls_with_distance() -> None:

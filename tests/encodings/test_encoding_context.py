@@ -1,5 +1,7 @@
 """A context says where queries and keys stand, for all rows or some."""
 
+from dataclasses import replace
+
 import torch
 
 from wherewhat.encodings.base import Context
@@ -44,3 +46,13 @@ def test_a_mask_is_needed_only_where_the_causal_flag_does_not_say_it_all() -> No
     assert Context.of(4, causal=True).rows(torch.tensor([2])).needs_mask
     assert Context.of(4, causal=True, last=1).needs_mask
     assert Context.of(4, causal=False, real_BK=real_BK).needs_mask
+
+
+def test_what_is_made_once_is_common_to_blocks_and_to_nothing_else() -> None:
+    context = Context.of(3, causal=True)
+    assert context.once("a", lambda: 1) == 1
+    noted = context.noted({"note": torch.zeros(1, 1, 3)})
+    assert noted.once("a", lambda: 2) == 1 and noted.once("b", lambda: 3) == 3
+    assert context.once("b", lambda: 4) == 3
+    assert context.rows(torch.tensor([0])).once("a", lambda: 5) == 5
+    assert replace(context, key_positions_BK=context.key_positions_BK + 1).once("a", lambda: 6) == 6

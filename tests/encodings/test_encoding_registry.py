@@ -39,11 +39,12 @@ def test_a_net_hands_its_sizes_and_options_come_first() -> None:
 
 
 REFUSALS: list[tuple[str, dict[str, Any], str]] = [
-    ("roep", {}, "unknown encoding 'roep'; did you mean 'rope'? known: alibi, learned, none, rope, sinusoidal"),
+    ("roep", {}, f"unknown encoding 'roep'; did you mean 'rope'? known: {', '.join(sorted(ENCODINGS))}"),
     (
         "rope",
         {"head_dim": 8, "bass": 1},
-        "encoding 'rope' takes no option 'bass'; did you mean 'base'? it takes: base, head_dim, layout, rotary_dim",
+        "encoding 'rope' takes no option 'bass'; did you mean 'base'? it takes: base, head_dim, layout, rotary_dim, "
+        "scaling",
     ),
     ("none", {"base": 1}, "encoding 'none' takes no option 'base'; it takes: none"),
     ("rope", {}, "encoding 'rope' needs to know head_dim; for example head_dim=64"),

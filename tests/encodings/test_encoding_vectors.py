@@ -1,4 +1,4 @@
-"""The worked numbers of the encodings that are added to tokens, of alibi and of plain rotation."""
+"""The worked numbers of the encodings that are added to tokens, and of alibi."""
 
 import pytest
 import torch
@@ -6,10 +6,8 @@ from vectors import VECTORS, assert_attention, assert_known, tensor
 
 from wherewhat.encodings.alibi import Alibi, slopes
 from wherewhat.encodings.base import Context, Encoding
-from wherewhat.encodings.frequencies import frequencies
 from wherewhat.encodings.learned import Learned
 from wherewhat.encodings.none import NoPosition
-from wherewhat.encodings.rope import Rope
 from wherewhat.encodings.sinusoidal import Sinusoidal
 
 ATTENTIONS: dict[str, Encoding] = {
@@ -17,30 +15,12 @@ ATTENTIONS: dict[str, Encoding] = {
     "none/bidirectional": NoPosition(),
     "alibi/causal": Alibi(heads=2),
     "alibi/symmetric": Alibi(heads=2),
-    "rope/half": Rope(head_dim=8, layout="half"),
-    "rope/interleaved": Rope(head_dim=8, layout="interleaved"),
-    "rope/partial": Rope(head_dim=8, layout="half", rotary_dim=4),
 }
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_attention(name: str) -> None:
     assert_attention(name, ATTENTIONS[name])
-
-
-@pytest.mark.parametrize("name", [name for name in ATTENTIONS if name.startswith("rope/")])
-def test_rotation(name: str) -> None:
-    encoding, vector = ATTENTIONS[name], VECTORS[name]
-    assert isinstance(encoding, Rope)
-    q, k = tensor(vector["inputs"]["q"]), tensor(vector["inputs"]["k"])
-    context = Context.of(q.shape[2], causal=True)
-    q_turned, k_turned = encoding.on_query_key(q, k, context)
-    assert_known(q_turned, vector["outputs"]["q_rotated"])
-    assert_known(k_turned, vector["outputs"]["k_rotated"])
-    theta_F = frequencies(width=encoding.rotary_dim, base=encoding.base, dtype=torch.float64)
-    assert_known(theta_F, vector["outputs"]["theta"])
-    logits_BHQK = (q_turned @ k_turned.mT * 8**-0.5).masked_fill(~context.allowed_BHQK, -torch.inf)
-    assert_known(logits_BHQK, vector["outputs"]["logits"])
 
 
 @pytest.mark.parametrize("name", [name for name in ATTENTIONS if name.startswith("alibi/")])

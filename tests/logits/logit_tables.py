@@ -1,6 +1,7 @@
 """Logits of every kind to test on, and their tables again from the definition, entry by entry in plain numpy."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,13 +9,17 @@ import torch
 from torch import Tensor
 
 from wherewhat.logits.base import Logits, Moments
+from wherewhat.logits.bent import Bent
 from wherewhat.logits.capped import Capped
+from wherewhat.logits.carried import Carried
 from wherewhat.logits.crossed import Crossed
 from wherewhat.logits.still import Still
 from wherewhat.logits.turned import Turned
 
-KINDS = ("turned", "grouped", "scaled", "still", "biased", "crossed", "capped", "capped bias")
-TURNING = ("turned", "grouped", "scaled")
+TURNING = ("turned", "grouped", "scaled", "stretched")
+ADDING = ("still", "biased", "crossed", "carried", "carried bias")
+WHOLE = {"capped": "grouped", "capped bias": "biased", "bent": "grouped", "bent bias": "carried bias"}  # over what
+KINDS = (*TURNING, *ADDING, *WHOLE)
 THETA = (1.0, 0.3, 0.05, 0.0)
 
 
@@ -45,8 +50,12 @@ def some_logits(kind: str, queries_Q: Tensor, keys: int, *, seed: int = 0, heads
     generator = torch.Generator().manual_seed(seed)
     queries = len(queries_Q)
     if kind in TURNING:
-        groups, factor = {"turned": (heads, 1.0), "grouped": (heads // 2, 1.0), "scaled": (1, 1.3)}[kind]
-        return turned(generator, queries_Q, keys, heads=heads, groups=groups, factor=factor)
+        groups, factor = {"turned": (heads, 1.0), "grouped": (heads // 2, 1.0)}.get(kind, (1, 1.3))
+        plain = turned(generator, queries_Q, keys, heads=heads, groups=groups, factor=factor)
+        return plain if kind != "stretched" else stretched(plain)
+    if kind in WHOLE:
+        inner = some_logits(WHOLE[kind], queries_Q, keys, seed=seed, heads=heads)
+        return Capped(inner, 2.0) if kind.startswith("capped") else Bent(inner, bend, queries_Q)
     query_HQC, key_GKC = gauss(generator, heads, queries, 3), gauss(generator, heads // 2, keys, 3)
     slot_HQK = gauss(generator, heads, queries, keys)
     if kind == "still":
@@ -56,17 +65,34 @@ def some_logits(kind: str, queries_Q: Tensor, keys: int, *, seed: int = 0, heads
     if kind == "crossed":
         index_QK = (torch.arange(keys) - queries_Q[:, None] + 6).clamp(0, 11)
         return Crossed(query_HQC, key_GKC, 0.7, slot_HQK, gauss(generator, heads, 12, 3), index_QK)
-    inner = "grouped" if kind == "capped" else "biased"
-    return Capped(some_logits(inner, queries_Q, keys, seed=seed, heads=heads), 2.0)
+    carry_SCC = gauss(generator, keys, 3, 3)
+    return Carried(query_HQC, key_GKC, carry_SCC, 0.7, slot_HQK if kind == "carried bias" else None)
+
+
+def stretched(plain: Turned) -> Turned:
+    """Keys that grow with their slot, and queries that shrink with theirs."""
+    grow_KF = (0.05 * torch.arange(len(plain.turn_KF))[:, None] * torch.arange(1, len(THETA) + 1)).exp()
+    return replace(plain, turn_KF=plain.turn_KF * grow_KF, query_turn_KF=plain.turn_KF / grow_KF)
+
+
+def bend(queries_N: Tensor, slots_S: Tensor, logits_HNS: Tensor) -> Tensor:
+    """Every head hears of the next one, at each query and slot by another measure."""
+    measure_NS = ((queries_N[:, None] - 2 * slots_S).to(logits_HNS.dtype) / 3).sin()
+    return logits_HNS + (logits_HNS.roll(-1, 0) * measure_NS).tanh()
 
 
 def table(logits: Logits, head: int, query: int) -> np.ndarray:
     """a[k, j], from the definition."""
     if isinstance(logits, Capped):
         return logits.cap * np.tanh(table(logits.inner, head, query) / logits.cap)
+    if isinstance(logits, Bent):
+        own, other = table(logits.inner, head, query), table(logits.inner, (head + 1) % 4, query)
+        return own + np.tanh(other * np.sin((int(logits.queries_Q[query]) - 2 * np.arange(own.shape[1])) / 3))
     if isinstance(logits, Turned):
         return plane_tables(logits, head, query).sum(0)
     group = head * len(logits.key_GKC) // len(logits.query_HQC)
+    if isinstance(logits, Carried):
+        return carried_table(logits, head, query, group)
     content = logits.scale * logits.key_GKC[group].numpy() @ logits.query_HQC[head, query].numpy()
     whole = np.repeat(content[:, None], len(content), 1)
     if logits.slot_HQK is not None:
@@ -77,11 +103,21 @@ def table(logits: Logits, head: int, query: int) -> np.ndarray:
     return whole
 
 
+def carried_table(logits: Carried, head: int, query: int, group: int) -> np.ndarray:
+    """One product of the query with a carried key after another."""
+    whole = np.empty((len(logits.carry_SCC),) * 2)
+    for slot, carry in enumerate(logits.carry_SCC.numpy()):
+        for content, key in enumerate(logits.key_GKC[group].numpy()):
+            whole[content, slot] = logits.scale * logits.query_HQC[head, query].numpy() @ (carry @ key)
+    return whole if logits.slot_HQK is None else whole + logits.slot_HQK[head, query].numpy()
+
+
 def plane_tables(logits: Turned, head: int, query: int) -> np.ndarray:
     """a[f, k, j] of every frequency: the real product of a turned query with a turned key."""
     group = head * len(logits.key_GKF) // len(logits.query_HQF)
     turn, key = logits.turn_KF.numpy(), logits.key_GKF[group].numpy()
-    asked = logits.query_HQF[head, query].numpy() * turn[int(logits.queries_Q[query])]
+    turn_of_queries = turn if logits.query_turn_KF is None else logits.query_turn_KF.numpy()
+    asked = logits.query_HQF[head, query].numpy() * turn_of_queries[int(logits.queries_Q[query])]
     return logits.scale * np.einsum("f,kf,jf->fkj", np.conj(asked), key, turn).real
 
 

@@ -12,7 +12,7 @@ from wherewhat.encodings.alibi import Alibi
 from wherewhat.encodings.base import Context, Encoding, Notes
 from wherewhat.encodings.none import NoPosition
 from wherewhat.encodings.rope import Rope
-from wherewhat.nets import attention
+from wherewhat.nets import attention, biased
 from wherewhat.nets.attention import SelfAttention, attend, attention_rows
 from wherewhat.nets.past import Memory
 
@@ -33,7 +33,8 @@ def kernel_calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         calls.append(told)
         return scaled_dot_product_attention(*tensors, **told)
 
-    monkeypatch.setattr(attention, "scaled_dot_product_attention", watched)
+    for room in (attention, biased):
+        monkeypatch.setattr(room, "scaled_dot_product_attention", watched)
     return calls
 
 

@@ -10,8 +10,10 @@ from safetensors.torch import load_file, save_file
 from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.nets.build import NETS, build
 from wherewhat.nets.config import KINDS, NetConfig
+from wherewhat.nets.conformer import Conformer
 from wherewhat.nets.decoder import Decoder
 from wherewhat.nets.encoder import Encoder
+from wherewhat.nets.trunk import Trunk
 
 CONFIG = NetConfig(vocabulary=48, width=32, layers=3, heads=4, length=16)
 every_encoding = pytest.mark.parametrize("encoding", ENCODINGS)
@@ -21,6 +23,12 @@ def test_every_kind_is_built() -> None:
     assert set(NETS) == set(KINDS)
     assert type(build(CONFIG)) is Decoder
     assert type(build(replace(CONFIG, kind="encoder"))) is Encoder
+    assert type(build(replace(CONFIG, kind="conformer"))) is Conformer
+
+
+def test_what_all_kinds_share_is_no_net() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        Trunk(CONFIG, generator=torch.Generator())
 
 
 @every_encoding
@@ -78,7 +86,8 @@ def test_an_encoding_is_shared_or_owned_by_each_block(place: str, tables: int) -
 @every_encoding
 def test_weights_survive_safetensors(encoding: str, tmp_path: Path) -> None:
     net, other = build(replace(CONFIG, encoding=encoding)), build(replace(CONFIG, encoding=encoding), seed=1)
-    save_file(net.state_dict(), tmp_path / "net.safetensors")
+    # Cloned, because a part that several blocks share has several names.
+    save_file({name: weight.clone() for name, weight in net.state_dict().items()}, tmp_path / "net.safetensors")
     other.load_state_dict(load_file(tmp_path / "net.safetensors"))
     ids_BT = torch.arange(12).view(2, 6)
     assert torch.equal(net(ids_BT), other(ids_BT))

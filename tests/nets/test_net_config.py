@@ -8,15 +8,21 @@ import pytest
 
 from wherewhat.encodings.base import Encoding
 from wherewhat.encodings.record import EncodingRecord
-from wherewhat.encodings.registry import ENCODINGS
+from wherewhat.encodings.registry import ENCODINGS, options_of
 from wherewhat.errors import UserError
-from wherewhat.nets.config import NetConfig
+from wherewhat.nets.config import KINDS, NetConfig
 
 CONFIG = NetConfig(vocabulary=48, width=32, layers=2, heads=4, encoding="rope", encoding_options={"base": 100.0})
 
 
 def test_a_config_survives_json() -> None:
     assert NetConfig.from_dict(json.loads(json.dumps(CONFIG.to_dict()))) == CONFIG
+
+
+def test_a_config_written_before_there_were_conformers_is_still_read() -> None:
+    values = CONFIG.to_dict()
+    del values["kernel"]
+    assert NetConfig.from_dict(values) == CONFIG and CONFIG.kernel == 31
 
 
 def test_a_config_does_not_share_the_options_it_was_given() -> None:
@@ -26,22 +32,25 @@ def test_a_config_does_not_share_the_options_it_was_given() -> None:
     assert config.encoding_options == {"base": 100.0}
 
 
+ROPE_TAKES = ", ".join(sorted(options_of("rope")))
 REFUSALS: list[tuple[dict[str, Any], str]] = [
-    ({"kind": "decodr"}, "unknown kind of net 'decodr'; did you mean 'decoder'? known: decoder, encoder"),
+    ({"kind": "decodr"}, "unknown kind of net 'decodr'; did you mean 'decoder'? known: conformer, decoder, encoder"),
     ({"width": 0}, "a net's width must be a whole number of at least 1, got 0"),
     ({"layers": 1.5}, "a net's layers must be a whole number of at least 1, got 1.5"),
     ({"vocabulary": "48"}, "a net's vocabulary must be a whole number of at least 1, got '48'"),
     ({"mlp": -1}, "a net's mlp must be a whole number of at least 0, got -1"),
+    ({"kernel": 3.0}, "a net's kernel must be a whole number of at least 1, got 3.0"),
+    ({"kernel": 30}, "a net's kernel must be odd, to reach as far ahead as back; got 30"),
     ({"length": True}, "a net's length must be a whole number of at least 1, got True"),
     ({"heads": 5}, "width 32 cannot be shared by 5 heads; make it a multiple of them"),
     ({"encoding_options": "base"}, "encoding_options must be names with values, got 'base'"),
     (
-        {"encoding": "rpe"},
-        "unknown encoding 'rpe'; did you mean 'rope'? known: alibi, learned, none, rope, sinusoidal",
+        {"encoding": "rop"},
+        f"unknown encoding 'rop'; did you mean 'rope'? known: {', '.join(sorted(ENCODINGS))}",
     ),
     (
         {"encoding_options": {"bass": 1}},
-        "encoding 'rope' takes no option 'bass'; did you mean 'base'? it takes: base, head_dim, layout, rotary_dim",
+        f"encoding 'rope' takes no option 'bass'; did you mean 'base'? it takes: {ROPE_TAKES}",
     ),
     (
         {"encoding_options": {"width": 1}},
@@ -58,14 +67,15 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "sentence"), REFUSALS, ids=[sentence for _, sentence in REFUSALS])
+@pytest.mark.parametrize(("change", "sentence"), REFUSALS, ids=[sentence[:70] for _, sentence in REFUSALS])
 def test_refusals(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError) as refusal:
         replace(CONFIG, **change)
     assert str(refusal.value) == sentence
 
 
-def test_an_encoder_refuses_an_encoding_that_only_looks_back(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"decoder"}))
+def test_only_a_decoder_takes_an_encoding_that_only_looks_back(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     class OnlyBack(Encoding):
         causal_only = True
 
@@ -73,13 +83,13 @@ def test_an_encoder_refuses_an_encoding_that_only_looks_back(monkeypatch: pytest
     monkeypatch.setitem(ENCODINGS, "only_back", record)
     replace(CONFIG, encoding="only_back", encoding_options={}, kind="decoder")
     with pytest.raises(UserError, match="OnlyBack only looks back and got a net that looks both ways"):
-        replace(CONFIG, encoding="only_back", encoding_options={}, kind="encoder")
+        replace(CONFIG, encoding="only_back", encoding_options={}, kind=kind)
 
 
 def test_unknown_and_missing_fields_are_named() -> None:
     with pytest.raises(UserError) as refusal:
         NetConfig.from_dict({**CONFIG.to_dict(), "widht": 3})
-    known = "encoding, encoding_options, heads, kind, layers, length, mlp, vocabulary, width"
+    known = "encoding, encoding_options, heads, kernel, kind, layers, length, mlp, vocabulary, width"
     assert str(refusal.value) == f"a net has no 'widht'; did you mean 'width'? it has: {known}"
     with pytest.raises(UserError) as refusal:
         NetConfig.from_dict({"width": 8, "layers": 1})

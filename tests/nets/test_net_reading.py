@@ -1,4 +1,4 @@
-"""What a whole net promises about the texts it reads, for every encoding and both kinds."""
+"""What a whole net promises about the texts it reads, for every encoding and every kind that takes it."""
 
 from dataclasses import replace
 
@@ -17,11 +17,21 @@ from wherewhat.nets.trunk import Trunk
 B, T, V = 2, 11, 13
 CONFIG = NetConfig(vocabulary=V, width=16, layers=2, heads=2, length=32)
 every_encoding = pytest.mark.parametrize("encoding", ENCODINGS)
-every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def kinds_of(encoding: str) -> list[str]:
+    """The kinds of net that an encoding can serve."""
+    only_back = replace(CONFIG, encoding=encoding).make_encoding().causal_only
+    return ["decoder"] if only_back else list(KINDS)
+
+
+every_net = pytest.mark.parametrize(
+    ("encoding", "kind"), [(encoding, kind) for encoding in ENCODINGS for kind in kinds_of(encoding)]
+)
 
 
 def net_of(encoding: str, kind: str = "decoder") -> Trunk:
-    return build(replace(CONFIG, encoding=encoding, kind=kind)).double()
+    return build(replace(CONFIG, encoding=encoding, kind=kind)).double().eval()
 
 
 def random_ids(*shape: int, seed: int = 0) -> Tensor:
@@ -32,8 +42,7 @@ def same(left: Tensor, right: Tensor) -> bool:
     return torch.allclose(left, right, rtol=0, atol=1e-10)
 
 
-@every_encoding
-@every_kind
+@every_net
 def test_logits_are_the_head_of_what_is_hidden(encoding: str, kind: str) -> None:
     net, ids_BT = net_of(encoding, kind), random_ids(B, T)
     assert net(ids_BT).shape == (B, T, V)
@@ -42,19 +51,17 @@ def test_logits_are_the_head_of_what_is_hidden(encoding: str, kind: str) -> None
     assert same(net.head(net.hidden(ids_BT)[:, -1]), net(ids_BT)[:, -1])
 
 
-@every_encoding
-def test_a_decoder_does_not_see_ahead_and_an_encoder_does(encoding: str) -> None:
+@every_net
+def test_only_a_decoder_does_not_see_ahead(encoding: str, kind: str) -> None:
     ids_BT = random_ids(B, T)
     changed_BT = ids_BT.clone()
     changed_BT[:, 6:] = (ids_BT[:, 6:] + 1) % V
-    decoder, encoder = net_of(encoding, "decoder"), net_of(encoding, "encoder")
-    assert same(decoder(ids_BT)[:, :6], decoder(changed_BT)[:, :6])
-    assert not same(decoder(ids_BT)[:, 6:], decoder(changed_BT)[:, 6:])
-    assert not same(encoder(ids_BT)[:, :6], encoder(changed_BT)[:, :6])
+    net = net_of(encoding, kind)
+    assert same(net(ids_BT)[:, :6], net(changed_BT)[:, :6]) == (kind == "decoder")
+    assert not same(net(ids_BT)[:, 6:], net(changed_BT)[:, 6:])
 
 
-@every_encoding
-@every_kind
+@every_net
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_padding_changes_nothing_real(encoding: str, kind: str, side: str) -> None:
     net, ids_BT, padding_BT = net_of(encoding, kind), random_ids(B, T), random_ids(B, 3, seed=1)
@@ -81,8 +88,7 @@ def test_reading_in_pieces_is_reading_at_once(encoding: str, pieces: tuple[int, 
     assert same(together_BTV[real], at_once_BTV[real])
 
 
-@every_encoding
-@every_kind
+@every_net
 def test_a_net_learns(encoding: str, kind: str) -> None:
     net, ids_BT = build(replace(CONFIG, encoding=encoding, kind=kind)), random_ids(4, 8)
     optimizer, losses = torch.optim.AdamW(net.parameters(), lr=1e-2), []
@@ -96,18 +102,18 @@ def test_a_net_learns(encoding: str, kind: str) -> None:
     assert losses[-1] < losses[0] / 4
 
 
-@every_encoding
-@every_kind
+@every_net
 def test_a_net_in_half_precision_reads_nearly_the_same(encoding: str, kind: str) -> None:
-    net, ids_BT = build(replace(CONFIG, encoding=encoding, kind=kind)), random_ids(B, T)
+    net, ids_BT = build(replace(CONFIG, encoding=encoding, kind=kind)).eval(), random_ids(B, T)
     exact_BTV = net(ids_BT)
     rounded_BTV = net.to(torch.bfloat16)(ids_BT)
     assert rounded_BTV.dtype == torch.bfloat16
     torch.testing.assert_close(rounded_BTV.float(), exact_BTV, rtol=0, atol=0.1)
 
 
-def test_a_net_without_mlp_reads() -> None:
-    assert build(replace(CONFIG, mlp=0))(random_ids(B, T)).shape == (B, T, V)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_net_without_mlp_reads(kind: str) -> None:
+    assert build(replace(CONFIG, mlp=0, kind=kind))(random_ids(B, T)).shape == (B, T, V)
 
 
 def refusal(net: Trunk, ids_BT: Tensor, real_BT: Tensor | None = None, past: Past | None = None) -> str:
@@ -127,9 +133,9 @@ def test_refusals() -> None:
     real = "real_BT must be bool and shaped like the ids [2, 11]; got torch."
     assert refusal(net, ids_BT, torch.ones(B, T)) == f"{real}float32 [2, 11]"
     assert refusal(net, ids_BT, torch.ones(B, 3, dtype=torch.bool)) == f"{real}bool [2, 3]"
-    encoder = net_of("rope", "encoder")
-    sentence = "an encoder reads a text all at once; give `past` to a decoder, or leave it out"
-    assert refusal(encoder, ids_BT, past=Past()) == sentence
+    for kind in KINDS.keys() - {"decoder"}:
+        sentence = f"only a decoder reads in pieces and this net is of kind {kind}; leave `past` out"
+        assert refusal(net_of("rope", kind), ids_BT, past=Past()) == sentence
 
 
 def test_a_text_longer_than_a_learned_table_is_refused_also_in_pieces() -> None:

@@ -214,9 +214,9 @@ def test_vectors_without_spread_have_no_shares():
     assert np.isnan(sums.shares()["pos"])
 
 
-def brute_parts(text: list[np.ndarray], mean: list[np.ndarray], turn: np.ndarray, rows: range) -> np.ndarray:
+def brute_parts(text: list[np.ndarray], mean: list[np.ndarray], turns: list[np.ndarray], rows: range) -> np.ndarray:
     """Σ part · total of six parts and Σ total², every part written out as a centred row of complex products."""
-    query, key = text
+    (query, key), (query_turn, turn) = text, turns
     constant = np.broadcast_to(mean[0].mean(0), query.shape)
     queries = [constant, mean[0] - constant, query - mean[0]]
     keys = [mean[1], key - mean[1]]
@@ -224,27 +224,32 @@ def brute_parts(text: list[np.ndarray], mean: list[np.ndarray], turn: np.ndarray
     for i in rows:
         parts = []
         for q, k in itertools.product(queries, keys):
-            row = np.array([np.sum(np.conj(q[i] * turn[i]) * k[j] * turn[j]).real for j in range(i)])
+            row = np.array([np.sum(np.conj(q[i] * query_turn[i]) * k[j] * turn[j]).real for j in range(i)])
             parts.append(row - row.mean())
         total = sum(parts)
         sums += [*(part @ total for part in parts), total @ total]
     return sums
 
 
-def test_rotary_parts_turn_alike_and_heads_share_keys():
+@pytest.mark.parametrize("growth", [0.0, 0.3])
+def test_rotary_parts_turn_as_queries_and_keys_do_and_heads_share_keys(growth: float):
+    """Also where queries grow as keys shrink."""
     slots, planes = 6, 2
     theta_F = torch.tensor([0.7, 0.05], dtype=torch.float64)
     turn_TF = torch.polar(torch.ones(slots, planes).double(), torch.arange(slots)[:, None] * theta_F)
+    grow_T1 = (growth * torch.arange(slots, dtype=torch.float64))[:, None].exp()
+    turns = turn_TF * grow_T1, turn_TF / grow_T1
     numbers = torch.complex(random(3, 3, slots, planes) + 1, random(3, 3, slots, planes, seed=1))
     texts = [
-        Turned(text[:2], text[2:], turn_TF, theta_F, torch.arange(slots), scale=0.5) for text in numbers
+        Turned(text[:2], text[2:], turns[1], theta_F, torch.arange(slots), 0.5, turns[0] if growth else None)
+        for text in numbers
     ]  # two heads, one group
     earlier_TK = torch.ones(slots, slots, dtype=torch.bool).tril(-1)
     product_6H, total_H = pooled([sides_of(text) for text in texts], earlier_TK)  # type: ignore[misc]
     mean = numbers.mean(0).numpy()
     for head in range(2):
         brute = sum(
-            brute_parts([text[head], text[2]], [mean[head], mean[2]], turn_TF.numpy(), range(1, slots))
+            brute_parts([text[head], text[2]], [mean[head], mean[2]], [turn.numpy() for turn in turns], range(1, slots))
             for text in numbers.numpy()
         )
         ours = [*product_6H[:, head].tolist(), float(total_H[head])]

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from wherewhat.errors import UserError
 from wherewhat.models.folder import load_model
@@ -200,10 +200,11 @@ def test_the_learning_rate_rises_and_falls(brief: Settings) -> None:
     assert learning_rate(replace(settings, warmup=0), 1) == pytest.approx(0.9)
 
 
-class Oracle:
+class Oracle(nn.Module):
     """A net that answers exactly, but only the letter task."""
 
     def __init__(self, settings: Settings) -> None:
+        super().__init__()
         self.task = settings.task
 
     def hidden(self, ids_BT: Tensor) -> Tensor:

@@ -43,6 +43,16 @@ def test_another_encoding_leaves_the_old_options_behind(brief: Settings) -> None
     assert changed(turned, ["encoding=alibi"]).net.encoding_options == {}
 
 
+def test_one_option_of_the_encoding_is_set_by_its_name(brief: Settings) -> None:
+    turned = changed(brief, ["encoding.base=500", "encoding.layout=interleaved"])
+    assert turned.net.encoding_options == {"base": 500, "layout": "interleaved"}
+    assert changed(turned, ["encoding.base=9"]).net.encoding_options == {"base": 9, "layout": "interleaved"}
+    learned = changed(turned, ["encoding.place=block", "encoding=learned"])
+    assert learned.net.encoding_options == {"place": "block"}
+    with pytest.raises(UserError, match="encoding 'rope' takes no option 'bass'; did you mean 'base'?"):
+        changed(brief, ["encoding.bass=9"])
+
+
 def test_tasks_by_name_keep_their_sizes(brief: Settings) -> None:
     assert changed(brief, ["tasks=letter"]).tasks == (brief.tasks[1],)
     assert changed(brief, ["tasks=index", "context=5"]).tasks == (task("index", context=5),)

@@ -1,7 +1,9 @@
-"""`wherewhat list`: what there is, one line each."""
+"""`wherewhat list`: what there is, one line each; of encodings also what to know before choosing one."""
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
+from textwrap import wrap
 from typing import Annotated
 
 import typer
@@ -9,7 +11,7 @@ import typer
 from wherewhat.cli.options import Json
 from wherewhat.names import look_up
 
-Lines = dict[str, str]
+Lines = Mapping[str, str | dict[str, str]]  # what there is to say of each name: one line, or facts by their names
 
 
 def list_(
@@ -20,11 +22,20 @@ def list_(
     """Say what there is, one line each: models, encodings, scores, tasks, recipes."""
     lines = look_up("list", what, LISTS)()
     if as_json:
-        print(json.dumps(lines))
+        print(json.dumps(lines, ensure_ascii=False))
         return
     width = max(map(len, lines))
     for name, line in lines.items():
-        print(f"{name:<{width}}  {line}")
+        print(f"{name:<{width}}  {line if isinstance(line, str) else _paragraph(line, indent=width + 2)}")
+
+
+def _paragraph(facts: dict[str, str], *, indent: int) -> str:
+    """The line for someone new, and below it the other facts, each with its name, as wide as the terminal."""
+    columns = max(40, min(shutil.get_terminal_size((120, 24)).columns, 140) - indent)
+    lines = [facts["about"]]
+    for group in (("acts", "learns"), ("direction", "attention"), ("growth", "paper"), ("options",)):
+        lines.append(" · ".join(f"{name}: {facts[name]}" for name in group))
+    return ("\n" + " " * indent).join(line for each in lines for line in wrap(each, columns, subsequent_indent="  "))
 
 
 def _models() -> Lines:
@@ -34,9 +45,21 @@ def _models() -> Lines:
 
 
 def _encodings() -> Lines:
-    from wherewhat.encodings.registry import ENCODINGS
+    from wherewhat.encodings.registry import ENCODINGS, options_in_words
 
-    return {name: f"{encoding.about} ({encoding.paper})" for name, encoding in ENCODINGS.items()}
+    return {
+        name: {
+            "about": record.about,
+            "acts": record.acts,
+            "learns": record.parameters,
+            "direction": record.direction,
+            "attention": record.kernel,
+            "growth": record.growth,
+            "options": options_in_words(name),
+            "paper": record.paper,
+        }
+        for name, record in ENCODINGS.items()
+    }
 
 
 def _scores() -> Lines:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from wherewhat.encodings.base import Context, Encoding, wide
 from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.relative import by_lag, lags_of
 from wherewhat.errors import UserError
 
 
@@ -33,7 +34,7 @@ class Alibi(Encoding):
 
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         slopes_H = torch.tensor(self.slopes, dtype=wide(q_BHQC.dtype), device=q_BHQC.device)
-        return (-slopes_H[:, None, None] * context.lags_BHQK.abs()).to(q_BHQC.dtype)
+        return by_lag((-slopes_H[:, None] * lags_of(context).abs()).to(q_BHQC.dtype), context)
 
 
 def slopes(heads: int) -> list[float]:

@@ -46,7 +46,7 @@ class Context:
     rows_Q: Tensor | None = None  # int64 slots of the queries, in any order; None: every token, in order
     real_BK: Tensor | None = None  # bool, False for padding; None: no padding
     notes: Notes = field(default_factory=dict)  # of all K tokens
-    made: dict[Hashable, Any] = field(default_factory=dict)  # what `once` has made so far, for all blocks alike
+    made: dict[Hashable, Any] = field(default_factory=dict, init=False)  # what `once` has made so far
 
     @classmethod
     def of(
@@ -66,7 +66,13 @@ class Context:
 
     def rows(self, rows_Q: Tensor) -> "Context":
         """The same keys, asked only by the queries numbered `rows_Q`."""
-        return replace(self, rows_Q=rows_Q if self.rows_Q is None else self.rows_Q[rows_Q], made={})
+        return replace(self, rows_Q=rows_Q if self.rows_Q is None else self.rows_Q[rows_Q])
+
+    def noted(self, notes: Notes) -> "Context":
+        """The same tokens with a block's own notes; what `once` makes stays common to all blocks."""
+        noted = replace(self, notes=notes)
+        object.__setattr__(noted, "made", self.made)
+        return noted
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` makes of the positions, made by the first block that asks and handed to all the others.

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 def linear(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
     """A linear map whose numbers are still to be drawn."""
-    return nn.utils.skip_init(nn.Linear, inputs, outputs, bias=bias)
+    undrawn: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs, bias=bias)
+    return undrawn
 
 
 def draw_uniform(weight: Tensor, bias: Tensor | None, generator: torch.Generator) -> None:

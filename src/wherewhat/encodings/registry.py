@@ -8,10 +8,30 @@ from typing import Any, get_args, get_origin
 
 from wherewhat.encodings import (
     alibi,
+    attenuated,
+    band_rope,
+    carope,
+    cope,
+    dape,
+    dape_v2,
+    deberta,
+    fire,
+    kerple,
     learned,
     none,
+    p_rope,
+    path,
+    path_fox,
+    rollpe,
     rope,
+    shaw,
     sinusoidal,
+    t5_bias,
+    toeplitz,
+    transformer_xl,
+    untwist,
+    urpe,
+    xpos,
 )
 from wherewhat.encodings.base import Encoding
 from wherewhat.encodings.record import EncodingRecord
@@ -27,11 +47,31 @@ ENCODINGS: dict[str, EncodingRecord] = {
         learned.RECORD,
         # added to the logits
         alibi.RECORD,
+        kerple.RECORD,
+        t5_bias.RECORD,
+        toeplitz.RECORD,
+        fire.RECORD,
+        attenuated.RECORD,
+        shaw.RECORD,
+        transformer_xl.RECORD,
+        deberta.RECORD,
         # queries and keys that turn
         rope.RECORD,
+        p_rope.RECORD,
+        band_rope.RECORD,
+        xpos.RECORD,
+        untwist.RECORD,
+        rollpe.RECORD,
+        carope.RECORD,
         # reflections
+        path.RECORD,
+        path_fox.RECORD,
         # from the contents on the way
+        cope.RECORD,
         # wrapped around another
+        dape.RECORD,
+        dape_v2.RECORD,
+        urpe.RECORD,
     )
 }
 
@@ -88,6 +128,21 @@ def options_of(name: str) -> dict[str, Parameter]:
     return {option: parameter for option, parameter in parameters.items() if parameter.kind not in catch_all}
 
 
+def options_in_words(name: str) -> str:
+    """The options that a net leaves open, with their defaults; "none" if there are none.
+
+    >>> options_in_words("alibi"), options_in_words("learned")
+    ('none', "length=the net's, sigma=0.02, place=input")
+    """
+    open_ = {
+        option: parameter.default for option, parameter in options_of(name).items() if option not in (*SIZES, "over")
+    }
+    length = {"length": "the net's"} if "length" in options_of(name) else {}
+    over = ENCODINGS[name].wraps
+    wrapped = {} if over is None else {"over": over, "over_options": {}}
+    return ", ".join(f"{option}={value}" for option, value in {**wrapped, **length, **open_}.items()) or "none"
+
+
 def _with_wrapped(record: EncodingRecord, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with the wrapped encoding made; it is told whatever sizes the wrapper is told and it asks for."""
     options = dict(options)
@@ -107,7 +162,7 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
                 f"encoding '{name}' takes no option '{option}'; {suggestion(option, known)}it takes: {takes}"
             )
         if not _fits(value, known[option].annotation):
-            wanted = getattr(known[option].annotation, "__name__", str(known[option].annotation))
+            wanted = _type_in_words(known[option].annotation)
             raise UserError(f"encoding '{name}' wants its {option} as {wanted}, got {value!r}")
     missing = [option for option, parameter in known.items() if parameter.default is Parameter.empty]
     if missing := [option for option in missing if option not in options]:
@@ -121,3 +176,17 @@ def _fits(value: object, wanted: Any) -> bool:
     if isinstance(value, bool):
         return wanted is bool
     return isinstance(value, (int, float) if wanted is float else get_origin(wanted) or wanted)
+
+
+def _type_in_words(wanted: Any) -> str:
+    """A type as one would say it.
+
+    >>> _type_in_words(int | None), _type_in_words(Mapping[str, Any] | None)
+    ('int | None', 'mapping | None')
+    """
+    if isinstance(wanted, UnionType):
+        return " | ".join(_type_in_words(each) for each in get_args(wanted))
+    if wanted is type(None):
+        return "None"
+    name: str = (get_origin(wanted) or wanted).__name__
+    return {"Sequence": "list", "tuple": "list", "Mapping": "mapping"}.get(name, name)

@@ -1,4 +1,4 @@
-"""From one number a lag to one number a query and key: what every bias that knows only distances is made of."""
+"""From numbers for each lag to numbers for each query and key: what every bias that knows distances is made of."""
 
 import torch
 from torch import Tensor
@@ -33,6 +33,42 @@ def by_lag(values_HR: Tensor, context: Context) -> Tensor:
         both_HR = pad(values_HR, (last, 0)) if context.causal else values_HR
         return both_HR.flip(-1).unfold(-1, last + 1, 1).flip(-2)[None]
     return values_HR[:, index_by_lag(context)].transpose(0, 1)
+
+
+def query_with_lag(q_BHQC: Tensor, of_lag_HRC: Tensor, context: Context) -> Tensor:
+    """product_BHQK of every query with what belongs to the lag of each key, for all lags that `lags_of` names.
+
+    >>> ones, of_lag = torch.ones(1, 1, 2, 1), torch.tensor([[[5.0], [6.0]]])
+    >>> query_with_lag(ones, of_lag, Context.of(2, causal=True))[0, 0].tril()
+    tensor([[5., 0.],
+            [6., 5.]])
+    """
+    if context.plain:
+        return _slide(q_BHQC, of_lag_HRC.flip(-2), context.length - 1)
+    index_BHQK = index_by_lag(context)[:, None].expand(*q_BHQC.shape[:2], -1, -1)
+    return (q_BHQC @ of_lag_HRC.mT).gather(-1, index_BHQK)
+
+
+def key_with_lag(k_BHKC: Tensor, of_lag_HRC: Tensor, context: Context) -> Tensor:
+    """product_BHQK of every key with what belongs to its lag, for all lags that `lags_of` names."""
+    if context.plain:
+        return _slide(k_BHKC, of_lag_HRC, 0 if context.causal else context.length - 1).mT
+    index_BHKQ = index_by_lag(context).mT[:, None].expand(*k_BHKC.shape[:2], -1, -1)
+    return (k_BHKC @ of_lag_HRC.mT).gather(-1, index_BHKQ).mT
+
+
+def _slide(x_BHTC: Tensor, of_lag_HRC: Tensor, start: int) -> Tensor:
+    """out[t, u] = x[t] · of_lag[u - t + start] for as many u as t.
+
+    The products of one token with all lags are a row. Rows that lie end to end in memory, read as if each were one
+    shorter, slide by themselves, so that this is one matrix product and no copy. What is not there gets some finite
+    value.
+    """
+    tokens, lags = x_BHTC.shape[-2], of_lag_HRC.shape[-2]
+    wide = max(lags, tokens + 1)
+    flat: Tensor = (x_BHTC @ pad(of_lag_HRC, (0, 0, 0, wide - lags)).mT).flatten(-2)
+    slid: Tensor = flat[..., start : start + tokens * (wide - 1)].unflatten(-1, (tokens, wide - 1))
+    return slid[..., :tokens]
 
 
 def index_by_lag(context: Context) -> Tensor:

@@ -1,11 +1,14 @@
 """Sinusoids added to the token embeddings: the encoding of the first Transformer (arXiv 1706.03762)."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from wherewhat.encodings.base import Encoding, wide
 from wherewhat.encodings.frequencies import angles, check_ladder
 from wherewhat.encodings.record import EncodingRecord
+from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
 
@@ -26,23 +29,38 @@ class Sinusoidal(Encoding):
     """Add sines and cosines of the position, from fast to slow, to the tokens: x ← token_scale · x + PE(position).
 
     The dot product of two places depends only on how far apart they are, but the net sees the sum with the token,
-    so attention as a whole does depend on where a text starts. Grids of rows and columns are left out.
+    so attention as a whole does depend on where a text starts.
+
+    With `grid=(rows, columns)` tokens stand in a grid, row after row: the first half of the channels says the column,
+    the second half the row, each like a sinusoidal encoding of half the width. A token beyond the grid is refused.
 
     >>> Sinusoidal(width=4).table(torch.tensor([[0, 3]]), torch.float32)
     tensor([[[ 0.0000,  1.0000,  0.0000,  1.0000],
              [ 0.1411, -0.9900,  0.0300,  0.9996]]])
+    >>> Sinusoidal(width=4, grid=(2, 3)).table(torch.tensor([[5]]), torch.float32)  # row 1, column 2
+    tensor([[[ 0.9093, -0.4161,  0.8415,  0.5403]]])
     """
 
     token_sigma = 1.0
     shift_invariant = False
 
     def __init__(
-        self, width: int, *, base: float = 10_000.0, layout: str = "interleaved", token_scale: float = 1.0
+        self,
+        width: int,
+        *,
+        base: float = 10_000.0,
+        layout: str = "interleaved",
+        token_scale: float = 1.0,
+        grid: Sequence[int] | None = None,
     ) -> None:
         super().__init__()
         check_ladder(width=width, base=base, what="the width of a sinusoidal encoding")
         self.width, self.base, self.token_scale = width, base, token_scale
         self.arrange = look_up("layout", layout, LAYOUTS)
+        self.columns: int | None = None
+        if grid is not None:
+            rows, self.columns = _checked(grid, width)
+            self.max_length = rows * self.columns
 
     def on_tokens(self, x_BTD: Tensor, positions_BT: Tensor, block: int) -> Tensor:
         if block > 0:
@@ -51,8 +69,25 @@ class Sinusoidal(Encoding):
 
     def table(self, positions_BT: Tensor, dtype: torch.dtype) -> Tensor:
         """PE_BTD, what is added at each position."""
-        angle_BTF = angles(positions_BT, width=self.width, base=self.base, dtype=wide(dtype))
+        if self.columns is None:
+            return self._waves(positions_BT, self.width, dtype)
+        self.check(length=int(positions_BT.max()) + 1)
+        places = (positions_BT % self.columns, positions_BT // self.columns)
+        return torch.cat([self._waves(place_BT, self.width // 2, dtype) for place_BT in places], dim=-1)
+
+    def _waves(self, positions_BT: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+        angle_BTF = angles(positions_BT, width=width, base=self.base, dtype=wide(dtype))
         return self.arrange(angle_BTF.sin(), angle_BTF.cos()).to(dtype)
+
+
+def _checked(grid: Sequence[int], width: int) -> tuple[int, int]:
+    """Rows and columns, where half of the channels can tell each."""
+    if len(grid) != 2 or not all(type(side) is int and side >= 1 for side in grid):
+        raise UserError(f"a grid has whole numbers of rows and columns, at least 1 each; got {list(grid)}")
+    if width % 4:
+        raise UserError(f"a grid needs a width that is a multiple of 4, half of it for rows and columns; got {width}")
+    rows, columns = grid
+    return rows, columns
 
 
 RECORD = EncodingRecord(

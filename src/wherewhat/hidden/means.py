@@ -144,8 +144,8 @@ class Means:
         asked = [place for place in places if place.part != "cross"]
         if silent := len(asked) - len(self.accounts):
             told.append(
-                f"In {silent} of {len(asked)} layers logits are more than products of queries and keys, or could not "
-                "be read; they have no scores called mean."
+                f"In {silent} of {len(asked)} layers logits are more than products of queries and keys that stay as "
+                "they are or turn pair by pair, or could not be read; they have no scores called mean."
             )
         if hidden := len(asked) - len(self.inputs):
             told.append(f"In {hidden} of {len(asked)} layers the vectors that attention reads could not be shown.")

@@ -65,17 +65,22 @@ class Crossed(Logits):
 
     def _row(self, query: int, weights_HK: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """content_HK, slot_HK and interaction_H of one row."""
-        key_HKC = repeat_groups(self.key_GKC, len(weights_HK))
-        toward_HKC = self.toward_HRC[:, self.index_QK[query]]
-        key_H1C = weights_HK[:, None] @ key_HKC
-        toward_H1C = weights_HK[:, None] @ toward_HKC
-        content_HK, slot_HK = self.content_HQK[:, query], self.slot_HQK[:, query]
-        both_HCC = _covariance(key_HKC - key_H1C, weights_HK) * _covariance(toward_HKC - toward_H1C, weights_HK)
-        return (
-            content_HK + (key_HKC * toward_H1C).sum(-1) + (weights_HK * slot_HK).sum(-1, keepdim=True),
-            slot_HK + (toward_HKC * key_H1C).sum(-1) + (weights_HK * content_HK).sum(-1, keepdim=True),
-            both_HCC.sum((-1, -2)),
+        content_HK, slot_HK, interaction_H = row_of_products(
+            repeat_groups(self.key_GKC, len(weights_HK)), self.toward_HRC[:, self.index_QK[query]], weights_HK
         )
+        own_HK, added_HK = self.content_HQK[:, query], self.slot_HQK[:, query]
+        return (
+            own_HK + content_HK + (weights_HK * added_HK).sum(-1, keepdim=True),
+            added_HK + slot_HK + (weights_HK * own_HK).sum(-1, keepdim=True),
+            interaction_H,
+        )
+
+
+def row_of_products(key_HKC: Tensor, toward_HKC: Tensor, weights_HK: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """content_HK, slot_HK and interaction_H of a table of products key_k · toward_j, without building it."""
+    key_H1C, toward_H1C = weights_HK[:, None] @ key_HKC, weights_HK[:, None] @ toward_HKC
+    both_HCC = _covariance(key_HKC - key_H1C, weights_HK) * _covariance(toward_HKC - toward_H1C, weights_HK)
+    return (key_HKC * toward_H1C).sum(-1), (toward_HKC * key_H1C).sum(-1), both_HCC.sum((-1, -2))
 
 
 def _covariance(centred_HKC: Tensor, weights_HK: Tensor) -> Tensor:

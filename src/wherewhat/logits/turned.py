@@ -21,7 +21,8 @@ class Turned(Logits):
     """a[k, j] = scale · Re Σ_f conj(query_f turn_{i,f}) key_{k,f} turn_{j,f}, pairs of channels as complex numbers.
 
     `turn_KF` is what the model's own rotation does to each pair in each slot: its argument is the angle, its length
-    the factor that some scalings put in. Channels that do not turn are pairs with theta 0 and turn 1.
+    the factor that some scalings put in. Channels that do not turn are pairs with theta 0 and turn 1. An encoding that
+    makes queries longer where it makes keys shorter has a `query_turn_KF` beside it.
     """
 
     query_HQF: Tensor  # before rotation
@@ -30,6 +31,7 @@ class Turned(Logits):
     theta_F: Tensor  # radians a token
     queries_Q: Tensor  # the slot of each row's query
     scale: float
+    query_turn_KF: Tensor | None = None  # what queries are turned by, where that is not what keys are
 
     @property
     def rotary(self) -> "Turned":  # type: ignore[override]
@@ -38,7 +40,8 @@ class Turned(Logits):
     @cached_property
     def asking_HQF(self) -> Tensor:
         """What a turned key is multiplied with: a[k, j] = Re Σ_f asking_f key_{k,f} turn_{j,f}."""
-        return (self.query_HQF * self.turn_KF[self.queries_Q]).conj().resolve_conj() * self.scale
+        turn_KF = self.turn_KF if self.query_turn_KF is None else self.query_turn_KF
+        return (self.query_HQF * turn_KF[self.queries_Q]).conj().resolve_conj() * self.scale
 
     @cached_property
     def turned_GKF(self) -> Tensor:

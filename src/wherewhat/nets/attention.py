@@ -1,13 +1,13 @@
 """Attention that asks its encoding: by a fused kernel where that is enough, step by step where rows are looked at."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from wherewhat.encodings.base import Context, Encoding
+from wherewhat.nets.biased import attend_biased
 from wherewhat.nets.past import Memory
 
 SEEN_ENTRIES = 1 << 22  # of attention computed at once where it has to be looked at
@@ -41,7 +41,7 @@ def _fused(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, c
     mask_BHQK = _mask(encoding, q_BHQC, k_BHKC, context)
     if mask_BHQK is None:
         return scaled_dot_product_attention(q_BHQC, k_BHKC, v_BHKC, is_causal=context.causal, scale=encoding.scale)
-    return scaled_dot_product_attention(q_BHQC, k_BHKC, v_BHKC, attn_mask=mask_BHQK, scale=encoding.scale)
+    return attend_biased(q_BHQC, k_BHKC, v_BHKC, mask_BHQK, encoding.scale)
 
 
 def _mask(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor | None:
@@ -81,17 +81,17 @@ def _explicit(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Conte
 
 
 class SelfAttention(nn.Module):
-    """Tokens that look at tokens: project, attend, put the heads together again. No biases.
+    """Tokens that look at tokens: project, attend, put the heads together again; `bias` for projections that have one.
 
     `self.attend` is an ordinary attribute that takes what the function `attend` takes: put another there to watch
     queries, keys and context go by, and put the old one back afterwards.
     """
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, *, bias: bool = False) -> None:
         super().__init__()
         self.heads = heads
-        self.qkv = nn.Linear(width, 3 * width, bias=False)
-        self.out = nn.Linear(width, width, bias=False)
+        self.qkv = nn.Linear(width, 3 * width, bias=bias)
+        self.out = nn.Linear(width, width, bias=bias)
         self.attend: Attend = attend
 
     def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
@@ -100,7 +100,7 @@ class SelfAttention(nn.Module):
         if memory is not None:
             k_BHKC, v_BHKC, notes = memory.add(k_BHKC, v_BHKC, notes)
         if notes:
-            context = replace(context, notes=notes)
+            context = context.noted(notes)
         out_BHTC = self.attend(encoding, q_BHTC, k_BHKC, v_BHKC, context)
         mixed_BTD: Tensor = self.out(out_BHTC.transpose(1, 2).flatten(2))
         return mixed_BTD

@@ -3,11 +3,12 @@
 import torch
 
 from wherewhat.nets.config import NetConfig
+from wherewhat.nets.conformer import Conformer
 from wherewhat.nets.decoder import Decoder
 from wherewhat.nets.encoder import Encoder
 from wherewhat.nets.trunk import Trunk
 
-NETS: dict[str, type[Trunk]] = {"decoder": Decoder, "encoder": Encoder}
+NETS: dict[str, type[Trunk]] = {"decoder": Decoder, "encoder": Encoder, "conformer": Conformer}
 
 
 def build(config: NetConfig, *, seed: int = 0) -> Trunk:

@@ -9,7 +9,11 @@ from wherewhat.encodings.registry import Shape, encoding_for
 from wherewhat.errors import UserError
 from wherewhat.names import look_up, suggestion
 
-KINDS = {"decoder": "every token sees itself and what came before", "encoder": "every token sees all tokens"}
+KINDS = {
+    "decoder": "every token sees itself and what came before",
+    "encoder": "every token sees all tokens",
+    "conformer": "every token sees all tokens, and those near it once more through a convolution",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +31,7 @@ class NetConfig:
     heads: int
     kind: str = "decoder"
     mlp: int = 4  # hidden width of the MLP as a multiple of `width`; 0: no MLP at all
+    kernel: int = 31  # how many tokens the convolution of a conformer spans, itself in the middle; only for conformers
     encoding: str = "rope"
     encoding_options: Mapping[str, Any] = field(default_factory=dict)
     length: int = 512  # the longest sequence meant to be read; only some encodings insist on it
@@ -39,6 +44,8 @@ class NetConfig:
                 raise UserError(f"a net's {name} must be a whole number of at least {least}, got {value!r}")
         if self.width % self.heads:
             raise UserError(f"width {self.width} cannot be shared by {self.heads} heads; make it a multiple of them")
+        if self.kernel % 2 == 0:
+            raise UserError(f"a net's kernel must be odd, to reach as far ahead as back; got {self.kernel}")
         if not isinstance(self.encoding_options, Mapping):
             raise UserError(f"encoding_options must be names with values, got {self.encoding_options!r}")
         object.__setattr__(self, "encoding_options", dict(self.encoding_options))
@@ -75,4 +82,4 @@ class NetConfig:
         return cls(**values)
 
 
-_LEAST = {"vocabulary": 1, "width": 1, "layers": 1, "heads": 1, "mlp": 0, "length": 1}
+_LEAST = {"vocabulary": 1, "width": 1, "layers": 1, "heads": 1, "mlp": 0, "kernel": 1, "length": 1}

@@ -1,5 +1,6 @@
-"""The Transformer that decoder and encoder share: token embedding, pre-norm blocks, final norm, output."""
+"""The Transformer that all kinds of nets share: token embedding, blocks, final norm, output."""
 
+from abc import ABC, abstractmethod
 from typing import cast
 
 import torch
@@ -20,20 +21,22 @@ class Block(nn.Module):
         super().__init__()
         self.attention_norm = nn.LayerNorm(config.width)
         self.attention = SelfAttention(config.width, config.heads)
-        self.mlp = mlp(config.width, config.mlp * config.width) if config.mlp else None
+        self.mlp = mlp(config.width, config.mlp * config.width, nn.GELU()) if config.mlp else None
 
     def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
         x_BTD = x_BTD + self.attention(self.attention_norm(x_BTD), encoding, context, memory)
         return x_BTD if self.mlp is None else x_BTD + self.mlp(x_BTD)
 
 
-def mlp(width: int, hidden: int) -> nn.Sequential:
-    """Norm, widen, GELU, narrow; with biases."""
-    return nn.Sequential(nn.LayerNorm(width), nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
+def mlp(width: int, hidden: int, bend: nn.Module) -> nn.Sequential:
+    """Norm, widen, bend, narrow; with biases."""
+    return nn.Sequential(nn.LayerNorm(width), nn.Linear(width, hidden), bend, nn.Linear(hidden, width))
 
 
-class Trunk(nn.Module):
+class Trunk(nn.Module, ABC):
     """A small pre-norm Transformer without dropout whose encoding alone knows about positions.
+
+    A kind of net says what its blocks are (`new_block`), and which way they look (`config.causal`).
 
     Its encodings live here rather than in the blocks, so that one that all blocks share is stored once.
     All weights are drawn from `generator`; the trunk's before the encodings', so that nets with the same seed
@@ -45,7 +48,7 @@ class Trunk(nn.Module):
         self.config = config
         with torch.device("meta"):  # shapes without numbers: PyTorch would draw them from its global generator
             self.tokens = nn.Embedding(config.vocabulary, config.width)
-            self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+            self.blocks = nn.ModuleList(self.new_block() for _ in range(config.layers))
             self.norm = nn.LayerNorm(config.width)
             self.head = nn.Linear(config.width, config.vocabulary)
         self.to_empty(device="cpu")
@@ -57,12 +60,16 @@ class Trunk(nn.Module):
         self.encodings = nn.ModuleList([first, *others])
         self.reset_parameters(generator)
 
+    @abstractmethod
+    def new_block(self) -> nn.Module:
+        """One more block, called with the stream, its encoding, the context and, in pieces, its memory."""
+
     def reset_parameters(self, generator: torch.Generator) -> None:
         """Draw all weights: as PyTorch does, but tokens from N(0, token_sigma²) and everything from `generator`."""
         for module in (*self.blocks.modules(), self.norm, self.head):
-            if isinstance(module, nn.Linear):
+            if isinstance(module, nn.Linear | nn.Conv1d):
                 draw_uniform(module.weight, module.bias, generator)
-            elif isinstance(module, nn.LayerNorm):
+            elif isinstance(module, nn.LayerNorm | nn.BatchNorm1d):
                 module.reset_parameters()
         nn.init.normal_(self.tokens.weight, std=self.encoding(0).token_sigma, generator=generator)
         for block in range(len(self.encodings)):
@@ -94,7 +101,9 @@ class Trunk(nn.Module):
         if past is None:
             return Context.of(new, causal=causal, real_BK=real_BT, device=ids_BT.device)
         if not causal:
-            raise UserError("an encoder reads a text all at once; give `past` to a decoder, or leave it out")
+            raise UserError(
+                f"only a decoder reads in pieces and this net is of kind {self.config.kind}; leave `past` out"
+            )
         real_BK = past.add(torch.ones_like(ids_BT, dtype=torch.bool) if real_BT is None else real_BT)
         return Context.of(real_BK.shape[1], causal=causal, real_BK=real_BK, last=new, device=ids_BT.device)
 

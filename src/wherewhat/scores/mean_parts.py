@@ -53,11 +53,20 @@ class Sides:
     key_GTC: Tensor
     scale: float
     turn_TF: Tensor | None = None
+    query_turn_TF: Tensor | None = None  # what queries are turned by, where that is not what keys are
 
     def since(self, first: int) -> "Sides":
         """Only the slots from `first` on."""
-        turn_TF = None if self.turn_TF is None else self.turn_TF[first:]
-        return Sides(self.query_HTC[:, first:], self.key_GTC[:, first:], self.scale, turn_TF)
+        turns = (None if turn_TF is None else turn_TF[first:] for turn_TF in (self.turn_TF, self.query_turn_TF))
+        return Sides(self.query_HTC[:, first:], self.key_GTC[:, first:], self.scale, *turns)
+
+    def turned_query(self, query_HTC: Tensor) -> Tensor:
+        """Queries as they are when they meet the keys."""
+        return _turned(query_HTC, self.turn_TF if self.query_turn_TF is None else self.query_turn_TF)
+
+    def turned_key(self, key_GTC: Tensor) -> Tensor:
+        """Keys as they are when they meet the queries."""
+        return _turned(key_GTC, self.turn_TF)
 
 
 def sides_of(logits: Logits | None) -> Sides | None:
@@ -65,7 +74,8 @@ def sides_of(logits: Logits | None) -> Sides | None:
     if isinstance(logits, Still) and logits.slot_HQK is None:
         return Sides(logits.query_HQC, logits.key_GKC, logits.scale)
     if isinstance(logits, Turned):
-        return Sides(_real(logits.query_HQF), _real(logits.key_GKF), logits.scale, logits.turn_KF)
+        turns = logits.turn_KF, logits.query_turn_KF
+        return Sides(_real(logits.query_HQF), _real(logits.key_GKF), logits.scale, *turns)
     return None
 
 
@@ -76,10 +86,10 @@ def mean_parts(text: Sides, mean: Sides, allowed_TK: Tensor) -> tuple[Tensor, Te
     is left out. The six products add up to the total: over several texts, sum both and divide. The mean key of a slot
     counts as position whole: its constant part is the same all along a row, unless it turns, and then by slot alone.
     """
-    query_HTC, key_GTC = _turned(text.query_HTC, text.turn_TF), _turned(text.key_GTC, text.turn_TF)
+    query_HTC, key_GTC = text.turned_query(text.query_HTC), text.turned_key(text.key_GTC)
     total_HTK = _centred(dot(query_HTC, key_GTC) * text.scale, allowed_TK)
-    constant_HTC = _turned(mean.query_HTC.mean(1, keepdim=True).expand_as(mean.query_HTC), text.turn_TF)
-    slot_HTC, slot_GTC = _turned(mean.query_HTC, text.turn_TF), _turned(mean.key_GTC, text.turn_TF)
+    constant_HTC = text.turned_query(mean.query_HTC.mean(1, keepdim=True).expand_as(mean.query_HTC))
+    slot_HTC, slot_GTC = text.turned_query(mean.query_HTC), text.turned_key(mean.key_GTC)
     queries = (constant_HTC, slot_HTC - constant_HTC, query_HTC - slot_HTC)
     # Σ_ij (q_i · k_j) total_ij = Σ_i q_i · (Σ_j total_ij k_j): no part has to be written out as a matrix.
     drawn = [total_HTK @ repeat_groups(x_GTC, len(query_HTC)) for x_GTC in (slot_GTC, key_GTC - slot_GTC)]

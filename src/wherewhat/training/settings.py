@@ -83,19 +83,33 @@ def changed(settings: Settings, changes: Sequence[str]) -> Settings:
     """A variant, from texts such as `steps=200`, `encoding=alibi`, `net.width=32`, `window=4` or `letter.n_int=6`.
 
     A plain name is looked for in the settings, then in the net, then in the tasks, where it changes every task that has
-    it. With other tasks the net's vocabulary and length follow them, and another encoding starts without the old one's
-    options, unless they are changed too. Only the outcome of all changes is checked.
+    it; `encoding.base=500` sets one option of the encoding. With other tasks the net's vocabulary and length follow
+    them, and another encoding starts without the old one's options, unless they are changed too. Only the outcome of
+    all changes is checked.
     """
-    plain, touched = settings.to_dict(), set[str]()
+    plain, touched, options = settings.to_dict(), set[str](), dict[str, Any]()
     for change in changes:
         name, equals, text = change.partition("=")
         if not equals:
             raise UserError(f"'{change}' changes nothing; write it as field=value, such as steps=200")
+        if name.strip().startswith("encoding."):
+            options[name.strip().removeprefix("encoding.")] = _option(text.strip())
+            continue
         places = _places(plain)
         for holder, field in look_up("setting", name.strip(), places):
             holder[field] = _read(text.strip(), holder[field], name.strip(), plain)
             touched.add(field)
-    return Settings.from_dict(_fitted(plain, touched, settings))
+    fitted = _fitted(plain, touched, settings)
+    fitted["net"]["encoding_options"] |= options
+    return Settings.from_dict(fitted)
+
+
+def _option(text: str) -> Any:
+    """The value of an encoding's option: JSON, or the text as it stands."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _places(plain: Plain) -> dict[str, list[tuple[Plain, str]]]:

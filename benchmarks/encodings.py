@@ -1,0 +1,102 @@
+"""Every encoding against no position at all: a training step, a forward pass, and the memory of both.
+
+The net is a small decoder, the same for all; what is compared is what a change of encoding costs. Figures go to
+encodings.json, from which the table in docs/encodings.md is made.
+"""
+
+import json
+import statistics
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from benchmarks.measurement import Measurement, side_by_side
+from benchmarks.memory import fitting
+from wherewhat.encodings.registry import ENCODINGS
+from wherewhat.nets.build import build
+from wherewhat.nets.config import NetConfig
+from wherewhat.nets.trunk import Trunk
+
+WIDTH, LAYERS, HEADS, VOCABULARY, TOKENS = 256, 2, 8, 256, 2048
+LENGTHS = (512, 2048)
+FILE = Path(__file__).parent / "encodings.json"
+TURNING = ("on queries and keys", 1.25)  # what turns queries and keys may cost a quarter more than nothing at all
+FUSED = 1.1
+
+
+def measure(repeats: int) -> Iterator[Measurement]:
+    """The training step at n = 512 of every encoding, with a bound where attention stays fused and unbiased."""
+    found = {}
+    for name in ENCODINGS:
+        found[name] = row = _row(name, repeats)
+        ratios = tuple(row["training 512"])
+        yield Measurement(f"training step with {name}, n = 512: over none", ratios, bound_of(name))
+    FILE.write_text(json.dumps({"shape": _SHAPE, "encodings": found}, indent=1) + "\n")
+
+
+def bound_of(name: str) -> float | None:
+    """What a training step may cost beside one without position."""
+    record = ENCODINGS[name]
+    if record.kernel != "fused":
+        return None
+    return TURNING[1] if TURNING[0] in record.acts else FUSED
+
+
+_SHAPE = {"width": WIDTH, "layers": LAYERS, "heads": HEADS, "tokens": TOKENS}
+
+
+def net_of(name: str, length: int) -> Trunk:
+    """The decoder with this encoding."""
+    sizes = {"vocabulary": VOCABULARY, "width": WIDTH, "layers": LAYERS, "heads": HEADS, "length": length}
+    return build(NetConfig(**sizes, encoding=name))
+
+
+def _row(name: str, repeats: int) -> dict[str, object]:
+    """Parameters, and ratios to no position: seconds of both kinds at both lengths, bytes at the longer one."""
+    learned = sum(each.numel() for each in net_of(name, TOKENS).encodings.parameters())
+    row: dict[str, object] = {"parameters": learned}
+    for length in LENGTHS:
+        for kind, work in (("training", training), ("forward", forward)):
+            ours, none = work(name, length), work("none", length)
+            pairs = side_by_side(ours, none, repeats=repeats)
+            row[f"{kind} {length}"] = sorted(ours / none for ours, none in pairs)
+    row["training bytes"] = statistics.median(fitting(partial(once, "training", name), TOKENS) for _ in range(3))
+    row["forward bytes"] = statistics.median(fitting(partial(once, "forward", name), TOKENS) for _ in range(3))
+    return row
+
+
+def once(kind: str, name: str, length: int) -> None:
+    """One piece of work, for a process of its own."""
+    torch.set_num_threads(1)
+    {"training": training, "forward": forward}[kind](name, length)()
+
+
+def training(name: str, length: int) -> Callable[[], None]:
+    """A training step over the same number of tokens, whatever the length."""
+    net, ids_BT = net_of(name, length), _ids(length)
+    optimiser = torch.optim.AdamW(net.parameters(), lr=1e-4)
+
+    def run() -> None:
+        optimiser.zero_grad()
+        cross_entropy(net(ids_BT)[:, :-1].flatten(0, 1), ids_BT[:, 1:].flatten()).backward()
+        optimiser.step()
+
+    return run
+
+
+def forward(name: str, length: int) -> Callable[[], None]:
+    """A forward pass without gradients."""
+    net, ids_BT = net_of(name, length).eval(), _ids(length)
+
+    def run() -> None:
+        with torch.no_grad():
+            net(ids_BT)
+
+    return run
+
+
+def _ids(length: int) -> torch.Tensor:
+    return torch.randint(0, VOCABULARY, (TOKENS // length, length), generator=torch.Generator().manual_seed(0))

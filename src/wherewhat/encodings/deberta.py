@@ -1,0 +1,128 @@
+"""Disentangled attention: contents ask slots and slots ask contents, through learned maps (arXiv 2006.03654)."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear as project
+
+from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.encodings.crossing import Crossing
+from wherewhat.encodings.drawing import draw_normal, linear
+from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.relative import lags_of, query_with_lag
+from wherewhat.errors import UserError
+from wherewhat.names import look_up
+
+SIGNS = {"paper": -1, "checkpoint": 1}  # what the lag is multiplied by where the slot asks the content
+
+
+class Deberta(Crossing):
+    """Logits [q_i·k_j + q_i·K[i - j] + Q[j - i]·k_j] / √(3·head_dim), with K and Q projected from one table.
+
+    The table has a row for every lag from -span to span - 1; what is further off shares the last row. All blocks share
+    it and each projects it by its own two maps; all weights start in N(0, sigma²). With `buckets` there are only
+    that many rows each way: near lags keep their own, far ones share rows in steps that grow as a logarithm.
+
+    The paper's text turns the lag round where a slot asks a content. The released code does not, and weights
+    learned with it do not fit the text: `sign` "paper" follows the one, "checkpoint" the other. The later releases'
+    habit of projecting the table by the maps of the contents is left out, since an encoding does not see them.
+
+    >>> Deberta(width=4, heads=2, head_dim=2, span=2).row_of(torch.tensor([-3, -2, -1, 0, 1, 2]))
+    tensor([0, 0, 1, 2, 3, 3])
+    """
+
+    shared = False
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        head_dim: int,
+        *,
+        span: int = 512,
+        sign: str = "paper",
+        buckets: int | None = None,
+        sigma: float = 0.02,
+    ) -> None:
+        super().__init__()
+        if min(width, heads, head_dim, span) < 1 or sigma < 0:
+            raise UserError(
+                "deberta needs a width, heads, a head_dim and a span of at least 1 and a sigma of at least 0; "
+                f"got width {width}, heads {heads}, head_dim {head_dim}, span {span}, sigma {sigma}"
+            )
+        check_buckets(buckets, span=span)
+        self.sign = look_up("sign", sign, SIGNS)
+        self.span, self.buckets, self.heads, self.sigma = span, buckets, heads, sigma
+        self.scale: float = (3 * head_dim) ** -0.5
+        self.table_RD = nn.Parameter(torch.empty(2 * (buckets or span), width))
+        self.key = linear(width, heads * head_dim, bias=False)
+        self.query = linear(width, heads * head_dim)
+        self.reset_parameters(torch.Generator().manual_seed(0))
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """A table that blocks share is drawn by each of them in turn, and the last drawing stays."""
+        draw_normal([self.table_RD, self.key.weight, self.query.weight], self.sigma, generator)
+        nn.init.zeros_(self.query.bias)
+
+    def join(self, first: Encoding) -> None:
+        assert isinstance(first, Deberta)
+        self.table_RD = first.table_RD
+
+    def slot_part(self, q_BHQC: Tensor, context: Context) -> Tensor:
+        dtype = wide(q_BHQC.dtype)
+        keys_HRC = self._slots(self.key, self.row_of(lags_of(context)), dtype)
+        return query_with_lag(q_BHQC.to(dtype), keys_HRC, context).to(q_BHQC.dtype)
+
+    def asking(self, context: Context, dtype: torch.dtype) -> Tensor:
+        return self._slots(self.query, self.row_of(self.sign * lags_of(context)), dtype)
+
+    def _slots(self, through: nn.Linear, rows_R: Tensor, dtype: torch.dtype) -> Tensor:
+        """slots_HRC of these rows of the table, projected and scaled; a row that comes often is projected once."""
+        first, last = (int(end) for end in rows_R.aminmax())
+        bias = None if through.bias is None else through.bias.to(dtype)
+        slots_RD = project(self.table_RD[first : last + 1].to(dtype), through.weight.to(dtype), bias) * self.scale
+        slots_HRC: Tensor = slots_RD[rows_R - first].unflatten(-1, (self.heads, -1)).transpose(0, 1)
+        return slots_HRC
+
+    def row_of(self, lags_R: Tensor) -> Tensor:
+        """Which row of the table speaks for each lag."""
+        if self.buckets is None:
+            return (lags_R + self.span).clamp(0, 2 * self.span - 1)
+        bucket_R = log_buckets(lags_R, buckets=self.buckets, span=self.span)
+        return (bucket_R + self.buckets).clamp(0, 2 * self.buckets - 1)
+
+
+def log_buckets(lags_R: Tensor, *, buckets: int, span: int) -> Tensor:
+    """Lags up to half of `buckets` as they are; further ones in steps that grow, up to buckets - 1 at lag span - 1.
+
+    >>> log_buckets(torch.tensor([-1, 4, 5, 9, 10, 16, 31, -31]), buckets=8, span=32)
+    tensor([-1,  4,  5,  6,  6,  7,  7, -7])
+    """
+    mid = buckets // 2
+    far_R = lags_R.abs().clamp(min=mid).double() / mid
+    # A hair less, so that rounding lifts no whole number to the next.
+    steps_R = (far_R.log() / math.log((span - 1) / mid) * (mid - 1) - 1e-9).ceil().long()
+    return torch.where(lags_R.abs() <= mid, lags_R, lags_R.sign() * (mid + steps_R))
+
+
+def check_buckets(buckets: int | None, *, span: int) -> None:
+    """Refuse buckets that have no middle, or whose near half already reaches as far as the span."""
+    if buckets is not None and (buckets < 2 or buckets % 2 or buckets // 2 >= span - 1):
+        raise UserError(
+            f"deberta's buckets must be even, at least 2, and half of them less than span - 1 = {span - 1}; "
+            f"got {buckets}"
+        )
+
+
+RECORD = EncodingRecord(
+    name="deberta",
+    cls=Deberta,
+    about="contents ask distances and distances ask contents, through learned projections of one table",
+    acts="on the logits, as a bias, in every block; their scale becomes (3 × head width)^(-1/2)",
+    parameters="2 × span × width for all blocks, and 2 × width² + width for each",
+    direction="either; made for encoders",
+    kernel="fused with a float bias",
+    growth="n² × head width in time and n² in memory, twice, for each head and block",
+    paper="He et al. 2020, arXiv 2006.03654",
+)

@@ -1,0 +1,106 @@
+"""What path and path_fox share: every token writes down a reflection, and keys meet queries through all of them."""
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, normalize, pad, silu
+
+from wherewhat.encodings import drawing
+from wherewhat.encodings.base import Context, Encoding, Notes, wide
+from wherewhat.encodings.householder import Reflections, blockwise, change
+from wherewhat.errors import UserError
+
+MOST_BETA = 2 - 2**-16  # a hundred roundings of float32 below 2, so that no product of reflections can grow
+SIGMA = 0.02
+
+
+class Reflecting(Encoding, ABC):
+    """The projections that make reflections of tokens, and the two ways to attend through them.
+
+    A token's direction w comes from u = W_up W_down x through a short convolution over the last `conv` tokens, SiLU
+    and division by its length; its strength is beta = 2 sigmoid(W x + b), held 2^-16 below 2. Both in each head.
+    All of it is computed in float32 or wider.
+    """
+
+    causal_only = True
+    shared = False
+
+    def __init__(self, width: int, heads: int, head_dim: int, *, rank: int, conv: int, chunk: int) -> None:
+        super().__init__()
+        sizes = {"width": width, "heads": heads, "head_dim": head_dim, "rank": rank, "conv": conv, "chunk": chunk}
+        for name, size in sizes.items():
+            if size < 1:
+                raise UserError(f"a path of reflections needs {name} of at least 1 and got {size}; give a larger one")
+        self.chunk = chunk
+        self.down = drawing.linear(width, rank, bias=False)
+        self.up = drawing.linear(rank, heads * head_dim, bias=False)
+        self.taps_HRC = nn.Parameter(torch.empty(heads, conv, head_dim))  # the last tap is of the token itself
+        self.beta = drawing.linear(width, heads)
+
+    @abstractmethod
+    def log_forget(self, x_BTD: Tensor) -> Tensor | None:
+        """log_forget_BHT, what each token's gate lets pass; None without a gate."""
+
+    @abstractmethod
+    def forgetting(self, notes: Notes) -> Tensor | None:
+        """What each token adds to the logits of all keys before it, read off the notes; None without a gate."""
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        maps = [each for each in self.children() if isinstance(each, nn.Linear)]
+        drawing.draw_normal((each.weight for each in maps), SIGMA, generator)
+        for each in maps:
+            if each.bias is not None:
+                nn.init.zeros_(each.bias)
+        bound = self.taps_HRC.shape[1] ** -0.5
+        nn.init.uniform_(self.taps_HRC, -bound, bound, generator=generator)
+
+    def observe(self, x_BTD: Tensor, real_BT: Tensor | None = None, past: Notes | None = None) -> Notes:
+        x_BTD = x_BTD.to(wide(x_BTD.dtype))
+        heads = self.taps_HRC.shape[0]
+        u_BHTC = project(self.up, project(self.down, x_BTD)).unflatten(-1, (heads, -1)).transpose(1, 2)
+        beta_BHT = (2 * project(self.beta, x_BTD).sigmoid()).clamp(max=MOST_BETA).transpose(1, 2)
+        written = {"u": u_BHTC, "beta": beta_BHT, "log_forget": self.log_forget(x_BTD)}
+        notes = {name: _only_real(note, real_BT) for name, note in written.items() if note is not None}
+        return notes | {"w": self._directions(notes["u"], past or {})}
+
+    def _directions(self, u_BHTC: Tensor, past: Notes) -> Tensor:
+        """w_BHTC of the new tokens, whose convolution reaches back into the past."""
+        (_, conv, _), tokens = self.taps_HRC.shape, u_BHTC.shape[2]
+        all_BHKC = torch.cat((past["u"], u_BHTC), dim=2) if "u" in past else u_BHTC
+        near_BHKC = pad(all_BHKC, (0, 0, conv - 1, 0))[:, :, -(tokens + conv - 1) :]
+        taps_HRC = self.taps_HRC.to(u_BHTC.dtype)
+        mixed_BHTC = torch.stack([near_BHKC[:, :, r : r + tokens] * taps_HRC[:, None, r] for r in range(conv)]).sum(0)
+        return normalize(silu(mixed_BHTC), dim=-1, eps=1e-6)
+
+    def attend(self, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor | None:
+        rows_Q = context.rows_Q
+        if rows_Q is not None and not torch.equal(rows_Q, torch.arange(context.length).to(rows_Q)[-len(rows_Q) :]):
+            return None  # these are not the last tokens in order
+        dtype = wide(q_BHQC.dtype)
+        q, k, v = q_BHQC.to(dtype) * q_BHQC.shape[-1] ** -0.5, k_BHKC.to(dtype), v_BHKC.to(dtype)
+        out_BHQC = blockwise(q, k, v, self._reflections(context, dtype), chunk=self.chunk, real_BK=context.real_BK)
+        return out_BHQC.to(v_BHKC.dtype)
+
+    def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
+        dtype = wide(q_BHQC.dtype)
+        q_BHQC, k_BHKC, own = q_BHQC.to(dtype) * q_BHQC.shape[-1] ** -0.5, k_BHKC.to(dtype), q_BHQC.dtype
+        return change(q_BHQC, k_BHKC, self._reflections(context, dtype), context.slots_Q).to(own)
+
+    def _reflections(self, context: Context, dtype: torch.dtype) -> Reflections:
+        notes = context.notes
+        gate = self.forgetting(notes)
+        return Reflections(notes["w"].to(dtype), notes["beta"].to(dtype), None if gate is None else gate.to(dtype))
+
+
+def project(to: nn.Linear, x_BTD: Tensor) -> Tensor:
+    """A linear map in the dtype of its input, whatever that of its weights."""
+    return linear(x_BTD, to.weight.to(x_BTD.dtype), None if to.bias is None else to.bias.to(x_BTD.dtype))
+
+
+def _only_real(note_BHT_: Tensor, real_BT: Tensor | None) -> Tensor:
+    """Zeros for padding, which then reflects nothing and forgets nothing."""
+    if real_BT is None:
+        return note_BHT_
+    padding_BHT = ~real_BT[:, None]
+    return note_BHT_.masked_fill(padding_BHT if note_BHT_.dim() == 3 else padding_BHT[..., None], 0)

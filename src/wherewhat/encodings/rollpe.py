@@ -1,0 +1,80 @@
+"""Position by rolling: the channels of queries and keys move round by one with every token."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.encodings.record import EncodingRecord
+from wherewhat.errors import UserError
+
+
+class RollPE(Encoding):
+    """Move channel c of a head to channel c + position · step, round and round (arXiv 2511.11668).
+
+    Rolling is turning in the basis of discrete waves: wave f over the d channels of a head turns by 2πf/d · step
+    radians a token. So tokens d / step apart look alike, and nothing turns more slowly than that. A step that is no
+    whole number rolls by way of that basis, where the fastest wave of an even d stands still: it has no partner to
+    turn with.
+
+    >>> x_BHTC, context = torch.tensor([1.0, 2.0, 3.0]).expand(1, 1, 4, 3), Context.of(4, causal=True)
+    >>> RollPE().on_query_key(x_BHTC, x_BHTC, context)[0][0, 0]
+    tensor([[1., 2., 3.],
+            [3., 1., 2.],
+            [2., 3., 1.],
+            [1., 2., 3.]])
+    """
+
+    def __init__(self, *, step: float = 1) -> None:
+        super().__init__()
+        if not math.isfinite(step) or step == 0:
+            raise UserError(f"step must be a number of channels a token other than 0, got {step}; 1 is the usual one")
+        self.step = step
+
+    def on_query_key(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> tuple[Tensor, Tensor]:
+        query_move, key_move = context.once(
+            (self, "moves", q_BHQC.dtype, q_BHQC.shape[-1]), lambda: self._moves(q_BHQC, context)
+        )
+        return self._roll(q_BHQC, query_move), self._roll(k_BHKC, key_move)
+
+    def _moves(self, q_BHQC: Tensor, context: Context) -> tuple[Tensor, Tensor]:
+        move = self._sources if float(self.step).is_integer() else self._turns
+        key_move = move(context.key_positions_BK, q_BHQC)
+        return key_move if context.rows_Q is None else move(context.query_positions_BQ, q_BHQC), key_move
+
+    def _sources(self, positions_BT: Tensor, like_BHQC: Tensor) -> Tensor:
+        """source_BHTC, the channel from which each channel comes."""
+        channels = like_BHQC.shape[-1]
+        moved_BHT = positions_BT[:, None] * int(self.step)
+        return (torch.arange(channels, device=positions_BT.device) - moved_BHT[..., None]) % channels
+
+    def _turns(self, positions_BT: Tensor, like_BHQC: Tensor) -> Tensor:
+        """turn_BHTF, the complex number that each wave is multiplied by."""
+        dtype, channels = wide(like_BHQC.dtype), like_BHQC.shape[-1]
+        moved_BHT = (positions_BT[:, None].to(dtype) * self.step) % channels
+        waves_F = torch.arange(channels // 2 + 1, dtype=dtype, device=positions_BT.device)
+        angle_BHTF = moved_BHT[..., None] * waves_F * (-2 * math.pi / channels)
+        if channels % 2 == 0:
+            angle_BHTF[..., -1] = 0
+        return torch.polar(torch.ones_like(angle_BHTF), angle_BHTF)
+
+    def _roll(self, x_BHTC: Tensor, move: Tensor) -> Tensor:
+        if not move.is_complex():
+            return x_BHTC.gather(-1, move.expand(x_BHTC.shape))
+        waves_BHTF = torch.fft.rfft(x_BHTC.to(wide(x_BHTC.dtype)))
+        rolled_BHTC: Tensor = torch.fft.irfft(waves_BHTF * move, n=x_BHTC.shape[-1])
+        return rolled_BHTC.to(x_BHTC.dtype)
+
+
+RECORD = EncodingRecord(
+    name="rollpe",
+    cls=RollPE,
+    about="the channels of queries and keys roll round by one with every token",
+    acts="on queries and keys, in every block",
+    parameters="none",
+    direction="either; tokens as far apart as a head has channels look alike",
+    kernel="fused",
+    growth="n × head width in time and memory, for each head and block",
+    paper="arXiv 2511.11668",
+)

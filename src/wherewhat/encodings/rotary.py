@@ -1,0 +1,122 @@
+"""What encodings that turn queries and keys share: which channels make a pair, and how a pair is turned by an angle."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.encodings.frequencies import check_ladder, frequencies
+from wherewhat.errors import UserError
+from wherewhat.names import look_up
+
+Spin = tuple[Tensor, ...]  # cosines and sines, laid out as the channels are
+Gain = Tensor | float  # makes what was turned longer or shorter, pair by pair
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which channels make a pair."""
+
+    spin: Callable[[Tensor, Tensor], Spin]  # lays out cos_BHTF and sin_BHTF
+    turn: Callable[[Tensor, Spin], Tensor]  # turns x_BHTC, which lies in one piece
+
+
+def spin_half(cos_BHTF: Tensor, sin_BHTF: Tensor) -> Spin:
+    """Cosines and signed sines for every channel, where m and m + C/2 make a pair."""
+    return torch.cat((cos_BHTF, cos_BHTF), dim=-1), torch.cat((-sin_BHTF, sin_BHTF), dim=-1)
+
+
+def turn_half(x_BHTC: Tensor, spin: Spin) -> Tensor:
+    """Turn the first half of the channels with the second: rolled by C/2, every channel lies under its partner."""
+    cos_BHTC, sin_BHTC = spin
+    return torch.addcmul(x_BHTC * cos_BHTC, x_BHTC.roll(x_BHTC.shape[-1] // 2, dims=-1), sin_BHTC)
+
+
+def spin_interleaved(cos_BHTF: Tensor, sin_BHTF: Tensor) -> Spin:
+    """Complex numbers of the wanted angle, where 2m and 2m + 1 make a pair."""
+    return (torch.complex(cos_BHTF, sin_BHTF),)
+
+
+def turn_interleaved(x_BHTC: Tensor, spin: Spin) -> Tensor:
+    """Turn neighbours: memory already reads as complex numbers a + ib."""
+    return torch.view_as_real(torch.view_as_complex(x_BHTC.unflatten(-1, (-1, 2))) * spin[0]).flatten(-2)
+
+
+LAYOUTS = {"half": Layout(spin_half, turn_half), "interleaved": Layout(spin_interleaved, turn_interleaved)}
+
+
+class Rotary(Encoding, ABC):
+    """Turn pairs of channels of queries and keys: (a, b) → (a cos - b sin, b cos + a sin). Subclasses say how far.
+
+    `layout` says which channels make a pair: "half" pairs m with m + rotary_dim / 2 (Llama, NeoX), "interleaved" pairs
+    neighbours (GPT-J). The two are not interchangeable: a checkpoint knows one of them. Only the first `rotary_dim`
+    channels turn (all, unless said).
+    """
+
+    def __init__(self, head_dim: int, *, base: float, layout: str, rotary_dim: int | None = None) -> None:
+        super().__init__()
+        self.rotary_dim = head_dim if rotary_dim is None else rotary_dim
+        check_ladder(width=self.rotary_dim, base=base, what="the rotary width")
+        if self.rotary_dim > head_dim:
+            raise UserError(
+                f"rotary_dim {rotary_dim} is more than the {head_dim} channels of a head; use at most those"
+            )
+        self.head_dim, self.base = head_dim, base
+        self.layout = look_up("layout", layout, LAYOUTS)
+
+    @abstractmethod
+    def spins(self, context: Context, dtype: torch.dtype) -> tuple[Spin, Spin]:
+        """How far to turn the queries, and how far the keys, of a net of this dtype; in float32 or wider."""
+
+    def on_query_key(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> tuple[Tensor, Tensor]:
+        query_spin, key_spin = self.spins(context, q_BHQC.dtype)
+        return self.turn(q_BHQC, query_spin), self.turn(k_BHKC, key_spin)
+
+    def spin(self, angle_BHTF: Tensor, gain_BHTF: Gain = 1.0) -> Spin:
+        """What `turn` needs to turn each pair by its angle and to lengthen it by its gain."""
+        return self.layout.spin(angle_BHTF.cos() * gain_BHTF, angle_BHTF.sin() * gain_BHTF)
+
+    def turn(self, x_BHTC: Tensor, spin: Spin) -> Tensor:
+        """Turn the rotary channels of queries or keys; the others pass by."""
+        rotary_BHTC = x_BHTC[..., : self.rotary_dim].to(wide(x_BHTC.dtype))
+        # Contiguous, because several passes over heads that lie scattered in memory take longer than one tidying copy.
+        turned_BHTC = self.layout.turn(rotary_BHTC.contiguous(), spin).to(x_BHTC.dtype)
+        if self.rotary_dim == x_BHTC.shape[-1]:
+            return turned_BHTC
+        return torch.cat((turned_BHTC, x_BHTC[..., self.rotary_dim :]), dim=-1)
+
+
+class ByPosition(Rotary):
+    """Turn pair m by position · theta_m, so that a query and a key meet at an angle of their distance · theta_m.
+
+    Cosines and sines are made once for all blocks of a reading, from plain numbers: there is no buffer for a
+    `.to(bfloat16)` to spoil.
+    """
+
+    @abstractmethod
+    def theta(self, ladder_F: Tensor, context: Context) -> Tensor:
+        """theta_F, radians a token, made of the plain ladder; 0 for a pair that does not turn."""
+
+    def gains(self, context: Context, dtype: torch.dtype) -> tuple[Gain, Gain]:
+        """How much longer the turned pairs of queries and of keys become [B, tokens, F]; 1 unless said."""
+        return 1.0, 1.0
+
+    def spins(self, context: Context, dtype: torch.dtype) -> tuple[Spin, Spin]:
+        return context.once((self, "spins", dtype), lambda: self._spins(context, dtype))
+
+    def _spins(self, context: Context, dtype: torch.dtype) -> tuple[Spin, Spin]:
+        device = context.key_positions_BK.device
+        ladder_F = frequencies(width=self.rotary_dim, base=self.base, dtype=wide(dtype), device=device)
+        theta_F, (query_gain, key_gain) = self.theta(ladder_F, context), self.gains(context, dtype)
+        key_spin = self._spin(context.key_positions_BK, theta_F, key_gain)
+        if context.rows_Q is None and query_gain is key_gain:
+            return key_spin, key_spin
+        return self._spin(context.query_positions_BQ, theta_F, query_gain), key_spin
+
+    def _spin(self, positions_BT: Tensor, theta_F: Tensor, gain: Gain) -> Spin:
+        # Elementwise: a matrix product could run in lower precision.
+        angle_BHTF = (positions_BT[..., None].to(theta_F.dtype) * theta_F)[:, None]
+        return self.spin(angle_BHTF, gain[:, None] if isinstance(gain, Tensor) else gain)

@@ -1,0 +1,85 @@
+"""An encoding around another: it asks the wrapped one everything, and itself changes logits or attention."""
+
+import re
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor
+
+from wherewhat.encodings.base import Context, Encoding, Notes
+from wherewhat.errors import UserError
+
+
+class Wrapper(Encoding, ABC):
+    """Hands every hook and every fact on to `over`; a wrapper adds one hook of its own.
+
+    What it wraps must leave logits and attention alone, so those two hooks are the wrapper's. A kernel that the wrapped
+    encoding brings along would bypass the wrapper and is not asked. Blocks share `over` exactly where they would share
+    it unwrapped.
+    """
+
+    def __init__(self, over: Encoding) -> None:
+        super().__init__()
+        if not over.fused:
+            raise UserError(
+                f"{name_of(self)} cannot wrap {name_of(over)}, which itself changes logits or attention; "
+                "wrap one that leaves both alone, such as alibi, kerple, fire, none or rope"
+            )
+        self.over = over
+        self.causal_only, self.max_length, self.scale = over.causal_only, over.max_length, over.scale
+        self.bias_by_slot, self.token_sigma = over.bias_by_slot, over.token_sigma
+        self.shift_invariant, self.mirror_invariant = over.shift_invariant, over.mirror_invariant
+
+    @abstractmethod
+    def draw(self, generator: torch.Generator) -> None:
+        """Draw the wrapper's own parameters, and leave alone those of what it wraps."""
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        self.over.reset_parameters(generator)
+        self.draw(generator)
+
+    def join(self, first: Encoding) -> None:
+        assert isinstance(first, Wrapper)
+        if self.over.shared:
+            self.over = first.over
+        else:
+            self.over.join(first.over)
+
+    def check(self, *, length: int, causal: bool = True) -> None:
+        self.over.check(length=length, causal=causal)
+        super().check(length=length, causal=causal)
+
+    def on_tokens(self, x_BTD: Tensor, positions_BT: Tensor, block: int) -> Tensor:
+        return self.over.on_tokens(x_BTD, positions_BT, block)
+
+    def observe(self, x_BTD: Tensor, real_BT: Tensor | None = None, past: Notes | None = None) -> Notes:
+        return self.over.observe(x_BTD, real_BT, past)
+
+    def on_query_key(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> tuple[Tensor, Tensor]:
+        return self.over.on_query_key(q_BHQC, k_BHKC, context)
+
+    def attend(self, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor | None:
+        return None
+
+    def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor | None:
+        return self.bias_of_wrapped(q_BHQC, k_BHKC, context)
+
+    def bias_of_wrapped(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor | None:
+        """What the wrapped encoding adds to the logits, worked out once where all blocks share it."""
+
+        def bias() -> Tensor | None:
+            return self.over.bias(q_BHQC, k_BHKC, context)
+
+        if self.over.bias_by_slot and self.over.shared:
+            return context.once((self.over, "bias", q_BHQC.dtype), bias)
+        return bias()
+
+
+def has_bias(encoding: Encoding) -> bool:
+    """Whether an encoding adds a bias to the logits."""
+    return type(encoding).bias is not Encoding.bias
+
+
+def name_of(encoding: Encoding) -> str:
+    """What an encoding is called where it is chosen: `dape_v2` for a DapeV2."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(encoding).__name__).lower()

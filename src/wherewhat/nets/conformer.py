@@ -1,0 +1,70 @@
+"""A net that reads a text as a whole and each neighbourhood once more: attention and convolution in every block."""
+
+from torch import Tensor, nn
+from torch.nn.functional import glu, silu
+
+from wherewhat.encodings.base import Context, Encoding
+from wherewhat.nets.attention import SelfAttention
+from wherewhat.nets.config import NetConfig
+from wherewhat.nets.past import Memory
+from wherewhat.nets.trunk import Trunk, mlp
+
+
+class Conformer(Trunk):
+    """Say something about every token in the light of all the others and of those beside it (arXiv 2005.08100).
+
+    Its convolution already feels order, so that the encoding "none" is no bag of tokens here. The two published
+    encodings are "rope" (arXiv 2107.05907) and "transformer_xl" with the options `layout="interleaved"` and
+    `bias_init="zeros"`. It has no dropout, as all our nets; what it has of its own is batch norm, which makes it the
+    one kind of net that reads differently while it learns: call `eval()` before reading, as a loaded model is.
+    """
+
+    def new_block(self) -> nn.Module:
+        return ConformerBlock(self.config)
+
+
+class ConformerBlock(nn.Module):
+    """One layer: half a step of thinking alone, look at all tokens, look at those near, the other half step, norm."""
+
+    def __init__(self, config: NetConfig) -> None:
+        super().__init__()
+        width, hidden = config.width, config.mlp * config.width
+        self.first = mlp(width, hidden, nn.SiLU()) if hidden else None
+        self.attention_norm = nn.LayerNorm(width)
+        self.attention = SelfAttention(width, config.heads, bias=True)
+        self.convolution = Convolution(width, config.kernel)
+        self.second = mlp(width, hidden, nn.SiLU()) if hidden else None
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
+        x_BTD = x_BTD if self.first is None else x_BTD + self.first(x_BTD) / 2
+        x_BTD = x_BTD + self.attention(self.attention_norm(x_BTD), encoding, context, memory)
+        x_BTD = x_BTD + self.convolution(x_BTD, context.real_BQ)
+        x_BTD = x_BTD if self.second is None else x_BTD + self.second(x_BTD) / 2
+        normed_BTD: Tensor = self.norm(x_BTD)
+        return normed_BTD
+
+
+class Convolution(nn.Module):
+    """Mix each channel with itself over the `kernel` tokens around: norm, gate, convolve, batch norm, swish, mix.
+
+    What lies beyond the text counts as 0, padding too, so that padding changes nothing that is real. Only while
+    learning, the batch norm's means and variances are of all tokens of the batch, padding among them (as in
+    transformers). No biases beside the norms'.
+    """
+
+    def __init__(self, width: int, kernel: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.gate = nn.Linear(width, 2 * width, bias=False)  # one token at a time: a convolution over 1
+        self.near = nn.Conv1d(width, width, kernel, padding=kernel // 2, groups=width, bias=False)
+        self.batch_norm = nn.BatchNorm1d(width)
+        self.out = nn.Linear(width, width, bias=False)
+
+    def forward(self, x_BTD: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        gated_BTD = glu(self.gate(self.norm(x_BTD)))
+        if real_BT is not None:
+            gated_BTD = gated_BTD.masked_fill(~real_BT[:, :, None], 0)
+        near_BDT = self.batch_norm(self.near(gated_BTD.mT))
+        mixed_BTD: Tensor = self.out(silu(near_BDT).mT)
+        return mixed_BTD
