@@ -146,7 +146,7 @@ def test_list_says_of_encodings_what_to_know_before_choosing_one(capsys):
     from wherewhat.encodings.registry import ENCODINGS
 
     assert main(["list", "encodings"]) == 0
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())  # however wide the terminal is
     assert main(["list", "encodings", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert list(told) == list(ENCODINGS)

@@ -1,20 +1,22 @@
 """Bell curves of distance, flat or steep, fixed or learned: what attenuated attention fades by."""
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 
 from wherewhat.encodings.positive import freed, held_positive
 
 
-class Bell(nn.Module):
+class Bell(nn.Module, ABC):
     """One number for each head and lag. H is 1 where all heads have the same."""
 
     mirror_invariant: bool  # both sides are alike and stay so
     max_length: int | None = None
 
+    @abstractmethod
     def forward(self, lags_R: Tensor, dtype: torch.dtype) -> Tensor:
         """fall_HR at these lags."""
-        raise NotImplementedError
 
     def reset_parameters(self) -> None:
         """Begin again with the values it was made with; nothing is drawn."""
