@@ -1,10 +1,10 @@
-"""Run every benchmark, print its ratios with their spread, and write them down as latest.json."""
+"""Run every benchmark, print its ratios with their spread, and write them into latest.json."""
 
 import json
 import sys
 from pathlib import Path
 
-from benchmarks import heads, locality_symmetry, memory, path, training, where_or_what
+from benchmarks import encodings, heads, locality_symmetry, memory, path, training, where_or_what
 
 REPEATS = 5
 LATEST = Path(__file__).parent / "latest.json"
@@ -19,6 +19,7 @@ def main() -> None:
         "locality_symmetry": locality_symmetry,
         "training": training,
         "path": path,
+        "encodings": encodings,
     }
     chosen = {name: rooms[name] for name in sys.argv[1:] or rooms}
     found = []
@@ -26,7 +27,8 @@ def main() -> None:
         for measurement in room.measure(REPEATS):
             print(measurement.line(), flush=True)
             found.append(measurement.record())
-    LATEST.write_text(json.dumps(found, indent=2) + "\n")
+    known = {one["name"]: one for one in json.loads(LATEST.read_text())} if LATEST.exists() else {}
+    LATEST.write_text(json.dumps([*(known | {one["name"]: one for one in found}).values()], indent=2) + "\n")
     print(f"{sum(one['met'] is False for one in found)} bound(s) missed; written to {LATEST}")
 
 

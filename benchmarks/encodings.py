@@ -5,7 +5,6 @@ encodings.json, from which the table in docs/encodings.md is made.
 """
 
 import json
-import statistics
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -63,8 +62,8 @@ def _row(name: str, repeats: int) -> dict[str, object]:
             ours, none = work(name, length), work("none", length)
             pairs = side_by_side(ours, none, repeats=repeats)
             row[f"{kind} {length}"] = sorted(ours / none for ours, none in pairs)
-    row["training bytes"] = statistics.median(fitting(partial(once, "training", name), TOKENS) for _ in range(3))
-    row["forward bytes"] = statistics.median(fitting(partial(once, "forward", name), TOKENS) for _ in range(3))
+    for kind in ("training", "forward"):
+        row[f"{kind} bytes"] = fitting(partial(once, kind, name), TOKENS)
     return row
 
 

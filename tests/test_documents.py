@@ -6,15 +6,32 @@ from pathlib import Path
 
 from families import FAMILIES, families_table
 
+from wherewhat.encodings.registry import ENCODINGS
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 TABLE = (ROOT / "docs" / "families.md").read_text()
 
 
+def maker(name: str):
+    """One of the scripts that make the documentation."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_the_page_of_encodings_is_what_the_registry_and_the_figures_say():
+    encodings_page = maker("encodings_page")
+    page = encodings_page.PAGE.read_text()
+    assert encodings_page.page(page) == page, "run `make docs`"
+    for name in ENCODINGS:
+        assert f"\n| [{name}](#{name}) |" in page and f"\n### {name}\n" in page
+        assert name in README
+
+
 def test_the_readme_is_short_and_the_table_of_families_is_the_tests_list():
-    spec = importlib.util.spec_from_file_location("make", ROOT / "docs" / "make.py")
-    make = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make)
+    make = maker("make")
     assert make.with_table(TABLE, families_table()) == TABLE, "run `make docs`"
     assert README.count("\n") < 150
     assert not re.findall(r"\b[A-Z]{3,}_[A-Z]+\b", README), "something is still to be filled in"

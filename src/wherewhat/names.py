@@ -18,12 +18,12 @@ def look_up(kind: str, name: str, family: Mapping[str, Thing]) -> Thing:
     Traceback (most recent call last):
     wherewhat.errors.UserError: unknown fruit 'paer'; did you mean 'pear'? known: fig, pear
     """
-    if name in family:
+    if isinstance(name, str) and name in family:
         return family[name]
     raise UserError(f"unknown {kind} '{name}'; {suggestion(name, family)}known: {', '.join(sorted(family))}")
 
 
 def suggestion(name: str, family: Mapping[str, object]) -> str:
     """Say which member looks most like `name`, as the middle of a sentence, or nothing."""
-    close = get_close_matches(name, family, n=1)
+    close = get_close_matches(str(name), family, n=1)
     return f"did you mean '{close[0]}'? " if close else ""

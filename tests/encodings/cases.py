@@ -28,6 +28,8 @@ CASES: list[Case] = [
     ("attenuated", {"s": 0.25, "w": 0.1}),
     ("attenuated", {"learn": "table"}),
     ("attenuated", {"learn": "table", "inject": "log", "each": "block"}),
+    ("attenuated", {"learn": "ws", "s": 0.5}),
+    ("attenuated", {"learn": "ws", "inject": "log", "each": "block"}),
     # added to the logits, from positions and contents
     ("shaw", {"clip": 3, "sigma": 0.5}),
     ("transformer_xl", {"sigma": 0.2}),
@@ -54,6 +56,22 @@ CASES: list[Case] = [
     ("rollpe", {"step": 0.3}),
     ("carope", {}),
     ("carope", {"first": 1, "layout": "interleaved"}),
+    ("rope", {"scaling": {"kind": "linear", "factor": 4.0}}),
+    ("rope", {"scaling": {"kind": "ntk", "factor": 4.0}}),
+    ("rope", {"scaling": {"kind": "llama3", "original_length": 16}}),
+    (
+        "rope",
+        {
+            "scaling": {
+                "kind": "longrope",
+                "short_factor": [1, 2, 3],
+                "long_factor": [2, 3, 4],
+                "original_length": 64,
+                "factor": 4.0,
+            }
+        },
+    ),
+    ("xpos", {"span": 3.0}),
     # reflections
     ("path", {"rank": 4}),
     ("path", {"rank": 4, "conv": 1, "chunk": 4}),

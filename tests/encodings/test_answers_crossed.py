@@ -445,4 +445,4 @@ def test_refusals(name: str, options: dict[str, object], sentence: str) -> None:
 def test_cope_is_refused_both_ways() -> None:
     with pytest.raises(UserError) as refusal:
         all_rows(Cope(C).double(), *q_and_k(), causal=False)
-    assert str(refusal.value) == "Cope only looks back and got a net that looks both ways; use it in a decoder"
+    assert str(refusal.value) == "cope only looks back and got a net that looks both ways; use it in a decoder"

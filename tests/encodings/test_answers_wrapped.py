@@ -441,11 +441,11 @@ def test_an_unknown_encoding_cannot_be_wrapped() -> None:
 
 
 def test_what_the_wrapped_refuses_is_refused_in_its_name() -> None:
-    with pytest.raises(UserError, match="^Fire only looks back and got a net that looks both ways"):
+    with pytest.raises(UserError, match="^fire only looks back and got a net that looks both ways"):
         replace(CONFIG, kind="encoder", encoding="dape", encoding_options={"over": "fire"})
-    with pytest.raises(UserError, match="^Toeplitz tells at most 4 tokens apart and got 5"):
+    with pytest.raises(UserError, match="^toeplitz tells at most 4 tokens apart and got 5"):
         Urpe(Toeplitz(H, length=4), H, length=8).check(length=5)
-    with pytest.raises(UserError, match="^Urpe tells at most 4 tokens apart and got 5"):
+    with pytest.raises(UserError, match="^urpe tells at most 4 tokens apart and got 5"):
         Urpe(Toeplitz(H, length=8), H, length=4).check(length=5)
 
 

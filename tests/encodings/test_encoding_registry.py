@@ -1,9 +1,11 @@
 """Encodings are made by name, and what cannot be made is refused with a sentence."""
 
+import pickle
 from dataclasses import fields
 from typing import Any
 
 import pytest
+import torch
 
 from wherewhat.encodings.learned import Learned
 from wherewhat.encodings.record import EncodingRecord
@@ -72,7 +74,7 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
         "unknown layout 'halves'; did you mean 'half'? known: half, interleaved",
     ),
     ("rope", {"head_dim": 8, "base": -1.0}, "base must be a positive number, got -1.0; 10000 is the usual one"),
-    ("rope", {"head_dim": 8, "base": float("nan")}, "base must be a positive number, got nan; 10000 is the usual one"),
+    ("rope", {"head_dim": 8, "base": float("nan")}, "encoding 'rope' wants its base finite, got nan"),
     (
         "sinusoidal",
         {"width": 9},
@@ -94,6 +96,32 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+REFUSALS += [
+    ("learned", {"width": 8, "sigma": float("inf")}, "encoding 'learned' wants its sigma finite, got inf"),
+    (
+        "dape",
+        {"heads": 2, "over": 5},
+        "encoding 'dape' wants over as an encoding's name and over_options as names with values; got 5 and {}",
+    ),
+    (
+        "dape",
+        {"heads": 2, "over_options": [1]},
+        "encoding 'dape' wants over as an encoding's name and over_options as names with values; got 'kerple' and [1]",
+    ),
+    (
+        "dape",
+        {"heads": 2, "overs": "rope"},
+        "encoding 'dape' takes no option 'overs'; did you mean 'over'? it takes: heads, hidden, over, over_options",
+    ),
+    (
+        "urpe",
+        {"heads": 2, "over": "dape"},
+        "urpe cannot wrap dape, which itself changes logits or attention; "
+        "wrap one that leaves both alone, such as alibi, kerple, fire, none or rope",
+    ),
+]
+
+
 @pytest.mark.parametrize(("name", "options", "sentence"), REFUSALS, ids=[sentence for _, _, sentence in REFUSALS])
 def test_refusals(name: str, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError) as refusal:
@@ -106,3 +134,17 @@ def test_the_sizes_of_a_net_are_not_options() -> None:
         encoding_for(SHAPE, "rope", {"head_dim": 4})
     sentence = "the net already tells its encoding its head_dim; leave it out of the encoding's options"
     assert str(refusal.value) == sentence
+
+
+def test_a_wrapped_encoding_is_told_the_sizes_that_it_asks_for() -> None:
+    for options in ({"head_dim": 8}, {"over_options": {"head_dim": 8}}):
+        assert isinstance(encoding("dape", over="rope", heads=2, **options).over, Rope)
+    assert isinstance(encoding_for(SHAPE, "dape", {"over": "rope", "over_options": {"base": 9.0}}).over, Rope)
+
+
+def test_every_encoding_can_be_stored_and_copied() -> None:
+    for name in ENCODINGS:
+        made = encoding_for(SHAPE, name, {})
+        again = pickle.loads(pickle.dumps(made))
+        assert again.name == name
+        assert all(map(torch.equal, made.state_dict().values(), again.state_dict().values()))

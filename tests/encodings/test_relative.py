@@ -17,6 +17,8 @@ CONTEXTS = {
     "rows": lambda causal: Context.of(T, causal=causal).rows(torch.tensor([4, 0, 5])),
     "padded": lambda causal: Context.of(T, causal=causal, real_BK=torch.arange(T) >= torch.tensor([[2], [0]])),
     "stretched": lambda causal: replace(Context.of(T, causal=causal), key_positions_BK=STRETCHED),
+    "one row": lambda causal: Context.of(T, causal=causal).rows(torch.tensor([4])),
+    "gaps": lambda causal: replace(Context.of(T, causal=causal), key_positions_BK=2 * torch.arange(T)[None] + 1),
     "one token": lambda causal: Context.of(1, causal=causal),
 }
 every_context = pytest.mark.parametrize("context", CONTEXTS)

@@ -257,6 +257,7 @@ def test_a_net_comes_back_from_its_folder(arm: str, tmp_path: Path) -> None:
 
 def test_refusals() -> None:
     class OnlyBack(Encoding):
+        name = "only_back"
         causal_only = True
 
     with pytest.raises(UserError) as refused:
@@ -268,5 +269,5 @@ def test_refusals() -> None:
     with pytest.raises(UserError) as refused:
         net_of("rope")(random_ids(B, T), past=Past())
     assert str(refused.value) == "only a decoder reads in pieces and this net is of kind conformer; leave `past` out"
-    with pytest.raises(UserError, match="OnlyBack only looks back and got a net that looks both ways"):
+    with pytest.raises(UserError, match="only_back only looks back and got a net that looks both ways"):
         ConformerBlock(CONFIG).double()(random(B, T, D), OnlyBack(), Context.of(T, causal=False))

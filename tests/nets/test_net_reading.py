@@ -74,6 +74,26 @@ def test_padding_changes_nothing_real(encoding: str, kind: str, side: str) -> No
 
 
 @every_encoding
+def test_reading_on_after_a_right_padded_piece_is_reading_without_the_padding(encoding: str) -> None:
+    net, ids_BT, past = net_of(encoding), random_ids(B, T), Past()
+    first_BT, real_BT = ids_BT[:, :6].clone(), torch.arange(6) < torch.tensor([[6], [3]])
+    net(first_BT, real_BT, past=past)
+    on_BTV = torch.cat([net(ids_BT[:, 6:8], past=past), net(ids_BT[:, 8:], past=past)], dim=1)
+    assert same(on_BTV[:1], net(ids_BT[:1])[:, 6:])
+    without_BT = torch.cat((ids_BT[1:, :3], ids_BT[1:, 6:]), dim=1)
+    assert same(on_BTV[1:], net(without_BT)[:, 3:])
+
+
+def test_a_piece_that_is_refused_leaves_no_trace() -> None:
+    net, past = net_of("learned"), Past()
+    net(random_ids(B, 30), past=past)
+    assert "and got 35" in refusal(net, random_ids(B, 5), past=past)
+    sentence = "the past holds 2 texts and the next piece has 3; go on with the same texts, or begin with a new Past"
+    assert refusal(net, random_ids(3, 1), past=past) == sentence
+    assert net(random_ids(B, 2), past=past).shape == (B, 2, V)
+
+
+@every_encoding
 @pytest.mark.parametrize("pieces", [(1,) * T, (4, 1, 3, 3), (T,)], ids=["ones", "uneven", "whole"])
 @pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "left-padded"])
 def test_reading_in_pieces_is_reading_at_once(encoding: str, pieces: tuple[int, ...], padded: bool) -> None:
@@ -140,7 +160,7 @@ def test_refusals() -> None:
 
 def test_a_text_longer_than_a_learned_table_is_refused_also_in_pieces() -> None:
     net, past = net_of("learned"), Past()
-    sentence = "Learned tells at most 32 tokens apart and got 33; shorten the sequence or build it with a larger length"
+    sentence = "learned tells at most 32 tokens apart and got 33; shorten the sequence or build it for longer ones"
     assert refusal(net, random_ids(B, 33)) == sentence
     net(random_ids(B, 32), past=past)
     assert refusal(net, random_ids(B, 1), past=past) == sentence

@@ -49,6 +49,10 @@ def test_one_option_of_the_encoding_is_set_by_its_name(brief: Settings) -> None:
     assert changed(turned, ["encoding.base=9"]).net.encoding_options == {"base": 9, "layout": "interleaved"}
     learned = changed(turned, ["encoding.place=block", "encoding=learned"])
     assert learned.net.encoding_options == {"place": "block"}
+    wrapped = changed(brief, ["encoding=dape", "encoding.over=rope", "encoding.over_options.base=9"])
+    assert wrapped.net.encoding_options == {"over": "rope", "over_options": {"base": 9}}
+    with pytest.raises(UserError, match="the encoding's over is 'rope' and has no base of its own"):
+        changed(wrapped, ["encoding.over.base=9"])
     with pytest.raises(UserError, match="encoding 'rope' takes no option 'bass'; did you mean 'base'?"):
         changed(brief, ["encoding.bass=9"])
 

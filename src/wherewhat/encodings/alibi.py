@@ -23,6 +23,7 @@ class Alibi(Encoding):
             [-0.1250, -0.0625, -0.0000]])
     """
 
+    name = "alibi"
     bias_by_slot = True
     mirror_invariant = True
 
@@ -52,7 +53,6 @@ def slopes(heads: int) -> list[float]:
 
 
 RECORD = EncodingRecord(
-    name="alibi",
     cls=Alibi,
     about="every head loses interest with distance, each at its own fixed pace",
     acts="on the logits, as a bias, in every block",

@@ -8,7 +8,7 @@ from torch import Tensor
 from wherewhat.encodings.base import Context, Encoding, wide
 from wherewhat.encodings.bells import Bell, FixedBell, LearnedBell, TableBell
 from wherewhat.encodings.record import EncodingRecord
-from wherewhat.encodings.relative import by_lag, lags_of
+from wherewhat.encodings.relative import by_lag, furthest, lags_of
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
@@ -34,6 +34,7 @@ class Attenuated(Encoding):
     tensor([0.0545, 0.2442, 0.4026, 0.2442, 0.0545])
     """
 
+    name = "attenuated"
     bias_by_slot = True
 
     def __init__(
@@ -68,7 +69,7 @@ class Attenuated(Encoding):
         self.bell.reset_parameters()
 
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
-        self.check(length=context.length)
+        self.check(length=furthest(context) + 1)
         fall_BHQK = by_lag(self.bell(lags_of(context), wide(q_BHQC.dtype)), context)
         if self.shares:
             forbidden_BHQK = ~context.allowed_BHQK
@@ -101,7 +102,6 @@ def _table(length: int, w: float, s: float, sides: int) -> list[float]:
 
 
 RECORD = EncodingRecord(
-    name="attenuated",
     cls=Attenuated,
     about="attention fades along a bell curve: w says how local it is, s how alike the two sides are",
     acts="on the logits, as a bias, in every block",

@@ -1,28 +1,27 @@
 """Rotary position with any set of frequencies: keep some, drop some, or turn all pairs at one single speed."""
 
 import torch
-from torch import Tensor
 
 from wherewhat.encodings.bands import chosen
-from wherewhat.encodings.base import Context
 from wherewhat.encodings.frequencies import frequencies
 from wherewhat.encodings.record import EncodingRecord
-from wherewhat.encodings.rotary import ByPosition
+from wherewhat.encodings.rotary import SomePairs
 from wherewhat.errors import UserError
 
 
-class BandRope(ByPosition):
+class BandRope(SomePairs):
     """Turn only the pairs that `keep` names, or all but those that `drop` names, in the language of `bands.py`.
 
     Pairs that turn keep the frequencies they have in rope, unless `angle` gives them all the same one, in radians a
     token: 2π / N repeats itself every N tokens. Without any option this is rope.
 
-    >>> ladder_F, context = torch.tensor([1.0, 0.1, 0.01, 0.001]), Context.of(3, causal=True)
-    >>> BandRope(head_dim=8, drop="index:0,3").theta(ladder_F, context)
-    tensor([0.0000, 0.1000, 0.0100, 0.0000])
-    >>> BandRope(head_dim=8, keep="high:0.5", angle=0.5).theta(ladder_F, context)
-    tensor([0.5000, 0.5000, 0.0000, 0.0000])
+    >>> BandRope(head_dim=8, drop="index:0,3").turning
+    [False, True, True, False]
+    >>> BandRope(head_dim=8, keep="high:0.5", angle=0.5).turning  # these two, each by half a radian a token
+    [True, True, False, False]
     """
+
+    name = "band_rope"
 
     def __init__(
         self,
@@ -43,13 +42,8 @@ class BandRope(ByPosition):
         kept_F = ~chosen(drop, ladder_F) if drop is not None else chosen("high:1" if keep is None else keep, ladder_F)
         self.angle, self.turning = angle, kept_F.tolist()
 
-    def theta(self, ladder_F: Tensor, context: Context) -> Tensor:
-        theta_F = ladder_F if self.angle is None else torch.full_like(ladder_F, self.angle)
-        return theta_F * torch.tensor(self.turning, device=ladder_F.device)
-
 
 RECORD = EncodingRecord(
-    name="band_rope",
     cls=BandRope,
     about="rope of which any chosen frequencies turn, or all pairs at one single frequency",
     acts="on queries and keys, in every block",

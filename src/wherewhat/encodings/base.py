@@ -17,7 +17,8 @@ To write an encoding, override what it needs and leave the rest. `rope.py` is a 
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +27,7 @@ from wherewhat.errors import UserError
 
 Notes = Mapping[str, Tensor]  # what `observe` wrote down: one tensor [B, H, tokens, ...] under each name
 Made = TypeVar("Made")
+Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,7 @@ class Context:
     rows_Q: Tensor | None = None  # int64 slots of the queries, in any order; None: every token, in order
     real_BK: Tensor | None = None  # bool, False for padding; None: no padding
     notes: Notes = field(default_factory=dict)  # of all K tokens
+    one_reading: bool = False  # handed from block to block by a net that reads once, and to nobody else
     made: dict[Hashable, Any] = field(default_factory=dict, init=False)  # what `once` has made so far
 
     @classmethod
@@ -61,7 +64,7 @@ class Context:
         """The usual context of `length` tokens: all of them are queries, or only the `last` few."""
         slots_K = torch.arange(length, device=device)
         positions_BK = slots_K[None] if real_BK is None else (real_BK.cumsum(-1) - 1).clamp(min=0)
-        rows_Q = None if last in (None, length) else slots_K[-last:]
+        rows_Q = None if last in (None, length) else slots_K[length - last :]
         return cls(positions_BK, causal, rows_Q, real_BK)
 
     def rows(self, rows_Q: Tensor) -> "Context":
@@ -77,17 +80,28 @@ class Context:
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` makes of the positions, made by the first block that asks and handed to all the others.
 
-        It must follow from positions, direction and padding: blocks differ in their notes, queries and keys.
+        It must follow from positions, direction and padding alone: blocks differ in their notes, queries and keys.
+        What also follows from parameters goes through `once_a_reading`.
         """
         if key not in self.made:
             self.made[key] = make()
         made: Made = self.made[key]
         return made
 
+    def once_a_reading(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """The same for what also follows from parameters, which may have changed when a context is used again."""
+        return self.once(key, make) if self.one_reading else make()
+
     @property
     def length(self) -> int:
         """How many keys there are."""
         return self.key_positions_BK.shape[-1]
+
+    @property
+    def longest(self) -> int:
+        """How many tokens the longest text has; padding does not count."""
+        real_BK = self.real_BK
+        return self.length if real_BK is None else self.once("longest", lambda: int(real_BK.sum(-1).max()))
 
     @property
     def query_positions_BQ(self) -> Tensor:
@@ -141,6 +155,7 @@ class Encoding(nn.Module):
     calls, and computes angles and biases in float32 or wider (see `wide`) whatever the dtype of the net.
     """
 
+    name: str = "this encoding"  # what it is called where it is chosen
     causal_only: bool = False  # it has no meaning for keys after the query
     max_length: int | None = None  # the longest sequence it can tell apart; None: any
     scale: float | None = None  # multiplies q·k before any bias; None: head_dim ** -0.5
@@ -167,13 +182,12 @@ class Encoding(nn.Module):
 
     def check(self, *, length: int, causal: bool = True) -> None:
         """Refuse a sequence, or a direction, that this encoding has no answer for."""
-        name = type(self).__name__
         if self.causal_only and not causal:
-            raise UserError(f"{name} only looks back and got a net that looks both ways; use it in a decoder")
+            raise UserError(f"{self.name} only looks back and got a net that looks both ways; use it in a decoder")
         if self.max_length is not None and length > self.max_length:
             raise UserError(
-                f"{name} tells at most {self.max_length} tokens apart and got {length}; "
-                "shorten the sequence or build it with a larger length"
+                f"{self.name} tells at most {self.max_length} tokens apart and got {length}; "
+                "shorten the sequence or build it for longer ones"
             )
 
     # The seven hooks, in the order they are asked. Each gives back the shape it got.
@@ -205,6 +219,17 @@ class Encoding(nn.Module):
     def on_attention(self, attention_BHQK: Tensor, context: Context) -> Tensor:
         """Change the attention after the softmax. Gives up the fused kernel."""
         return attention_BHQK
+
+
+def outside_autocast(hook: Hook) -> Hook:
+    """Keep a hook that promises float32 or wider from being rounded by `torch.autocast`, which would not ask."""
+
+    @wraps(hook)
+    def exactly(self: Any, x: Tensor, *args: Any, **kwargs: Any) -> Any:
+        with torch.autocast(x.device.type, enabled=False):
+            return hook(self, x, *args, **kwargs)
+
+    return cast(Hook, exactly)
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, Notes, wide
+from wherewhat.encodings.base import Context, Notes, outside_autocast, wide
 from wherewhat.encodings.drawing import linear
 from wherewhat.encodings.record import EncodingRecord
 from wherewhat.encodings.rotary import Rotary, Spin
@@ -27,6 +27,7 @@ class CaRope(Rotary):
             [3.0000, 0.0300]])
     """
 
+    name = "carope"
     causal_only = True
     shared = False
 
@@ -56,6 +57,7 @@ class CaRope(Rotary):
         nn.init.zeros_(self.pace.weight)
         nn.init.constant_(self.pace.bias, first_bias(self.head_dim, self.base))
 
+    @outside_autocast
     def observe(self, x_BTD: Tensor, real_BT: Tensor | None = None, past: Notes | None = None) -> Notes:
         dtype = wide(x_BTD.dtype)
         weight_HD, bias_H = self.pace.weight.to(dtype), self.pace.bias.to(dtype)
@@ -87,7 +89,6 @@ def first_bias(head_dim: int, base: float) -> float:
 
 
 RECORD = EncodingRecord(
-    name="carope",
     cls=CaRope,
     about="rope whose clock runs at the pace of the text: every token says how far it turns those after it",
     acts="on queries and keys, from what the block reads, in every block",

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.encodings.base import Context, Encoding, outside_autocast, wide
 from wherewhat.encodings.drawing import draw_normal
 from wherewhat.encodings.record import EncodingRecord
 from wherewhat.errors import UserError
@@ -22,6 +22,7 @@ class Cope(Encoding):
             [1.5000, 1.0000, 0.5000]])
     """
 
+    name = "cope"
     causal_only = True
     shared = False
 
@@ -39,6 +40,7 @@ class Cope(Encoding):
     def reset_parameters(self, generator: torch.Generator) -> None:
         draw_normal([self.table_RC], self.sigma, generator)
 
+    @outside_autocast
     def on_logits(self, logits_BHQK: Tensor, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         dtype = wide(logits_BHQK.dtype)
         place_BHQK = counted(logits_BHQK.to(dtype), context).clamp(max=len(self.table_RC) - 1)
@@ -57,7 +59,6 @@ def counted(logits_BHQK: Tensor, context: Context) -> Tensor:
 
 
 RECORD = EncodingRecord(
-    name="cope",
     cls=Cope,
     about="a query counts the tokens it finds worth counting, and a learned key stands at each count",
     acts="on the logits, in every block",

@@ -6,7 +6,7 @@ from typing import final
 import torch
 from torch import Tensor
 
-from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.encodings.base import Context, Encoding, outside_autocast, wide
 from wherewhat.encodings.relative import key_with_lag
 
 
@@ -29,6 +29,7 @@ class Crossing(Encoding, ABC):
         """
 
     @final
+    @outside_autocast
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
         toward_HRC = self.asking(context, dtype)

@@ -25,6 +25,7 @@ class Dape(Wrapper):
     1196
     """
 
+    name = "dape"
     shared = False
 
     def __init__(self, over: Encoding, heads: int, *, hidden: int = 32) -> None:
@@ -66,7 +67,6 @@ def mix(weight_CH: Tensor, x_BHQK: Tensor, added_BCQK: Tensor) -> Tensor:
 
 
 RECORD = EncodingRecord(
-    name="dape",
     cls=Dape,
     about="another encoding, whose logits and bias a small net reads across heads and corrects",
     acts="on the logits, in every block, and wherever what it wraps acts",

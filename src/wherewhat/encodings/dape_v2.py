@@ -36,6 +36,7 @@ class DapeV2(Wrapper):
     3500
     """
 
+    name = "dape_v2"
     shared = False
 
     def __init__(
@@ -108,7 +109,6 @@ def real_first(real_BK: Tensor | None) -> Tensor | None:
 
 
 RECORD = EncodingRecord(
-    name="dape_v2",
     cls=DapeV2,
     about="as dape, but what corrects the logits also sees the neighbouring keys",
     acts="on the logits, in every block, and wherever what it wraps acts",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear as project
 
-from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.encodings.base import Context, Encoding, outside_autocast, wide
 from wherewhat.encodings.crossing import Crossing
 from wherewhat.encodings.drawing import draw_normal, linear
 from wherewhat.encodings.record import EncodingRecord
@@ -32,6 +32,7 @@ class Deberta(Crossing):
     tensor([0, 0, 1, 2, 3, 3])
     """
 
+    name = "deberta"
     shared = False
 
     def __init__(
@@ -69,6 +70,7 @@ class Deberta(Crossing):
         assert isinstance(first, Deberta)
         self.table_RD = first.table_RD
 
+    @outside_autocast
     def slot_part(self, q_BHQC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
         keys_HRC = self._slots(self.key, self.row_of(lags_of(context)), dtype)
@@ -116,7 +118,6 @@ def check_buckets(buckets: int | None, *, span: int) -> None:
 
 
 RECORD = EncodingRecord(
-    name="deberta",
     cls=Deberta,
     about="contents ask distances and distances ask contents, through learned projections of one table",
     acts="on the logits, as a bias, in every block; their scale becomes (3 × head width)^(-1/2)",

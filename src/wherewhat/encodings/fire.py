@@ -2,12 +2,15 @@
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.encodings.base import Context, Encoding, outside_autocast, wide
 from wherewhat.encodings.drawing import draw_uniform, linear
 from wherewhat.encodings.record import EncodingRecord
 from wherewhat.encodings.relative import by_lag, lags_of
 from wherewhat.errors import UserError
+
+ENTRIES = 1 << 22  # hidden units worked out at once, where they differ from query to query
 
 
 class Fire(Encoding):
@@ -25,6 +28,7 @@ class Fire(Encoding):
             [  0.,  28.,  52.]], grad_fn=<RoundBackward0>)
     """
 
+    name = "fire"
     causal_only = True
     shared = False
     bias_by_slot = True
@@ -48,14 +52,27 @@ class Fire(Encoding):
         nn.init.constant_(self.c, 0.1)
         nn.init.ones_(self.factor)
 
+    @outside_autocast
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
         positions_BQK = context.query_positions_BQ[:, :, None]
         if positions_BQK.max() <= self._last_near(dtype):  # then only the lag counts, and there are few lags
             bias_RH = self._f(self.share(lags_of(context), positions_BQK.new_zeros(1), dtype))
             return by_lag(bias_RH.T.to(q_BHQC.dtype), context)
-        bias_BQKH = self._f(self.share(context.lags_BHQK[:, 0], positions_BQK, dtype))
-        return bias_BQKH.permute(0, 3, 1, 2).to(q_BHQC.dtype)
+        rows = max(1, ENTRIES // (context.length * self.inner.out_features))
+        pieces = zip(context.lags_BHQK[:, 0].split(rows, 1), positions_BQK.split(rows, 1), strict=True)
+        return torch.cat([self._far(*piece, dtype) for piece in pieces], dim=2).to(q_BHQC.dtype)
+
+    def _far(self, lags_BQK: Tensor, positions_BQK: Tensor, dtype: torch.dtype) -> Tensor:
+        """bias_BHQK of some rows. Their hidden units are worked out again to learn, not kept: they are so many."""
+
+        def bias() -> Tensor:
+            return self._f(self.share(lags_BQK, positions_BQK, dtype)).permute(0, 3, 1, 2)
+
+        if not torch.is_grad_enabled():
+            return bias()
+        bias_BHQK: Tensor = checkpoint(bias, use_reentrant=False, preserve_rng_state=False)
+        return bias_BHQK
 
     def share(self, lags: Tensor, query_positions: Tensor, dtype: torch.dtype) -> Tensor:
         """ψ(lag) / ψ(max(L, query position)), for lags and positions of any shapes that go together."""
@@ -77,7 +94,6 @@ class Fire(Encoding):
 
 
 RECORD = EncodingRecord(
-    name="fire",
     cls=Fire,
     about="a small learned function of the distance as a share of how far a query could look",
     acts="on the logits, as a bias, in every block",

@@ -45,6 +45,7 @@ class Kerple(Encoding):
             [-2.1972, -1.3863, -0.0000]], grad_fn=<SelectBackward0>)
     """
 
+    name = "kerple"
     bias_by_slot = True
     mirror_invariant = True
 
@@ -52,7 +53,8 @@ class Kerple(Encoding):
         super().__init__()
         if heads < 1:
             raise UserError(f"kerple needs at least one head, got {heads}")
-        self.kind = look_up("kind of kerple", kind, KINDS)
+        look_up("kind of kerple", kind, KINDS)
+        self.kind = kind
         self.free_a_H, self.free_p_H = (nn.Parameter(torch.empty(heads)) for _ in "ap")
         self.reset_parameters(torch.Generator().manual_seed(0))
 
@@ -64,17 +66,17 @@ class Kerple(Encoding):
     def start(self, a_H: Tensor, p_H: Tensor) -> None:
         """Begin with these a and p."""
         self.free_a_H.copy_(freed(a_H))
-        self.free_p_H.copy_(self.kind.free(p_H))
+        self.free_p_H.copy_(KINDS[self.kind].free(p_H))
 
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
-        a_H, p_H = held_positive(self.free_a_H.to(dtype)), self.kind.hold(self.free_p_H.to(dtype))
-        fall_HR = self.kind.fall(a_H[:, None], p_H[:, None], lags_of(context).abs().to(dtype))
+        kind = KINDS[self.kind]
+        a_H, p_H = held_positive(self.free_a_H.to(dtype)), kind.hold(self.free_p_H.to(dtype))
+        fall_HR = kind.fall(a_H[:, None], p_H[:, None], lags_of(context).abs().to(dtype))
         return by_lag(-fall_HR.to(q_BHQC.dtype), context)
 
 
 RECORD = EncodingRecord(
-    name="kerple",
     cls=Kerple,
     about="every head loses interest with distance along a curve that it learns, a logarithm or a power",
     acts="on the logits, as a bias, in every block",

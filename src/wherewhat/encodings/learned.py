@@ -23,6 +23,7 @@ class Learned(Encoding):
              [1., 1., 1.]]], grad_fn=<AddBackward0>)
     """
 
+    name = "learned"
     shift_invariant = False
 
     def __init__(self, width: int, *, length: int = 512, sigma: float = 0.02, place: str = "input") -> None:
@@ -49,7 +50,6 @@ class Learned(Encoding):
 
 
 RECORD = EncodingRecord(
-    name="learned",
     cls=Learned,
     about="a learned vector for every place, added to the tokens; no place beyond the last one",
     acts="on the tokens, once where they enter or at every block",

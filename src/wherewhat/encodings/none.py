@@ -10,11 +10,11 @@ class NoPosition(Encoding):
     Logits are q·k / √head_dim and nothing more (studied in arXiv 2203.16634 and 2305.19466).
     """
 
+    name = "none"
     mirror_invariant = True
 
 
 RECORD = EncodingRecord(
-    name="none",
     cls=NoPosition,
     about="no position at all; a decoder still feels order through its causal mask",
     acts="nowhere",

@@ -19,8 +19,10 @@ class Path(Reflecting):
 
     >>> path = Path(width=8, heads=2, head_dim=4)
     >>> {name: list(note.shape) for name, note in path.observe(torch.ones(1, 5, 8)).items()}
-    {'u': [1, 2, 5, 4], 'beta': [1, 2, 5], 'w': [1, 2, 5, 4]}
+    {'u': [1, 2, 5, 4], 'beta': [1, 2, 5], 'real': [1, 1, 5], 'w': [1, 2, 5, 4]}
     """
+
+    name = "path"
 
     def __init__(
         self, width: int, heads: int, head_dim: int, *, rank: int = 32, conv: int = 3, chunk: int = 64
@@ -36,11 +38,10 @@ class Path(Reflecting):
 
 
 RECORD = EncodingRecord(
-    name="path",
     cls=Path,
     about="every token on the way reflects the key, so position is made of what the tokens say",
     acts="on queries and keys, through all tokens between them, in every block",
-    parameters="rank × (width + heads × head width), 3 × heads × head width, heads × (width + 1), for each block",
+    parameters="rank × (width + heads × head width), conv × heads × head width, heads × (width + 1), for each block",
     direction="causal only",
     kernel="its own",
     growth="about 3 times the time of plain attention; n × head width in memory, for each head and block",

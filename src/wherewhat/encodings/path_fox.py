@@ -25,6 +25,8 @@ class PathFox(Reflecting):
              [0.5000]]], grad_fn=<ExpBackward0>)
     """
 
+    name = "path_fox"
+
     def __init__(
         self,
         width: int,
@@ -49,7 +51,6 @@ class PathFox(Reflecting):
 
 
 RECORD = EncodingRecord(
-    name="path_fox",
     cls=PathFox,
     about="path with a forget gate: every token on the way reflects the key, and fades it too",
     acts="on queries and keys, through all tokens between them, in every block",

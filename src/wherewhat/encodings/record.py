@@ -9,7 +9,6 @@ from wherewhat.encodings.base import Encoding
 class EncodingRecord:
     """One encoding, with all that is needed to choose it."""
 
-    name: str
     cls: type[Encoding]
     about: str  # one line, for someone new
     acts: str  # where in the net
@@ -19,3 +18,8 @@ class EncodingRecord:
     growth: str  # extra time and memory as sequences grow to n tokens
     paper: str
     wraps: str | None = None  # the encoding that it wraps unless told otherwise; None: it is no wrapper
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is chosen."""
+        return self.cls.name

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, normalize, pad, silu
 
 from wherewhat.encodings import drawing
-from wherewhat.encodings.base import Context, Encoding, Notes, wide
+from wherewhat.encodings.base import Context, Encoding, Notes, outside_autocast, wide
 from wherewhat.encodings.householder import Reflections, blockwise, change
 from wherewhat.errors import UserError
 
@@ -55,6 +55,7 @@ class Reflecting(Encoding, ABC):
         bound = self.taps_HRC.shape[1] ** -0.5
         nn.init.uniform_(self.taps_HRC, -bound, bound, generator=generator)
 
+    @outside_autocast
     def observe(self, x_BTD: Tensor, real_BT: Tensor | None = None, past: Notes | None = None) -> Notes:
         x_BTD = x_BTD.to(wide(x_BTD.dtype))
         heads = self.taps_HRC.shape[0]
@@ -62,17 +63,18 @@ class Reflecting(Encoding, ABC):
         beta_BHT = (2 * project(self.beta, x_BTD).sigmoid()).clamp(max=MOST_BETA).transpose(1, 2)
         written = {"u": u_BHTC, "beta": beta_BHT, "log_forget": self.log_forget(x_BTD)}
         notes = {name: _only_real(note, real_BT) for name, note in written.items() if note is not None}
-        return notes | {"w": self._directions(notes["u"], past or {})}
+        notes["real"] = x_BTD.new_ones(x_BTD.shape[:2])[:, None] if real_BT is None else real_BT.to(x_BTD)[:, None]
+        known = {name: torch.cat((past[name], note), dim=2) for name, note in notes.items()} if past else notes
+        return notes | {"w": self._directions(known["u"], known["real"] > 0, x_BTD.shape[1])}
 
-    def _directions(self, u_BHTC: Tensor, past: Notes) -> Tensor:
-        """w_BHTC of the new tokens, whose convolution reaches back into the past."""
-        (_, conv, _), tokens = self.taps_HRC.shape, u_BHTC.shape[2]
-        all_BHKC = torch.cat((past["u"], u_BHTC), dim=2) if "u" in past else u_BHTC
-        near_BHKC = pad(all_BHKC, (0, 0, conv - 1, 0))[:, :, -(tokens + conv - 1) :]
-        taps_HRC = self.taps_HRC.to(u_BHTC.dtype)
-        mixed_BHTC = torch.stack([near_BHKC[:, :, r : r + tokens] * taps_HRC[:, None, r] for r in range(conv)]).sum(0)
-        return normalize(silu(mixed_BHTC), dim=-1, eps=1e-6)
+    def _directions(self, u_BHKC: Tensor, real_BHK: Tensor, new: int) -> Tensor:
+        """w_BHTC of the last `new` tokens, whose convolution reaches back over tokens that are real."""
+        taps_HRC, conv = self.taps_HRC.to(u_BHKC.dtype), self.taps_HRC.shape[1]
+        back = _back if real_BHK.all() else _back_over_padding
+        near = [back(u_BHKC, real_BHK, new, conv - 1 - r) * taps_HRC[:, None, r] for r in range(conv)]
+        return normalize(silu(torch.stack(near).sum(0)), dim=-1, eps=1e-6)
 
+    @outside_autocast
     def attend(self, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor | None:
         rows_Q = context.rows_Q
         if rows_Q is not None and not torch.equal(rows_Q, torch.arange(context.length).to(rows_Q)[-len(rows_Q) :]):
@@ -82,6 +84,7 @@ class Reflecting(Encoding, ABC):
         out_BHQC = blockwise(q, k, v, self._reflections(context, dtype), chunk=self.chunk, real_BK=context.real_BK)
         return out_BHQC.to(v_BHKC.dtype)
 
+    @outside_autocast
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
         q_BHQC, k_BHKC, own = q_BHQC.to(dtype) * q_BHQC.shape[-1] ** -0.5, k_BHKC.to(dtype), q_BHQC.dtype
@@ -89,8 +92,24 @@ class Reflecting(Encoding, ABC):
 
     def _reflections(self, context: Context, dtype: torch.dtype) -> Reflections:
         notes = context.notes
+        if "w" not in notes:
+            raise UserError(f"{self.name} reads what its observe noted down; put that into the context's notes")
         gate = self.forgetting(notes)
         return Reflections(notes["w"].to(dtype), notes["beta"].to(dtype), None if gate is None else gate.to(dtype))
+
+
+def _back(u_BHKC: Tensor, real_BHK: Tensor, new: int, steps: int) -> Tensor:
+    """u_BHTC of the token so many steps before each of the last `new` tokens, zeros before the first."""
+    return pad(u_BHKC, (0, 0, steps, 0))[:, :, u_BHKC.shape[2] - new : u_BHKC.shape[2]]
+
+
+def _back_over_padding(u_BHKC: Tensor, real_BHK: Tensor, new: int, steps: int) -> Tensor:
+    """The same counting real tokens only."""
+    slots_BHK = (~real_BHK).int().argsort(dim=-1, stable=True)  # of the first real token, the second, ...
+    number_BHT = real_BHK.cumsum(-1)[..., -new:] - 1 - steps
+    source_BHT = slots_BHK.gather(-1, number_BHT.clamp(min=0))[..., None]
+    there_BHTC = u_BHKC.gather(2, source_BHT.expand(-1, u_BHKC.shape[1], -1, u_BHKC.shape[-1]))
+    return there_BHTC.masked_fill(number_BHT[..., None] < 0, 0)
 
 
 def project(to: nn.Linear, x_BTD: Tensor) -> Tensor:

@@ -1,8 +1,9 @@
 """Every encoding there is, with what to know before choosing one, and how to make one by its name."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from inspect import Parameter, signature
+from math import isfinite
 from types import UnionType
 from typing import Any, get_args, get_origin
 
@@ -87,6 +88,8 @@ class Shape:
 
 
 SIZES = tuple(Shape.__annotations__)
+TOLD = ("width", "heads", "head_dim")  # by the net; its length it only proposes
+Options = Mapping[str, Any]
 
 
 def encoding(name: str, **options: Any) -> Encoding:
@@ -96,29 +99,47 @@ def encoding(name: str, **options: Any) -> Encoding:
 
     >>> encoding("rope", head_dim=64).fused
     True
+    >>> encoding("dape", over="rope", heads=8, head_dim=64).over.fused
+    True
     >>> encoding("alibi", head=8)
     Traceback (most recent call last):
     wherewhat.errors.UserError: encoding 'alibi' takes no option 'head'; did you mean 'heads'? it takes: heads
     """
-    record = look_up("encoding", name, ENCODINGS)
+    return _make(name, options, lambda over, over_options: _with_sizes_of(options, over, over_options))
+
+
+def encoding_for(shape: Shape, name: str, options: Options) -> Encoding:
+    """Make the encoding called `name` for a net of this shape, handing it whatever sizes it asks for."""
+    look_up("encoding", name, ENCODINGS)
+    for size in TOLD:
+        if size in options:
+            raise UserError(f"the net already tells its encoding its {size}; leave it out of the encoding's options")
+    _check_names(name, options, [option for option in _all_options(name) if option not in TOLD])
+    asked = {size: value for size, value in asdict(shape).items() if size in options_of(name)}
+    return _make(name, {**asked, **options}, lambda over, over_options: encoding_for(shape, over, over_options))
+
+
+def _make(name: str, options: Options, make_over: Callable[[str, Options], Encoding]) -> Encoding:
+    record, options = look_up("encoding", name, ENCODINGS), dict(options)
     if record.wraps is not None:
-        options = _with_wrapped(record, options)
+        over, over_options = options.pop("over", record.wraps), options.pop("over_options", {})
+        if not isinstance(over, str | Encoding) or not isinstance(over_options, Mapping):
+            raise UserError(
+                f"encoding '{name}' wants over as an encoding's name and over_options as names with values; "
+                f"got {over!r} and {over_options!r}"
+            )
+        options["over"] = make_over(over, over_options) if isinstance(over, str) else over
+        options = {
+            option: value for option, value in options.items() if option in options_of(name) or option not in SIZES
+        }
     _check_options(name, options)
     return record.cls(**options)
 
 
-def encoding_for(shape: Shape, name: str, options: Mapping[str, Any]) -> Encoding:
-    """Make the encoding called `name` for a net of this shape, handing it whatever sizes it asks for."""
-    record = look_up("encoding", name, ENCODINGS)
-    for size in ("width", "heads", "head_dim"):
-        if size in options:
-            raise UserError(f"the net already tells its encoding its {size}; leave it out of the encoding's options")
-    if record.wraps is not None:
-        options = dict(options)
-        over, over_options = options.pop("over", record.wraps), options.pop("over_options", {})
-        options["over"] = over if isinstance(over, Encoding) else encoding_for(shape, over, over_options)
-    asked = {size: value for size, value in asdict(shape).items() if size in options_of(name)}
-    return encoding(name, **{**asked, **options})
+def _with_sizes_of(options: Options, over: str, over_options: Options) -> Encoding:
+    """The wrapped encoding, told whatever sizes were given for the wrapper and it asks for."""
+    sizes = {size: options[size] for size in SIZES if size in options and size in options_of(over)}
+    return encoding(over, **{**sizes, **over_options})
 
 
 def options_of(name: str) -> dict[str, Parameter]:
@@ -143,24 +164,24 @@ def options_in_words(name: str) -> str:
     return ", ".join(f"{option}={value}" for option, value in {**wrapped, **length, **open_}.items()) or "none"
 
 
-def _with_wrapped(record: EncodingRecord, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with the wrapped encoding made; it is told whatever sizes the wrapper is told and it asks for."""
-    options = dict(options)
-    over, over_options = options.pop("over", record.wraps), options.pop("over_options", {})
-    if not isinstance(over, Encoding):
-        sizes = {size: options[size] for size in SIZES if size in options and size in options_of(over)}
-        over = encoding(over, **{**sizes, **over_options})
-    return {"over": over, **options}
+def _all_options(name: str) -> list[str]:
+    """What an encoding may be told, those options that only choose what it wraps among them."""
+    return [*options_of(name), *(["over_options"] if ENCODINGS[name].wraps is not None else [])]
 
 
-def _check_options(name: str, options: Mapping[str, Any]) -> None:
-    known = options_of(name)
-    for option, value in options.items():
+def _check_names(name: str, options: Options, known: Sequence[str]) -> None:
+    for option in options:
         if option not in known:
-            takes = ", ".join(sorted(known)) or "none"
-            raise UserError(
-                f"encoding '{name}' takes no option '{option}'; {suggestion(option, known)}it takes: {takes}"
-            )
+            takes, meant = ", ".join(sorted(known)) or "none", suggestion(option, dict.fromkeys(known))
+            raise UserError(f"encoding '{name}' takes no option '{option}'; {meant}it takes: {takes}")
+
+
+def _check_options(name: str, options: Options) -> None:
+    known = options_of(name)
+    _check_names(name, options, _all_options(name))
+    for option, value in options.items():
+        if isinstance(value, float) and not isfinite(value):
+            raise UserError(f"encoding '{name}' wants its {option} finite, got {value}")
         if not _fits(value, known[option].annotation):
             wanted = _type_in_words(known[option].annotation)
             raise UserError(f"encoding '{name}' wants its {option} as {wanted}, got {value!r}")

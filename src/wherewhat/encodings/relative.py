@@ -6,6 +6,8 @@ from torch.nn.functional import pad
 
 from wherewhat.encodings.base import Context
 
+FEW = 4  # queries are few where there are this many times more keys
+
 
 def lags_of(context: Context) -> Tensor:
     """lags_R, every lag that can occur among these keys, in order: from 0 in a decoder, from both sides in an encoder.
@@ -13,8 +15,18 @@ def lags_of(context: Context) -> Tensor:
     >>> lags_of(Context.of(3, causal=True)), lags_of(Context.of(3, causal=False))
     (tensor([0, 1, 2]), tensor([-2, -1,  0,  1,  2]))
     """
-    last = context.length - 1
+    last = furthest(context)
     return torch.arange(0 if context.causal else -last, last + 1, device=context.key_positions_BK.device)
+
+
+def furthest(context: Context) -> int:
+    """The largest lag among these keys: one less than their number, unless padding or gaps lie between positions."""
+    return context.once("furthest", lambda: context.length - 1 if context.plain else _furthest(context))
+
+
+def _furthest(context: Context) -> int:
+    first_B, last_B = context.key_positions_BK.aminmax(dim=-1)
+    return int((last_B - first_B).max())
 
 
 def by_lag(values_HR: Tensor, context: Context) -> Tensor:
@@ -53,7 +65,11 @@ def key_with_lag(k_BHKC: Tensor, of_lag_HRC: Tensor, context: Context) -> Tensor
     """product_BHQK of every key with what belongs to its lag, for all lags that `lags_of` names."""
     if context.plain:
         return _slide(k_BHKC, of_lag_HRC, 0 if context.causal else context.length - 1).mT
-    index_BHKQ = index_by_lag(context).mT[:, None].expand(*k_BHKC.shape[:2], -1, -1)
+    index_BQK = index_by_lag(context)
+    if index_BQK.shape[1] * FEW < context.length:  # then most of what keys and lags make together is not asked for
+        rows = [(k_BHKC * of_lag_HRC[:, index_BK].transpose(0, 1)).sum(-1) for index_BK in index_BQK.unbind(1)]
+        return torch.stack(rows, dim=2)
+    index_BHKQ = index_BQK.mT[:, None].expand(*k_BHKC.shape[:2], -1, -1)
     return (k_BHKC @ of_lag_HRC.mT).gather(-1, index_BHKQ).mT
 
 
@@ -74,4 +90,4 @@ def _slide(x_BHTC: Tensor, of_lag_HRC: Tensor, start: int) -> Tensor:
 def index_by_lag(context: Context) -> Tensor:
     """index_BQK of each query's and key's lag among `lags_of`; of lags that are not there, the first."""
     lags_BQK = context.lags_BHQK[:, 0]
-    return lags_BQK.clamp(min=0) if context.causal else lags_BQK + context.length - 1
+    return lags_BQK.clamp(min=0) if context.causal else lags_BQK + furthest(context)

@@ -26,6 +26,8 @@ class RollPE(Encoding):
             [1., 2., 3.]])
     """
 
+    name = "rollpe"
+
     def __init__(self, *, step: float = 1) -> None:
         super().__init__()
         if not math.isfinite(step) or step == 0:
@@ -68,7 +70,6 @@ class RollPE(Encoding):
 
 
 RECORD = EncodingRecord(
-    name="rollpe",
     cls=RollPE,
     about="the channels of queries and keys roll round by one with every token",
     acts="on queries and keys, in every block",

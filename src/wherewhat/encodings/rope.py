@@ -31,6 +31,8 @@ class Rope(ByPosition):
             [-0.4161,  0.9093]])
     """
 
+    name = "rope"
+
     def __init__(
         self,
         head_dim: int,
@@ -46,20 +48,16 @@ class Rope(ByPosition):
     def theta(self, ladder_F: Tensor, context: Context) -> Tensor:
         if self.scaling is None:
             return ladder_F
-        return self.scaling.theta(ladder_F, base=self.base, length=longest(context))
+        lengths = [context.length] if context.real_BK is None else context.real_BK.sum(-1).tolist()
+        theta_BF = torch.stack([self.scaling.theta(ladder_F, base=self.base, length=length) for length in lengths])
+        return theta_BF[:, None]
 
     def gains(self, context: Context, dtype: torch.dtype) -> tuple[Gain, Gain]:
         gain = 1.0 if self.scaling is None else self.scaling.gain
         return gain, gain
 
 
-def longest(context: Context) -> int:
-    """How many tokens the longest text has; padding does not count."""
-    return context.length if context.real_BK is None else int(context.real_BK.sum(-1).max())
-
-
 RECORD = EncodingRecord(
-    name="rope",
     cls=Rope,
     about="queries and keys turn with their position, so attention feels only their distance and its sign",
     acts="on queries and keys, in every block",

@@ -1,7 +1,7 @@
 """What encodings that turn queries and keys share: which channels make a pair, and how a pair is turned by an angle."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -98,7 +98,10 @@ class ByPosition(Rotary):
 
     @abstractmethod
     def theta(self, ladder_F: Tensor, context: Context) -> Tensor:
-        """theta_F, radians a token, made of the plain ladder; 0 for a pair that does not turn."""
+        """theta_F, radians a token, made of the plain ladder; 0 for a pair that does not turn.
+
+        Or theta_BTF, with axes of size 1, where texts of different lengths turn at different speeds.
+        """
 
     def gains(self, context: Context, dtype: torch.dtype) -> tuple[Gain, Gain]:
         """How much longer the turned pairs of queries and of keys become [B, tokens, F]; 1 unless said."""
@@ -120,3 +123,14 @@ class ByPosition(Rotary):
         # Elementwise: a matrix product could run in lower precision.
         angle_BHTF = (positions_BT[..., None].to(theta_F.dtype) * theta_F)[:, None]
         return self.spin(angle_BHTF, gain[:, None] if isinstance(gain, Tensor) else gain)
+
+
+class SomePairs(ByPosition):
+    """Turn some pairs at the speed they have in the plain ladder, or all of these at one speed; the others stay."""
+
+    turning: Sequence[bool]  # of each pair
+    angle: float | None = None  # radians a token, for every pair that turns
+
+    def theta(self, ladder_F: Tensor, context: Context) -> Tensor:
+        theta_F = ladder_F if self.angle is None else torch.full_like(ladder_F, self.angle)
+        return theta_F * torch.tensor(self.turning, device=ladder_F.device)

@@ -77,6 +77,8 @@ class Yarn(Scaling):
 
     A frequency is fast if it turns round at least `beta_fast` times in the original length, slow if at most
     `beta_slow` times; `truncate` moves the ramp's ends to whole pairs. Logits grow with the logarithm of the factor.
+    Where the ramp would end before it begins (tiny original lengths), it ends right after its beginning, so that slow
+    frequencies are still divided; transformers divides none there.
     """
 
     factor: float

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.encodings.base import Context, Encoding, outside_autocast, wide
 from wherewhat.encodings.drawing import draw_normal
 from wherewhat.encodings.record import EncodingRecord
 from wherewhat.encodings.relative import lags_of, query_with_lag
@@ -26,6 +26,7 @@ class Shaw(Encoding):
             [1., 1., 2.]])
     """
 
+    name = "shaw"
     shared = False
 
     def __init__(self, head_dim: int, *, clip: int = 16, sigma: float = 0.02) -> None:
@@ -42,6 +43,7 @@ class Shaw(Encoding):
     def reset_parameters(self, generator: torch.Generator) -> None:
         draw_normal([self.table_RC], self.sigma, generator)
 
+    @outside_autocast
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
         keys_RC = self.table_RC.to(dtype)[self._rows(lags_of(context))] * q_BHQC.shape[-1] ** -0.5
@@ -53,7 +55,6 @@ class Shaw(Encoding):
 
 
 RECORD = EncodingRecord(
-    name="shaw",
     cls=Shaw,
     about="every distance up to a limit, before and after, has a learned key that the query meets",
     acts="on the logits, as a bias, in every block",

@@ -41,6 +41,7 @@ class Sinusoidal(Encoding):
     tensor([[[ 0.9093, -0.4161,  0.8415,  0.5403]]])
     """
 
+    name = "sinusoidal"
     token_sigma = 1.0
     shift_invariant = False
 
@@ -91,7 +92,6 @@ def _checked(grid: Sequence[int], width: int) -> tuple[int, int]:
 
 
 RECORD = EncodingRecord(
-    name="sinusoidal",
     cls=Sinusoidal,
     about="sines and cosines of the position, fast to slow, added to the tokens",
     acts="on the tokens, once, where they enter",

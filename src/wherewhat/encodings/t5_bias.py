@@ -30,6 +30,7 @@ class T5Bias(Encoding):
             [3., 2., 2., 1., 0.]], grad_fn=<TrilBackward0>)
     """
 
+    name = "t5_bias"
     bias_by_slot = True
 
     def __init__(
@@ -84,7 +85,6 @@ def check_buckets(buckets: int, max_distance: int) -> None:
 
 
 RECORD = EncodingRecord(
-    name="t5_bias",
     cls=T5Bias,
     about="a learned bias for every bucket of distances: near ones each alone, far ones together",
     acts="on the logits, as a bias, in every block",

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.encodings.record import EncodingRecord
-from wherewhat.encodings.relative import by_lag, lags_of
+from wherewhat.encodings.relative import by_lag, furthest, lags_of
 from wherewhat.errors import UserError
 
 
@@ -23,6 +23,7 @@ class Toeplitz(Encoding):
             [-2., -1.,  0.]], grad_fn=<SelectBackward0>)
     """
 
+    name = "toeplitz"
     bias_by_slot = True
 
     def __init__(self, heads: int, *, length: int = 512, sigma: float = 0.02) -> None:
@@ -40,13 +41,12 @@ class Toeplitz(Encoding):
         nn.init.normal_(self.table_OH, std=self.sigma, generator=generator)
 
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
-        self.check(length=context.length)
+        self.check(length=furthest(context) + 1)
         middle = len(self.table_OH) // 2
         return by_lag(self.table_OH[middle - lags_of(context)].T.to(q_BHQC.dtype), context)
 
 
 RECORD = EncodingRecord(
-    name="toeplitz",
     cls=Toeplitz,
     about="a free learned bias for every distance and side; no distance beyond the last one",
     acts="on the logits, as a bias, in every block",

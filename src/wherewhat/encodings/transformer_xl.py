@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, wide
+from wherewhat.encodings.base import Context, outside_autocast, wide
 from wherewhat.encodings.crossing import Crossing
 from wherewhat.encodings.drawing import draw_normal, linear
 from wherewhat.encodings.frequencies import angles, check_ladder
@@ -30,6 +30,7 @@ class TransformerXL(Crossing):
     True
     """
 
+    name = "transformer_xl"
     shared = False
 
     def __init__(
@@ -63,6 +64,7 @@ class TransformerXL(Crossing):
         draw_normal([self.project.weight], self.sigma, generator)
         draw_normal([self.u_HC, self.v_HC], self.bias_sigma, generator)
 
+    @outside_autocast
     def slot_part(self, q_BHQC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
         asking_BHQC = (q_BHQC.to(dtype) + self.v_HC.to(dtype)[:, None]) * self.v_HC.shape[-1] ** -0.5
@@ -85,7 +87,6 @@ class TransformerXL(Crossing):
 
 
 RECORD = EncodingRecord(
-    name="transformer_xl",
     cls=TransformerXL,
     about="the query also meets a sinusoid of the distance; two learned vectors ask for slots and for contents",
     acts="on the logits, as a bias, in every block",

@@ -21,6 +21,8 @@ class Untwist(ByPosition):
     tensor([0.2500, 0.3778, 0.7611, 1.4000])
     """
 
+    name = "untwist"
+
     def __init__(
         self,
         head_dim: int,
@@ -60,7 +62,6 @@ class Untwist(ByPosition):
 
 
 RECORD = EncodingRecord(
-    name="untwist",
     cls=Untwist,
     about="rope whose keys weigh fast pairs apart from slow ones; for trained models, nothing is learned",
     acts="on queries and keys, in every block",

@@ -36,6 +36,8 @@ class Urpe(Wrapper):
             [-2., -1.,  0.]], grad_fn=<SelectBackward0>)
     """
 
+    name = "urpe"
+
     def __init__(
         self, over: Encoding, heads: int, *, length: int = 512, kind: str = "offset", buckets: int = 64
     ) -> None:
@@ -61,7 +63,7 @@ class Urpe(Wrapper):
 
     def on_attention(self, attention_BHQK: Tensor, context: Context) -> Tensor:
         dtype = attention_BHQK.dtype
-        return attention_BHQK * context.once((self.table_RH, dtype), lambda: self._factors(context).to(dtype))
+        return attention_BHQK * context.once_a_reading((self.table_RH, dtype), lambda: self._factors(context).to(dtype))
 
     def _factors(self, context: Context) -> Tensor:
         lags_R = lags_of(context)
@@ -73,7 +75,6 @@ class Urpe(Wrapper):
 
 
 RECORD = EncodingRecord(
-    name="urpe",
     cls=Urpe,
     about="another encoding, with a learned factor for every distance on the attention, which need not sum to 1",
     acts="on the attention, in every block, and wherever what it wraps acts",

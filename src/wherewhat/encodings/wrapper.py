@@ -1,6 +1,5 @@
 """An encoding around another: it asks the wrapped one everything, and itself changes logits or attention."""
 
-import re
 from abc import ABC, abstractmethod
 
 import torch
@@ -22,7 +21,7 @@ class Wrapper(Encoding, ABC):
         super().__init__()
         if not over.fused:
             raise UserError(
-                f"{name_of(self)} cannot wrap {name_of(over)}, which itself changes logits or attention; "
+                f"{self.name} cannot wrap {over.name}, which itself changes logits or attention; "
                 "wrap one that leaves both alone, such as alibi, kerple, fire, none or rope"
             )
         self.over = over
@@ -71,15 +70,10 @@ class Wrapper(Encoding, ABC):
             return self.over.bias(q_BHQC, k_BHKC, context)
 
         if self.over.bias_by_slot and self.over.shared:
-            return context.once((self.over, "bias", q_BHQC.dtype), bias)
+            return context.once_a_reading((self.over, "bias", q_BHQC.dtype), bias)
         return bias()
 
 
 def has_bias(encoding: Encoding) -> bool:
     """Whether an encoding adds a bias to the logits."""
     return type(encoding).bias is not Encoding.bias
-
-
-def name_of(encoding: Encoding) -> str:
-    """What an encoding is called where it is chosen: `dape_v2` for a DapeV2."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(encoding).__name__).lower()

@@ -8,12 +8,14 @@ from wherewhat.encodings.record import EncodingRecord
 from wherewhat.encodings.rotary import ByPosition, Gain
 from wherewhat.errors import UserError
 
+ROOM = 2**10  # between the largest gain and the largest number, for the queries and keys that it multiplies
+
 
 class XPos(ByPosition):
     """Multiply what pair m says at lag r by zeta_m^(r / span), zeta_m = (2m / head_dim + gamma) / (1 + gamma).
 
     Queries shrink and keys grow from token to token (arXiv 2212.10554), counted from the middle of the text, so that
-    neither leaves the range of its numbers too soon: in float32 near 72,000 tokens. For keys after the query it would
+    neither leaves the range of its numbers too soon: in float32 near 66,000 tokens. For keys after the query it would
     grow without bound, so it only looks back. The paper's blockwise attention is left out.
 
     >>> xpos, ones_BHTC = XPos(head_dim=2, span=1.0), torch.ones(1, 1, 3, 2)
@@ -22,6 +24,7 @@ class XPos(ByPosition):
     tensor([2.0000, 2.0000, 2.0000])
     """
 
+    name = "xpos"
     causal_only = True
 
     def __init__(
@@ -46,9 +49,11 @@ class XPos(ByPosition):
         first_BK, last_BK = (end[:, None] for end in context.key_positions_BK.aminmax(dim=-1))
         centre_BK = (first_BK + last_BK + 1) // 2
         zeta_F = self.zeta(wide(dtype), centre_BK.device)
-        query_gain_BQF = zeta_F ** ((context.query_positions_BQ - centre_BK)[..., None] / self.span)
-        key_gain_BKF = zeta_F ** ((centre_BK - context.key_positions_BK)[..., None] / self.span)
-        if max(query_gain_BQF.max(), key_gain_BKF.max()) > torch.finfo(dtype).max:
+        query_gain_BQF, key_gain_BKF = (
+            zeta_F ** (ago_BT[..., None].to(zeta_F.dtype) / self.span)
+            for ago_BT in (context.query_positions_BQ - centre_BK, centre_BK - context.key_positions_BK)
+        )
+        if max(query_gain_BQF.max(), key_gain_BKF.max()) > torch.finfo(dtype).max / ROOM:
             raise UserError(
                 f"xpos over {context.length} tokens leaves the range of {str(dtype).removeprefix('torch.')}; "
                 f"use a span above {self.span:g}, or shorter texts"
@@ -62,13 +67,12 @@ class XPos(ByPosition):
 
 
 RECORD = EncodingRecord(
-    name="xpos",
     cls=XPos,
     about="rope that also fades with distance, fast pairs sooner than slow ones",
     acts="on queries and keys, in every block",
     parameters="none",
     direction="causal only",
     kernel="fused",
-    growth="n × head width in time and memory, for each head and block; about 72,000 tokens in float32",
+    growth="n × head width in time and memory, for each head and block; about 66,000 tokens in float32",
     paper="Sun et al. 2022, arXiv 2212.10554",
 )

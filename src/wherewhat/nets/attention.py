@@ -19,7 +19,7 @@ def attend(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, c
 
     A query that may look at nothing (padding before the first real token) gathers zeros.
     """
-    encoding.check(length=context.length, causal=context.causal)
+    encoding.check(length=context.longest, causal=context.causal)
     q_BHQC, k_BHKC = encoding.on_query_key(q_BHQC, k_BHKC, context)
     out_BHQC = encoding.attend(q_BHQC, k_BHKC, v_BHKC, context)
     if out_BHQC is not None:
@@ -31,7 +31,7 @@ def attend(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, c
 
 def attention_rows(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context, rows_Q: Tensor) -> Tensor:
     """attention_BHQK of the queries numbered `rows_Q` alone: what `attend` does, seen. Costs only those rows."""
-    encoding.check(length=context.length, causal=context.causal)
+    encoding.check(length=context.longest, causal=context.causal)
     context = context.rows(rows_Q)
     q_BHQC, k_BHKC = encoding.on_query_key(q_BHQC[:, :, rows_Q], k_BHKC, context)
     return _explicit(encoding, q_BHQC, k_BHKC, context)
@@ -54,7 +54,7 @@ def _mask(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) 
         return context.allowed_BHQK if context.needs_mask else None
 
     if encoding.bias_by_slot and encoding.shared:
-        return context.once((encoding, q_BHQC.dtype), mask)
+        return context.once_a_reading((encoding, q_BHQC.dtype), mask)
     return mask()
 
 

@@ -4,6 +4,7 @@ from torch import Tensor, nn
 from torch.nn.functional import glu, silu
 
 from wherewhat.encodings.base import Context, Encoding
+from wherewhat.errors import UserError
 from wherewhat.nets.attention import SelfAttention
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.past import Memory
@@ -16,7 +17,8 @@ class Conformer(Trunk):
     Its convolution already feels order, so that the encoding "none" is no bag of tokens here. The two published
     encodings are "rope" (arXiv 2107.05907) and "transformer_xl" with the options `layout="interleaved"` and
     `bias_init="zeros"`. It has no dropout, as all our nets; what it has of its own is batch norm, which makes it the
-    one kind of net that reads differently while it learns: call `eval()` before reading, as a loaded model is.
+    one kind of net that reads differently while it learns: call `eval()` before reading, as a loaded model is. Queries
+    and keys turn after their projections; checkpoints that turned the layer's input before them are not for it.
     """
 
     def new_block(self) -> nn.Module:
@@ -62,6 +64,8 @@ class Convolution(nn.Module):
         self.out = nn.Linear(width, width, bias=False)
 
     def forward(self, x_BTD: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        if self.training and x_BTD.shape[:2].numel() == 1:
+            raise UserError("a conformer learns from at least two tokens at once, for its batch norm, and got one")
         gated_BTD = glu(self.gate(self.norm(x_BTD)))
         if real_BT is not None:
             gated_BTD = gated_BTD.masked_fill(~real_BT[:, :, None], 0)

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from wherewhat.encodings.base import Notes
+from wherewhat.errors import UserError
 
 
 class Memory:
@@ -39,10 +40,14 @@ class Past:
         """The memory of one block, empty at first."""
         return self._memories.setdefault(number, Memory())
 
-    def add(self, real_BT: Tensor) -> Tensor:
-        """Remember which of the new tokens are real, and give back real_BK of old and new together."""
-        self.real_BK = _append(self.real_BK, real_BT, axis=1)
-        return self.real_BK
+    def followed_by(self, real_BT: Tensor) -> Tensor:
+        """real_BK, which tokens are real, of old and new together. Nothing is remembered yet."""
+        if self.real_BK is not None and len(self.real_BK) != len(real_BT):
+            raise UserError(
+                f"the past holds {len(self.real_BK)} texts and the next piece has {len(real_BT)}; "
+                "go on with the same texts, or begin with a new Past"
+            )
+        return _append(self.real_BK, real_BT, axis=1)
 
 
 def _append(old: Tensor | None, new: Tensor, *, axis: int) -> Tensor:

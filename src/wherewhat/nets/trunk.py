@@ -1,6 +1,7 @@
 """The Transformer that all kinds of nets share: token embedding, blocks, final norm, output."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -99,13 +100,18 @@ class Trunk(nn.Module, ABC):
     def _context(self, ids_BT: Tensor, real_BT: Tensor | None, past: Past | None) -> Context:
         new, causal = ids_BT.shape[1], self.config.causal
         if past is None:
-            return Context.of(new, causal=causal, real_BK=real_BT, device=ids_BT.device)
-        if not causal:
+            context = Context.of(new, causal=causal, real_BK=real_BT, device=ids_BT.device)
+        elif causal:
+            real_BK = past.followed_by(torch.ones_like(ids_BT, dtype=torch.bool) if real_BT is None else real_BT)
+            context = Context.of(real_BK.shape[1], causal=causal, real_BK=real_BK, last=new, device=ids_BT.device)
+        else:
             raise UserError(
                 f"only a decoder reads in pieces and this net is of kind {self.config.kind}; leave `past` out"
             )
-        real_BK = past.add(torch.ones_like(ids_BT, dtype=torch.bool) if real_BT is None else real_BT)
-        return Context.of(real_BK.shape[1], causal=causal, real_BK=real_BK, last=new, device=ids_BT.device)
+        self.encoding(0).check(length=context.longest, causal=causal)
+        if past is not None:
+            past.real_BK = context.real_BK  # only now: a piece that was refused leaves no trace
+        return replace(context, one_reading=True)
 
     def _check(self, ids_BT: Tensor, real_BT: Tensor | None) -> None:
         if ids_BT.dim() != 2 or ids_BT.numel() == 0:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from torch.optim import AdamW
 
 from wherewhat.errors import UserError
 from wherewhat.nets.build import build
+from wherewhat.nets.trunk import Trunk
 from wherewhat.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from wherewhat.training.evaluate import answer_logits, evaluate
 from wherewhat.training.outcome import Trained, read_outcome, write_outcome
@@ -41,7 +43,7 @@ def learn(settings: Settings, *, out: Path | None, resume: bool, on_step: OnStep
     """The loop itself: make sequences, answer, compare, step; now and then measure and save."""
     task = settings.task
     net = build(settings.net, seed=settings.seed)
-    optimizer = AdamW(net.parameters(), betas=settings.betas, weight_decay=settings.weight_decay, fused=True)
+    optimizer = AdamW(parameters(net), betas=settings.betas, weight_decay=settings.weight_decay, fused=True)
     progress = load_checkpoint(out, net, optimizer, settings) if out is not None and resume else Progress()
     if out is not None:
         save_checkpoint(out, net, optimizer, progress, settings)  # a full disk shows now, not after an hour
@@ -71,6 +73,15 @@ def learn(settings: Settings, *, out: Path | None, resume: bool, on_step: OnStep
             on_step(step, measured)
 
     return Trained(net.eval(), progress.curve(), settings)
+
+
+def parameters(net: Trunk) -> list[dict[str, Any]]:
+    """Weights, which decay, and what an encoding learns, which does not: 0 is nowhere near nothing for a factor."""
+    positional = {id(each) for each in net.encodings.parameters()}
+    weights = [each for each in net.parameters() if id(each) not in positional]
+    groups: list[dict[str, Any]] = [{"params": weights}]
+    groups += [{"params": list(net.encodings.parameters()), "weight_decay": 0.0}]
+    return [group for group in groups if group["params"]]
 
 
 def learning_rate(settings: Settings, step: int) -> float:

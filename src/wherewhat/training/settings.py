@@ -100,8 +100,18 @@ def changed(settings: Settings, changes: Sequence[str]) -> Settings:
             holder[field] = _read(text.strip(), holder[field], name.strip(), plain)
             touched.add(field)
     fitted = _fitted(plain, touched, settings)
-    fitted["net"]["encoding_options"] |= options
+    for name, value in options.items():
+        _put(fitted["net"]["encoding_options"], name.split("."), value)
     return Settings.from_dict(fitted)
+
+
+def _put(options: Any, path: Sequence[str], value: Any) -> None:
+    """Set an option, or an option of an option: `over_options.base`."""
+    for step in path[:-1]:
+        options = options.setdefault(step, {})
+        if not isinstance(options, dict):
+            raise UserError(f"the encoding's {step} is {options!r} and has no {path[-1]} of its own")
+    options[path[-1]] = value
 
 
 def _option(text: str) -> Any:
