@@ -8,12 +8,14 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.nn.functional import cross_entropy
 
 from benchmarks.measurement import Measurement, side_by_side
 from benchmarks.memory import fitting
+from wherewhat.encodings.base import Encoding
 from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
@@ -21,30 +23,27 @@ from wherewhat.nets.trunk import Trunk
 
 WIDTH, LAYERS, HEADS, VOCABULARY, TOKENS = 256, 2, 8, 256, 2048
 LENGTHS = (512, 2048)
+Row = dict[str, Any]
 FILE = Path(__file__).parent / "encodings.json"
-TURNING = ("on queries and keys", 1.25)  # what turns queries and keys may cost a quarter more than nothing at all
-FUSED = 1.1
+ADDED, TURNED = 1.1, 1.25  # what a training step may cost beside none: adding to tokens, turning queries and keys
 
 
 def measure(repeats: int) -> Iterator[Measurement]:
     """The training step at n = 512 of every encoding, with a bound where attention stays fused and unbiased."""
-    found = {}
+    conditions = {"width": WIDTH, "layers": LAYERS, "heads": HEADS, "tokens": TOKENS, "repeats": repeats}
+    conditions |= {"threads": torch.get_num_threads(), "torch": torch.__version__}
+    found: dict[str, Row] = {}
     for name in ENCODINGS:
         found[name] = row = _row(name, repeats)
-        ratios = tuple(row["training 512"])
-        yield Measurement(f"training step with {name}, n = 512: over none", ratios, bound_of(name))
-    FILE.write_text(json.dumps({"shape": _SHAPE, "encodings": found}, indent=1) + "\n")
+        FILE.write_text(json.dumps({"conditions": conditions, "encodings": found}, indent=1) + "\n")
+        yield Measurement(f"training step with {name}, n = 512: over none", tuple(row["training 512"]), bound_of(name))
 
 
 def bound_of(name: str) -> float | None:
-    """What a training step may cost beside one without position."""
+    """What a training step may cost beside one without position; None where the kernel is another."""
     record = ENCODINGS[name]
-    if record.kernel != "fused":
-        return None
-    return TURNING[1] if TURNING[0] in record.acts else FUSED
-
-
-_SHAPE = {"width": WIDTH, "layers": LAYERS, "heads": HEADS, "tokens": TOKENS}
+    turns = record.cls.on_query_key is not Encoding.on_query_key
+    return None if record.kernel != "fused" else TURNED if turns else ADDED
 
 
 def net_of(name: str, length: int) -> Trunk:
@@ -53,10 +52,10 @@ def net_of(name: str, length: int) -> Trunk:
     return build(NetConfig(**sizes, encoding=name))
 
 
-def _row(name: str, repeats: int) -> dict[str, object]:
+def _row(name: str, repeats: int) -> Row:
     """Parameters, and ratios to no position: seconds of both kinds at both lengths, bytes at the longer one."""
     learned = sum(each.numel() for each in net_of(name, TOKENS).encodings.parameters())
-    row: dict[str, object] = {"parameters": learned}
+    row: Row = {"parameters": learned}
     for length in LENGTHS:
         for kind, work in (("training", training), ("forward", forward)):
             ours, none = work(name, length), work("none", length)

@@ -25,5 +25,6 @@ def look_up(kind: str, name: str, family: Mapping[str, Thing]) -> Thing:
 
 def suggestion(name: str, family: Mapping[str, object]) -> str:
     """Say which member looks most like `name`, as the middle of a sentence, or nothing."""
-    close = get_close_matches(str(name), family, n=1)
-    return f"did you mean '{close[0]}'? " if close else ""
+    by_lower = {member.lower(): member for member in family}
+    close = get_close_matches(str(name).lower(), by_lower, n=1)
+    return f"did you mean '{by_lower[close[0]]}'? " if close else ""

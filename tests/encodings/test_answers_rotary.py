@@ -530,7 +530,7 @@ def test_refused_scalings(scaling: dict[str, Any], sentence: str) -> None:
     assert str(refusal.value) == sentence
 
 
-ODD = "the rotary width must be even and at least 2, because channels come in pairs; got 7"
+ODD = "the number of rotary channels of a head must be even and at least 2, because channels come in pairs; got 7"
 REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("p_rope", {"head_dim": 7}, ODD),
     ("band_rope", {"head_dim": 7}, ODD),
@@ -540,7 +540,8 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     (
         "rope",
         {"head_dim": 8, "scaling": "yarn"},
-        "encoding 'rope' wants its scaling as mapping | None, got 'yarn'",
+        "encoding 'rope' wants its scaling as mapping | None (for longer texts, "
+        'such as {"kind": "yarn", "factor": 16, "original_length": 4096}), got \'yarn\'',
     ),
     (
         "rope",
@@ -577,7 +578,7 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
         {"head_dim": 8, "which": [True, False]},
         "which must name positions of keys, such as [0, 5], or be left out for all; got [True, False]",
     ),
-    ("rollpe", {"step": 0}, "step must be a number of channels a token other than 0, got 0; 1 is the usual one"),
+    ("rollpe", {"step": 0}, "step must be a number of channels a token, up to 1024 and not 0; got 0, 1 is usual"),
     (
         "carope",
         {"width": 8, "heads": 0, "head_dim": 8},
@@ -596,3 +597,21 @@ def test_refusals(name: str, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError) as refusal:
         encoding(name, **options)
     assert str(refusal.value) == sentence
+
+
+@pytest.mark.parametrize(
+    "scaling",
+    [
+        {"kind": "dynamic", "factor": 2.0, "original_length": 5},
+        {"kind": "longrope", "short_factor": [1] * 4, "long_factor": [4] * 4, "original_length": 5, "factor": 4.0},
+    ],
+    ids=lambda scaling: scaling["kind"],
+)
+def test_a_short_text_turns_as_if_no_longer_one_lay_beside_it(scaling: dict[str, Any]) -> None:
+    rope, x_BHTC = Rope(8, scaling=scaling), random(2, 1, 12, 8)
+    real_BK = torch.arange(12) < torch.tensor([[4], [12]])
+    beside, _ = rope.on_query_key(x_BHTC, x_BHTC, Context.of(12, causal=True, real_BK=real_BK))
+    for b, length in enumerate((4, 12)):
+        x_alone = x_BHTC[b, None, :, :length]
+        alone, _ = rope.on_query_key(x_alone, x_alone, Context.of(length, causal=True))
+        assert same(alone, beside[b, None, :, :length])

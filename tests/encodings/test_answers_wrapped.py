@@ -15,7 +15,7 @@ from wherewhat.encodings.dape_v2 import DapeV2
 from wherewhat.encodings.fire import Fire
 from wherewhat.encodings.kerple import Kerple
 from wherewhat.encodings.none import NoPosition
-from wherewhat.encodings.registry import encoding, options_in_words
+from wherewhat.encodings.registry import choices_of, encoding
 from wherewhat.encodings.rope import Rope
 from wherewhat.encodings.toeplitz import Toeplitz
 from wherewhat.encodings.urpe import Urpe
@@ -450,4 +450,4 @@ def test_what_the_wrapped_refuses_is_refused_in_its_name() -> None:
 
 
 def test_the_wrapped_is_named_among_the_options() -> None:
-    assert options_in_words("dape") == "over=kerple, over_options={}, hidden=32"
+    assert choices_of("dape") == {"over": "kerple", "over_options": {}, "hidden": 32}

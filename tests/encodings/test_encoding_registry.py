@@ -9,7 +9,7 @@ import torch
 
 from wherewhat.encodings.learned import Learned
 from wherewhat.encodings.record import EncodingRecord
-from wherewhat.encodings.registry import ENCODINGS, Shape, encoding, encoding_for
+from wherewhat.encodings.registry import ENCODINGS, Shape, choices_of, encoding, encoding_for
 from wherewhat.encodings.rope import Rope
 from wherewhat.errors import UserError
 
@@ -20,6 +20,7 @@ SHAPE = Shape(width=32, heads=4, head_dim=8, length=20)
 def test_every_record_is_complete(name: str) -> None:
     record = ENCODINGS[name]
     assert record.name == name
+    assert list(record.options) == list(choices_of(name))
     for field in fields(EncodingRecord)[:-1]:
         assert getattr(record, field.name) is not None
     assert "\n" not in record.about and len(record.about) < 110
@@ -48,20 +49,26 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
         "encoding 'rope' takes no option 'bass'; did you mean 'base'? it takes: base, head_dim, layout, rotary_dim, "
         "scaling",
     ),
+    ("RoPE", {}, f"unknown encoding 'RoPE'; did you mean 'rope'? known: {', '.join(sorted(ENCODINGS))}"),
     ("none", {"base": 1}, "encoding 'none' takes no option 'base'; it takes: none"),
     ("rope", {}, "encoding 'rope' needs to know head_dim; for example head_dim=64"),
     ("rope", {"head_dim": "64"}, "encoding 'rope' wants its head_dim as int, got '64'"),
     ("alibi", {"heads": True}, "encoding 'alibi' wants its heads as int, got True"),
-    ("rope", {"head_dim": 8, "rotary_dim": 2.0}, "encoding 'rope' wants its rotary_dim as int | None, got 2.0"),
+    (
+        "rope",
+        {"head_dim": 8, "rotary_dim": 2.0},
+        "encoding 'rope' wants its rotary_dim as int | None "
+        "(how many channels turn, from the first on; all unless said), got 2.0",
+    ),
     (
         "rope",
         {"head_dim": 7},
-        "the rotary width must be even and at least 2, because channels come in pairs; got 7",
+        "the number of rotary channels of a head must be even and at least 2, because channels come in pairs; got 7",
     ),
     (
         "rope",
         {"head_dim": 8, "rotary_dim": 0},
-        "the rotary width must be even and at least 2, because channels come in pairs; got 0",
+        "the number of rotary channels of a head must be even and at least 2, because channels come in pairs; got 0",
     ),
     (
         "rope",
@@ -112,6 +119,16 @@ REFUSALS += [
         "dape",
         {"heads": 2, "overs": "rope"},
         "encoding 'dape' takes no option 'overs'; did you mean 'over'? it takes: heads, hidden, over, over_options",
+    ),
+    (
+        "dape",
+        {"heads": 8, "over": encoding("alibi", heads=4)},
+        "dape for 8 heads cannot wrap alibi for 4; give both the same number",
+    ),
+    (
+        "dape",
+        {"heads": 2, "over": encoding("none"), "over_options": {"zzz": 1}},
+        "encoding 'dape' got a ready-made over, so over_options {'zzz': 1} come too late",
     ),
     (
         "urpe",

@@ -58,7 +58,7 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"heads": 32},
-        "the rotary width must be even and at least 2, because channels come in pairs; got 1",
+        "the number of rotary channels of a head must be even and at least 2, because channels come in pairs; got 1",
     ),
     (
         {"encoding": "learned", "encoding_options": {"length": 8}, "length": 9},

@@ -4,37 +4,46 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from textwrap import wrap
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from wherewhat.cli.options import Json
 from wherewhat.names import look_up
 
-Lines = Mapping[str, str | dict[str, str]]  # what there is to say of each name: one line, or facts by their names
+Lines = Mapping[str, str | dict[str, Any]]  # what there is to say of each name: one line, or facts by their names
 
 
 def list_(
     what: Annotated[str, typer.Argument(help="models, encodings, scores, tasks or recipes.")],
+    name: Annotated[str | None, typer.Argument(help="Only this one; an encoding's options are then explained.")] = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """Say what there is, one line each: models, encodings, scores, tasks, recipes."""
+    """Say what there is: models, scores, tasks, recipes, one line each; encodings with what to know of them."""
     lines = look_up("list", what, LISTS)()
+    if name is not None:
+        lines = {name: look_up(what.removesuffix("s"), name, lines)}
     if as_json:
         print(json.dumps(lines, ensure_ascii=False))
         return
     width = max(map(len, lines))
-    for name, line in lines.items():
-        print(f"{name:<{width}}  {line if isinstance(line, str) else _paragraph(line, indent=width + 2)}")
+    for each, line in lines.items():
+        told = line if isinstance(line, str) else _paragraph(line, indent=width + 2, explained=name is not None)
+        print(f"{each:<{width}}  {told}")
 
 
-def _paragraph(facts: dict[str, str], *, indent: int) -> str:
+def _paragraph(facts: dict[str, Any], *, indent: int, explained: bool) -> str:
     """The line for someone new, and below it the other facts, each with its name, as wide as the terminal."""
-    columns = max(40, min(shutil.get_terminal_size((120, 24)).columns, 140) - indent)
+    columns = max(20, min(shutil.get_terminal_size((120, 24)).columns, 140) - indent)
     lines = [facts["about"]]
-    for group in (("acts", "learns"), ("direction", "attention"), ("growth", "paper"), ("options",)):
+    for group in (("acts", "learns"), ("direction", "attention"), ("growth", "paper")):
         lines.append(" · ".join(f"{name}: {facts[name]}" for name in group))
+    options = {name: f"{name}={option['default']}" for name, option in facts["options"].items()}
+    if explained:
+        lines += [f"{written}: {facts['options'][name]['means']}" for name, written in options.items()]
+    else:
+        lines.append(f"options: {', '.join(options.values()) or 'none'}")
     return ("\n" + " " * indent).join(line for each in lines for line in wrap(each, columns, subsequent_indent="  "))
 
 
@@ -45,7 +54,7 @@ def _models() -> Lines:
 
 
 def _encodings() -> Lines:
-    from wherewhat.encodings.registry import ENCODINGS, options_in_words
+    from wherewhat.encodings.registry import ENCODINGS, choices_of
 
     return {
         name: {
@@ -55,7 +64,10 @@ def _encodings() -> Lines:
             "direction": record.direction,
             "attention": record.kernel,
             "growth": record.growth,
-            "options": options_in_words(name),
+            "options": {
+                option: {"default": default, "means": record.options[option]}
+                for option, default in choices_of(name).items()
+            },
             "paper": record.paper,
         }
         for name, record in ENCODINGS.items()

@@ -29,6 +29,7 @@ class Alibi(Encoding):
 
     def __init__(self, heads: int) -> None:
         super().__init__()
+        self.heads = heads
         if heads < 1:
             raise UserError(f"alibi needs at least one head, got {heads}")
         self.slopes = slopes(heads)

@@ -50,6 +50,7 @@ class Attenuated(Encoding):
         start: str = "two-sided",
     ) -> None:
         super().__init__()
+        self.heads = heads
         look_up("injection", inject, INJECTIONS)
         look_up("learner", each, LEARNERS)
         sides = look_up("start", start, STARTS)
@@ -108,6 +109,15 @@ RECORD = EncodingRecord(
     parameters="none; or w and s, or a number for each distance, for each head or each block",
     direction="either; a decoder has no use for s",
     kernel="fused with a float bias",
+    options={
+        "length": "of a table that is learned",
+        "w": "how local: larger looks nearer",
+        "s": "how steep the side from the query on is beside the other; 1 is symmetric",
+        "inject": '"raw" (adds the attention that the curve alone would give) or "log" (adds its logarithm)',
+        "learn": '"none", "ws" (w and s) or "table" (a free number for each distance)',
+        "each": 'who learns its own: "head" or "block"',
+        "start": 'what a raw table starts from: "two-sided" or "released"',
+    },
     growth="n² in time and memory, for each head that differs; a table stops at its last distance",
     paper="Chen et al. 2023, arXiv 2310.12864",
 )

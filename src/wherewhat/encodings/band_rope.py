@@ -50,6 +50,13 @@ RECORD = EncodingRecord(
     parameters="none",
     direction="either",
     kernel="fused",
+    options={
+        "keep": 'which frequencies turn, such as "high:0.25" or "index:0,3"',
+        "drop": "which do not",
+        "angle": "radians a token at which all of them turn; each at its own unless said",
+        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "layout": '"half" pairs channel m with m + width / 2 (Llama, NeoX), "interleaved" pairs neighbours (GPT-J)',
+    },
     growth="n × head width in time and memory, for each head and block",
     paper="after Barbero et al. 2024, arXiv 2410.06205",
 )

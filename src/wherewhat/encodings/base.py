@@ -156,6 +156,7 @@ class Encoding(nn.Module):
     """
 
     name: str = "this encoding"  # what it is called where it is chosen
+    heads: int | None = None  # how many it was made for; None: any number
     causal_only: bool = False  # it has no meaning for keys after the query
     max_length: int | None = None  # the longest sequence it can tell apart; None: any
     scale: float | None = None  # multiplies q·k before any bias; None: head_dim ** -0.5

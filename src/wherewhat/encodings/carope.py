@@ -42,6 +42,7 @@ class CaRope(Rotary):
         layout: str = "half",
     ) -> None:
         super().__init__(head_dim, base=base, layout=layout)
+        self.heads = heads
         if min(width, heads) < 1 or first < 0:
             raise UserError(
                 "carope needs a width and heads of at least 1 and a first of at least 0; "
@@ -95,6 +96,11 @@ RECORD = EncodingRecord(
     parameters="heads × (width + 1), for each block",
     direction="causal only",
     kernel="fused",
+    options={
+        "first": "the power of the pace at which the first pair turns",
+        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base, at the start",
+        "layout": '"half" pairs channel m with m + width / 2 (Llama, NeoX), "interleaved" pairs neighbours (GPT-J)',
+    },
     growth="n × head width in time and memory, for each head and block",
     paper="Veisi et al. 2025, arXiv 2507.23083",
 )

@@ -65,6 +65,10 @@ RECORD = EncodingRecord(
     parameters="positions × head width, for each block",
     direction="causal only",
     kernel="explicit",
+    options={
+        "positions": "the last count there is a key for",
+        "sigma": "how wide the keys start; 0 is no position at first",
+    },
     growth="n² in time and several n² in memory, for each head and block",
     paper="Golovneva et al. 2024, arXiv 2405.18719",
 )

@@ -29,7 +29,7 @@ class Dape(Wrapper):
     shared = False
 
     def __init__(self, over: Encoding, heads: int, *, hidden: int = 32) -> None:
-        super().__init__(over)
+        super().__init__(over, heads)
         if min(heads, hidden) < 1:
             raise UserError(f"dape needs at least one head and one hidden unit, got {heads} heads and hidden {hidden}")
         self.heads = heads
@@ -73,6 +73,11 @@ RECORD = EncodingRecord(
     parameters="hidden × (3 × heads + 1) + heads for each block, hidden × heads fewer around one without a bias",
     direction="either; as what it wraps",
     kernel="explicit",
+    options={
+        "over": "the encoding it wraps",
+        "over_options": "the options of that one",
+        "hidden": "units of the small net",
+    },
     growth="n² in time and memory, for each head and each hidden unit",
     paper="Zheng et al. 2024, arXiv 2405.14722",
     wraps="kerple",

@@ -42,7 +42,7 @@ class DapeV2(Wrapper):
     def __init__(
         self, over: Encoding, heads: int, *, hidden: int = 32, kernel: int = 3, edge: str = "consistent"
     ) -> None:
-        super().__init__(over)
+        super().__init__(over, heads)
         if min(heads, hidden) < 1:
             raise UserError(
                 f"dape_v2 needs at least one head and one hidden channel, got {heads} heads and hidden {hidden}"
@@ -115,6 +115,13 @@ RECORD = EncodingRecord(
     parameters="kernel × hidden × 3 × heads + hidden + heads for each block, fewer around one without a bias",
     direction="either; as what it wraps",
     kernel="explicit",
+    options={
+        "over": "the encoding it wraps",
+        "over_options": "the options of that one",
+        "hidden": "channels of the small net",
+        "kernel": "how many keys it sees at once",
+        "edge": '"consistent" (decoding agrees with reading) or "published" (as the released code)',
+    },
     growth="n² in time and memory, for each head and each hidden channel; kernel times the work of dape",
     paper="Zheng et al. 2024, arXiv 2410.04798",
     wraps="kerple",

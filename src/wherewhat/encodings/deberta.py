@@ -124,6 +124,12 @@ RECORD = EncodingRecord(
     parameters="2 × span × width for all blocks, and 2 × width² + width for each",
     direction="either; made for encoders",
     kernel="fused with a float bias",
+    options={
+        "span": "beyond how many tokens all distances share a row",
+        "sign": '"paper" (the lag turned round where slots ask contents) or "checkpoint" (as the released weights)',
+        "buckets": "rows each way, far distances sharing them in steps that grow; none unless said",
+        "sigma": "how wide all weights start",
+    },
     growth="n² × head width in time and n² in memory, twice, for each head and block",
     paper="He et al. 2020, arXiv 2006.03654",
 )

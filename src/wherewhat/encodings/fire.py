@@ -36,6 +36,7 @@ class Fire(Encoding):
 
     def __init__(self, heads: int, *, hidden: int = 32, threshold: float = 512.0, eps: float = 1e-6) -> None:
         super().__init__()
+        self.heads = heads
         if min(heads, hidden) < 1 or not (0 < threshold < float("inf") and 0 < eps < float("inf")):
             raise UserError(
                 "fire needs at least one head and one hidden unit and a threshold and an eps above 0; "
@@ -100,6 +101,11 @@ RECORD = EncodingRecord(
     parameters="2 + 2 × hidden + (hidden + 1) × heads, for each block",
     direction="causal only",
     kernel="fused with a float bias",
+    options={
+        "hidden": "units of the small net",
+        "threshold": "up to which position only the distance counts",
+        "eps": "keeps the division from 0 / 0",
+    },
     growth="n² in time and memory, for each head; beyond its threshold for each hidden unit too",
     paper="Li et al. 2023, arXiv 2310.04418",
 )

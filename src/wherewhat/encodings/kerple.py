@@ -51,6 +51,7 @@ class Kerple(Encoding):
 
     def __init__(self, heads: int, *, kind: str = "log") -> None:
         super().__init__()
+        self.heads = heads
         if heads < 1:
             raise UserError(f"kerple needs at least one head, got {heads}")
         look_up("kind of kerple", kind, KINDS)
@@ -83,6 +84,9 @@ RECORD = EncodingRecord(
     parameters="2 × heads, for all blocks together",
     direction="either; in an encoder both sides count alike",
     kernel="fused with a float bias",
+    options={
+        "kind": '"log", p · ln(1 + a · distance), or "power", a · distance^p',
+    },
     growth="n² in time and memory, for each head, once for all blocks",
     paper="Chi et al. 2022, arXiv 2205.09921",
 )

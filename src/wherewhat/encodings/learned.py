@@ -56,6 +56,11 @@ RECORD = EncodingRecord(
     parameters="length × width, or that for each block",
     direction="either",
     kernel="fused",
+    options={
+        "length": "the last place there is a vector for",
+        "sigma": "how wide the vectors start",
+        "place": '"input" (added once) or "block" (each block adds a table of its own)',
+    },
     growth="n × width in time, once or for each block; stops at its length",
     paper="Gehring et al. 2017, arXiv 1705.03122; the spread it starts with: arXiv 2406.08272",
 )

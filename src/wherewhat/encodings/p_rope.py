@@ -39,6 +39,12 @@ RECORD = EncodingRecord(
     parameters="none",
     direction="either",
     kernel="fused",
+    options={
+        "p": "the share of pairs that turn",
+        "end": '"high" (the fastest turn) or "low" (the slowest)',
+        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "layout": '"half" pairs channel m with m + width / 2 (Llama, NeoX), "interleaved" pairs neighbours (GPT-J)',
+    },
     growth="n × head width in time and memory, for each head and block",
     paper="Barbero et al. 2024, arXiv 2410.06205",
 )

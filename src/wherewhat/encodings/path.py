@@ -44,6 +44,11 @@ RECORD = EncodingRecord(
     parameters="rank × (width + heads × head width), conv × heads × head width, heads × (width + 1), for each block",
     direction="causal only",
     kernel="its own",
+    options={
+        "rank": "how narrow the map to the reflections is",
+        "conv": "how many tokens its convolution sees",
+        "chunk": "tokens worked through at once; no result depends on it",
+    },
     growth="about 3 times the time of plain attention; n × head width in memory, for each head and block",
     paper="Yang et al. 2025, arXiv 2505.16381",
 )

@@ -57,6 +57,12 @@ RECORD = EncodingRecord(
     parameters="those of path and heads × (width + 1), for each block",
     direction="causal only",
     kernel="its own",
+    options={
+        "rank": "how narrow the map to the reflections is",
+        "conv": "how many tokens its convolution sees",
+        "chunk": "tokens worked through at once; no result depends on it",
+        "gate_scaled": "whether the gate is scaled like q·k, as in the public kernel",
+    },
     growth="about 4 times the time of plain attention; n × head width in memory, for each head and block",
     paper="Yang et al. 2025, arXiv 2505.16381",
 )

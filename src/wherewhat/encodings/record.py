@@ -1,6 +1,7 @@
 """What to know about an encoding before choosing it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from wherewhat.encodings.base import Encoding
 
@@ -17,6 +18,7 @@ class EncodingRecord:
     kernel: str  # "fused", "fused with a float bias", "its own" or "explicit"
     growth: str  # extra time and memory as sequences grow to n tokens
     paper: str
+    options: Mapping[str, str] = field(default_factory=dict)  # what each choice that a net leaves open means
     wraps: str | None = None  # the encoding that it wraps unless told otherwise; None: it is no wrapper
 
     @property

@@ -28,6 +28,7 @@ class Reflecting(Encoding, ABC):
 
     def __init__(self, width: int, heads: int, head_dim: int, *, rank: int, conv: int, chunk: int) -> None:
         super().__init__()
+        self.heads = heads
         sizes = {"width": width, "heads": heads, "head_dim": head_dim, "rank": rank, "conv": conv, "chunk": chunk}
         for name, size in sizes.items():
             if size < 1:

@@ -128,6 +128,8 @@ def _make(name: str, options: Options, make_over: Callable[[str, Options], Encod
                 f"encoding '{name}' wants over as an encoding's name and over_options as names with values; "
                 f"got {over!r} and {over_options!r}"
             )
+        if isinstance(over, Encoding) and over_options:
+            raise UserError(f"encoding '{name}' got a ready-made over, so over_options {over_options!r} come too late")
         options["over"] = make_over(over, over_options) if isinstance(over, str) else over
         options = {
             option: value for option, value in options.items() if option in options_of(name) or option not in SIZES
@@ -149,19 +151,16 @@ def options_of(name: str) -> dict[str, Parameter]:
     return {option: parameter for option, parameter in parameters.items() if parameter.kind not in catch_all}
 
 
-def options_in_words(name: str) -> str:
-    """The options that a net leaves open, with their defaults; "none" if there are none.
+def choices_of(name: str) -> dict[str, Any]:
+    """The options that a net leaves open, each with its default; a length is the net's own unless said.
 
-    >>> options_in_words("alibi"), options_in_words("learned")
-    ('none', "length=the net's, sigma=0.02, place=input")
+    >>> choices_of("alibi"), choices_of("learned")
+    ({}, {'length': "the net's", 'sigma': 0.02, 'place': 'input'})
     """
-    open_ = {
-        option: parameter.default for option, parameter in options_of(name).items() if option not in (*SIZES, "over")
-    }
-    length = {"length": "the net's"} if "length" in options_of(name) else {}
+    defaults = {option: parameter.default for option, parameter in options_of(name).items() if option not in TOLD}
     over = ENCODINGS[name].wraps
-    wrapped = {} if over is None else {"over": over, "over_options": {}}
-    return ", ".join(f"{option}={value}" for option, value in {**wrapped, **length, **open_}.items()) or "none"
+    told = {"over": over, "over_options": {}} if over is not None else {}
+    return {**told, **defaults, **told, **({"length": "the net's"} if "length" in defaults else {})}
 
 
 def _all_options(name: str) -> list[str]:
@@ -183,8 +182,9 @@ def _check_options(name: str, options: Options) -> None:
         if isinstance(value, float) and not isfinite(value):
             raise UserError(f"encoding '{name}' wants its {option} finite, got {value}")
         if not _fits(value, known[option].annotation):
-            wanted = _type_in_words(known[option].annotation)
-            raise UserError(f"encoding '{name}' wants its {option} as {wanted}, got {value!r}")
+            wanted, means = _type_in_words(known[option].annotation), ENCODINGS[name].options.get(option)
+            told = f" ({means})" if means else ""
+            raise UserError(f"encoding '{name}' wants its {option} as {wanted}{told}, got {value!r}")
     missing = [option for option, parameter in known.items() if parameter.default is Parameter.empty]
     if missing := [option for option in missing if option not in options]:
         raise UserError(f"encoding '{name}' needs to know {' and '.join(missing)}; for example {missing[0]}=64")
@@ -210,4 +210,4 @@ def _type_in_words(wanted: Any) -> str:
     if wanted is type(None):
         return "None"
     name: str = (get_origin(wanted) or wanted).__name__
-    return {"Sequence": "list", "tuple": "list", "Mapping": "mapping"}.get(name, name)
+    return {"Sequence": "list", "tuple": "list", "Mapping": "mapping", "str": "text"}.get(name, name)

@@ -9,6 +9,8 @@ from wherewhat.encodings.base import Context, Encoding, wide
 from wherewhat.encodings.record import EncodingRecord
 from wherewhat.errors import UserError
 
+MOST = 1024  # channels a token; heads have fewer, and further round is no further
+
 
 class RollPE(Encoding):
     """Move channel c of a head to channel c + position · step, round and round (arXiv 2511.11668).
@@ -30,8 +32,10 @@ class RollPE(Encoding):
 
     def __init__(self, *, step: float = 1) -> None:
         super().__init__()
-        if not math.isfinite(step) or step == 0:
-            raise UserError(f"step must be a number of channels a token other than 0, got {step}; 1 is the usual one")
+        if not 0 < abs(step) <= MOST:
+            raise UserError(
+                f"step must be a number of channels a token, up to {MOST} and not 0; got {step}, 1 is usual"
+            )
         self.step = step
 
     def on_query_key(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> tuple[Tensor, Tensor]:
@@ -76,6 +80,9 @@ RECORD = EncodingRecord(
     parameters="none",
     direction="either; tokens as far apart as a head has channels look alike",
     kernel="fused",
+    options={
+        "step": "channels that a token rolls by; a part of a channel goes by way of waves",
+    },
     growth="n × head width in time and memory, for each head and block",
     paper="arXiv 2511.11668",
 )

@@ -64,6 +64,12 @@ RECORD = EncodingRecord(
     parameters="none",
     direction="either",
     kernel="fused",
+    options={
+        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "layout": '"half" pairs channel m with m + width / 2 (Llama, NeoX), "interleaved" pairs neighbours (GPT-J)',
+        "rotary_dim": "how many channels turn, from the first on; all unless said",
+        "scaling": 'for longer texts, such as {"kind": "yarn", "factor": 16, "original_length": 4096}',
+    },
     growth="n × head width in time and memory, for each head and block",
     paper="Su et al. 2021, arXiv 2104.09864",
 )

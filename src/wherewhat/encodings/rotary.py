@@ -59,7 +59,7 @@ class Rotary(Encoding, ABC):
     def __init__(self, head_dim: int, *, base: float, layout: str, rotary_dim: int | None = None) -> None:
         super().__init__()
         self.rotary_dim = head_dim if rotary_dim is None else rotary_dim
-        check_ladder(width=self.rotary_dim, base=base, what="the rotary width")
+        check_ladder(width=self.rotary_dim, base=base, what="the number of rotary channels of a head")
         if self.rotary_dim > head_dim:
             raise UserError(
                 f"rotary_dim {rotary_dim} is more than the {head_dim} channels of a head; use at most those"

@@ -61,6 +61,10 @@ RECORD = EncodingRecord(
     parameters="(2 × clip + 1) × head width, for each block",
     direction="either",
     kernel="fused with a float bias",
+    options={
+        "clip": "beyond how many tokens all distances share a key",
+        "sigma": "how wide the keys start",
+    },
     growth="n² × head width in time and n² in memory, for each head and block",
     paper="Shaw et al. 2018, arXiv 1803.02155",
 )

@@ -98,6 +98,12 @@ RECORD = EncodingRecord(
     parameters="none",
     direction="either",
     kernel="fused",
+    options={
+        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "layout": '"interleaved" (sin, cos, sin, cos, …) or "concat" (all sines, then all cosines)',
+        "token_scale": "what tokens are multiplied by first",
+        "grid": "[rows, columns] for tokens that lie on a grid, row by row",
+    },
     growth="n × width in time and memory, once",
     paper="Vaswani et al. 2017, arXiv 1706.03762",
 )

@@ -37,6 +37,7 @@ class T5Bias(Encoding):
         self, width: int, heads: int, *, buckets: int = 32, max_distance: int = 128, scale: float | None = None
     ) -> None:
         super().__init__()
+        self.heads = heads
         if min(width, heads) < 1:
             raise UserError(f"t5_bias needs a width and at least one head, got width {width} and {heads} heads")
         check_buckets(buckets, max_distance)
@@ -91,6 +92,11 @@ RECORD = EncodingRecord(
     parameters="buckets × heads, for all blocks together",
     direction="either; an encoder has half of the buckets for each side",
     kernel="fused with a float bias",
+    options={
+        "buckets": "how many buckets, half of them for each side in an encoder",
+        "max_distance": "from where on all distances share the last bucket",
+        "scale": "of q·k; 1.0 for T5 checkpoints, else 1 / √head width",
+    },
     growth="n² in time and memory, for each head, once for all blocks",
     paper="Raffel et al. 2019, arXiv 1910.10683",
 )

@@ -28,6 +28,7 @@ class Toeplitz(Encoding):
 
     def __init__(self, heads: int, *, length: int = 512, sigma: float = 0.02) -> None:
         super().__init__()
+        self.heads = heads
         if min(heads, length) < 1 or not sigma >= 0:
             raise UserError(
                 "toeplitz needs at least one head, a length of at least 1 and a sigma of at least 0; "
@@ -53,6 +54,10 @@ RECORD = EncodingRecord(
     parameters="(2 × length - 1) × heads, for all blocks together",
     direction="either; a decoder leaves the other side unused",
     kernel="fused with a float bias",
+    options={
+        "length": "the longest text there are distances for",
+        "sigma": "how wide the table starts",
+    },
     growth="n² in time and memory, for each head, once for all blocks; stops at its last distance",
     paper="the free bias beneath URPE: Luo et al. 2022, arXiv 2205.13401",
 )

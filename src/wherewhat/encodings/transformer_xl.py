@@ -45,6 +45,7 @@ class TransformerXL(Crossing):
         sigma: float = 0.02,
     ) -> None:
         super().__init__()
+        self.heads = heads
         check_ladder(width=width, base=base, what="the width of a transformer_xl encoding")
         if min(heads, head_dim) < 1 or sigma < 0:
             raise UserError(
@@ -93,6 +94,12 @@ RECORD = EncodingRecord(
     parameters="width × width + 2 × width, for each block",
     direction="either",
     kernel="fused with a float bias",
+    options={
+        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "layout": 'of the sinusoid: "concat" (Transformer-XL, XLNet) or "interleaved" (conformers)',
+        "bias_init": '"normal" or "zeros" (conformers), for u and v',
+        "sigma": "how wide all weights start",
+    },
     growth="n² × head width in time and n² in memory, for each head and block",
     paper="Dai et al. 2019, arXiv 1901.02860",
 )

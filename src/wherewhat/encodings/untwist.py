@@ -68,6 +68,14 @@ RECORD = EncodingRecord(
     parameters="none",
     direction="either",
     kernel="fused",
+    options={
+        "high": "gain of the fastest pair",
+        "low": "gain of the slowest pair",
+        "beta": "how the gain bends between them",
+        "which": "positions of the keys that are changed; all unless said",
+        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "layout": '"half" pairs channel m with m + width / 2 (Llama, NeoX), "interleaved" pairs neighbours (GPT-J)',
+    },
     growth="n × head width in time and memory, for each head and block",
     paper="arXiv 2602.05013",
 )

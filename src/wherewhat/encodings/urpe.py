@@ -41,7 +41,7 @@ class Urpe(Wrapper):
     def __init__(
         self, over: Encoding, heads: int, *, length: int = 512, kind: str = "offset", buckets: int = 64
     ) -> None:
-        super().__init__(over)
+        super().__init__(over, heads)
         if min(heads, length) < 1:
             raise UserError(f"urpe needs at least one head and a length of at least 1, got {heads} heads and {length}")
         look_up("kind of urpe", kind, KINDS)
@@ -81,6 +81,13 @@ RECORD = EncodingRecord(
     parameters="(2 × length - 1) × heads or buckets × heads, for all blocks together",
     direction="either; as what it wraps",
     kernel="explicit",
+    options={
+        "over": "the encoding it wraps",
+        "over_options": "the options of that one",
+        "length": "the longest text there are factors for",
+        "kind": '"offset" (a factor for every offset) or "bucket" (for every bucket of distances)',
+        "buckets": "how many, if in buckets",
+    },
     growth="n² in time and memory, for each head; stops at its last distance unless in buckets",
     paper="Luo et al. 2022, arXiv 2205.13401",
     wraps="toeplitz",

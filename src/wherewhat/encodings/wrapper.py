@@ -17,8 +17,12 @@ class Wrapper(Encoding, ABC):
     it unwrapped.
     """
 
-    def __init__(self, over: Encoding) -> None:
+    def __init__(self, over: Encoding, heads: int) -> None:
         super().__init__()
+        if over.heads not in (None, heads):
+            raise UserError(
+                f"{self.name} for {heads} heads cannot wrap {over.name} for {over.heads}; give both the same number"
+            )
         if not over.fused:
             raise UserError(
                 f"{self.name} cannot wrap {over.name}, which itself changes logits or attention; "

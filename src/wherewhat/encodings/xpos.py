@@ -73,6 +73,12 @@ RECORD = EncodingRecord(
     parameters="none",
     direction="causal only",
     kernel="fused",
+    options={
+        "gamma": "larger fades less",
+        "span": "in how many tokens it fades by its rate",
+        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "layout": '"half" pairs channel m with m + width / 2 (Llama, NeoX), "interleaved" pairs neighbours (GPT-J)',
+    },
     growth="n × head width in time and memory, for each head and block; about 66,000 tokens in float32",
     paper="Sun et al. 2022, arXiv 2212.10554",
 )
