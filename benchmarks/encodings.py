@@ -53,7 +53,7 @@ def net_of(name: str, length: int) -> Trunk:
 
 
 def _row(name: str, repeats: int) -> Row:
-    """Parameters, and ratios to no position: seconds of both kinds at both lengths, bytes at the longer one."""
+    """Parameters; ratios to no position, of seconds of both kinds at both lengths; bytes at the longer one."""
     learned = sum(each.numel() for each in net_of(name, TOKENS).encodings.parameters())
     row: Row = {"parameters": learned}
     for length in LENGTHS:

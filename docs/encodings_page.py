@@ -31,7 +31,8 @@ Measured = dict[str, dict[str, Any]]
 CONDITIONS = (
     "Measured side by side with `none` in a small decoder ({layers} layers of {heads} heads, width {width}, "
     "{tokens:,} tokens a batch, float32, {threads} threads, PyTorch {torch}): tokens a second relative to `none`, "
-    "median of {repeats} with the worst and the best. Peak memory is of the whole process at n = 2,048 on one thread."
+    "median of {repeats} with the worst and the best. Peak memory is of the whole process at n = 2,048 on one thread; "
+    "parameters are of the whole net, for texts of that length."
 )
 # Options under which an encoding shows on a short text what it does; the others are drawn with those they have.
 SHOWN: dict[str, dict[str, Any]] = {
@@ -74,7 +75,8 @@ def costs(measured: Measured) -> str:
     columns += ["peak MiB forward", "peak MiB training"]
     lines = [CONDITIONS.format(**measured["conditions"]), "", f"| {' | '.join(columns)} |"]
     lines.append(f"|---|{'--:|' * (len(columns) - 1)}")
-    for name, row in measured["encodings"].items():
+    for name in ENCODINGS:
+        row = measured["encodings"][name]
         speeds = [_speed(row[f"{kind} {length}"]) for kind in ("forward", "training") for length in (512, 2048)]
         peaks = [f"{row[f'{kind} bytes'] / 2**20:,.0f}" for kind in ("forward", "training")]
         lines.append(f"| [{name}](#{name}) | {row['parameters']:,} | {' | '.join(speeds + peaks)} |")

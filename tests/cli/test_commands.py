@@ -156,7 +156,10 @@ def test_list_says_of_encodings_what_to_know_before_choosing_one(capsys):
         assert all(list(option) == ["default", "means"] for option in facts["options"].values())
     assert main(["list", "encodings", "p_rope"]) == 0
     one = " ".join(capsys.readouterr().out.split())
-    assert one.startswith("p_rope rope of which") and "p=0.75: the share of pairs that turn end=high:" in one
+    assert (
+        one.startswith("p_rope rope of which")
+        and "p=0.75: the share of pairs that turn, rounded down to whole pairs end=high:" in one
+    )
     assert main(["list", "encodings", "rop"]) == 2
     assert "unknown encoding 'rop'; did you mean 'rope'?" in capsys.readouterr().err
     for fact in ("acts: on queries and keys", "learns: length × width", "attention: fused", "arXiv 2104.09864"):

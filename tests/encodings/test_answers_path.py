@@ -275,7 +275,7 @@ def test_notes_of_half_precision_are_float32(gate: bool) -> None:
     encoding = (PathFox if gate else Path)(WIDTH, H, C).to(torch.bfloat16)
     x_BTD = random(1, 20, WIDTH).to(torch.bfloat16)
     context = noted(encoding, x_BTD)
-    assert {note.dtype for note in context.notes.values()} == {torch.float32}
+    assert {note.dtype for note in context.notes.values()} == {torch.float32, torch.bool}
     q, k, v = (each.to(torch.bfloat16) for each in q_k_v(20))
     out = attend(encoding, q, k, v, context)
     assert out.dtype == torch.bfloat16

@@ -548,6 +548,11 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
         {"head_dim": 8, "base": 1.0, "scaling": {"kind": "yarn", "factor": 2, "original_length": 64}},
         "scaling 'yarn' needs a base above 1, got 1.0; 10000 is the usual one",
     ),
+    (
+        "p_rope",
+        {"head_dim": 8, "p": 0.1},
+        "a share p of 0.1 of 4 pairs is less than one; use at least 0.25, or 0",
+    ),
     ("p_rope", {"head_dim": 8, "p": 1.5}, "p is the share of pairs that turn, from 0 to 1; got 1.5"),
     ("p_rope", {"head_dim": 8, "end": "hi"}, "unknown end 'hi'; did you mean 'high'? known: high, low"),
     (

@@ -130,6 +130,12 @@ REFUSALS += [
         {"heads": 2, "over": encoding("none"), "over_options": {"zzz": 1}},
         "encoding 'dape' got a ready-made over, so over_options {'zzz': 1} come too late",
     ),
+    ("dape", {}, "encoding 'dape' needs to know heads; for example heads=64"),
+    (
+        "dape",
+        {"heads": 2, "over": "alibi", "length": 7},
+        "encoding 'dape' takes no option 'length'; it takes: heads, hidden, over, over_options",
+    ),
     (
         "urpe",
         {"heads": 2, "over": "dape"},
@@ -165,3 +171,9 @@ def test_every_encoding_can_be_stored_and_copied() -> None:
         again = pickle.loads(pickle.dumps(made))
         assert again.name == name
         assert all(map(torch.equal, made.state_dict().values(), again.state_dict().values()))
+
+
+def test_a_net_makes_what_its_encoding_wraps() -> None:
+    with pytest.raises(UserError) as refusal:
+        encoding_for(SHAPE, "dape", {"over": encoding("none")})
+    assert str(refusal.value) == "a net makes what its dape wraps by itself; give over as a name, such as over='alibi'"

@@ -1,6 +1,7 @@
 """What a whole net promises about the texts it reads, for every encoding and every kind that takes it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.errors import UserError
+from wherewhat.nets.attention import attend
 from wherewhat.nets.build import build
 from wherewhat.nets.config import KINDS, NetConfig
 from wherewhat.nets.past import Past
@@ -91,6 +93,28 @@ def test_a_piece_that_is_refused_leaves_no_trace() -> None:
     sentence = "the past holds 2 texts and the next piece has 3; go on with the same texts, or begin with a new Past"
     assert refusal(net, random_ids(3, 1), past=past) == sentence
     assert net(random_ids(B, 2), past=past).shape == (B, 2, V)
+
+
+def test_a_piece_that_is_refused_inside_leaves_no_trace() -> None:
+    config = replace(CONFIG, encoding="xpos", encoding_options={"span": 0.3})
+    net, past, ids_BT = build(config).float(), Past(), random_ids(B, 8)
+    net(ids_BT[:, :5], past=past)
+    assert "xpos over 60 tokens leaves the range of float32" in refusal(net, random_ids(B, 55), past=past)
+    torch.testing.assert_close(net(ids_BT[:, 5:], past=past), net(ids_BT)[:, 5:], rtol=0, atol=1e-4)
+
+
+def test_a_watcher_without_gradients_takes_none_away() -> None:
+    net, ids_BT = net_of("kerple"), random_ids(B, T)
+    attention = net.blocks[0].attention
+
+    def watch(*call: Any) -> Tensor:
+        with torch.no_grad():
+            attend(*call)
+        return attend(*call)
+
+    attention.attend = watch
+    net(ids_BT).sum().backward()
+    assert all(each.grad is not None for each in net.encodings.parameters())
 
 
 @every_encoding

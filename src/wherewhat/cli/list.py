@@ -40,7 +40,7 @@ def _paragraph(facts: dict[str, Any], *, indent: int, explained: bool) -> str:
     for group in (("acts", "learns"), ("direction", "attention"), ("growth", "paper")):
         lines.append(" · ".join(f"{name}: {facts[name]}" for name in group))
     options = {name: f"{name}={option['default']}" for name, option in facts["options"].items()}
-    if explained:
+    if explained and options:
         lines += [f"{written}: {facts['options'][name]['means']}" for name, written in options.items()]
     else:
         lines.append(f"options: {', '.join(options.values()) or 'none'}")

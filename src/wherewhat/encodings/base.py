@@ -48,7 +48,7 @@ class Context:
     rows_Q: Tensor | None = None  # int64 slots of the queries, in any order; None: every token, in order
     real_BK: Tensor | None = None  # bool, False for padding; None: no padding
     notes: Notes = field(default_factory=dict)  # of all K tokens
-    one_reading: bool = False  # handed from block to block by a net that reads once, and to nobody else
+    one_reading: bool = False  # handed from block to block by a net that reads once
     made: dict[Hashable, Any] = field(default_factory=dict, init=False)  # what `once` has made so far
 
     @classmethod
@@ -90,7 +90,7 @@ class Context:
 
     def once_a_reading(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """The same for what also follows from parameters, which may have changed when a context is used again."""
-        return self.once(key, make) if self.one_reading else make()
+        return self.once((key, torch.is_grad_enabled()), make) if self.one_reading else make()
 
     @property
     def length(self) -> int:
@@ -226,9 +226,10 @@ def outside_autocast(hook: Hook) -> Hook:
     """Keep a hook that promises float32 or wider from being rounded by `torch.autocast`, which would not ask."""
 
     @wraps(hook)
-    def exactly(self: Any, x: Tensor, *args: Any, **kwargs: Any) -> Any:
-        with torch.autocast(x.device.type, enabled=False):
-            return hook(self, x, *args, **kwargs)
+    def exactly(*args: Any, **kwargs: Any) -> Any:
+        device = next(each.device for each in (*args, *kwargs.values()) if isinstance(each, Tensor))
+        with torch.autocast(device.type, enabled=False):
+            return hook(*args, **kwargs)
 
     return cast(Hook, exactly)
 

@@ -5,13 +5,13 @@ from torch import Tensor
 from torch.nn.functional import leaky_relu
 
 from wherewhat.encodings.base import Context, Encoding
-from wherewhat.encodings.drawing import draw_uniform, linear
+from wherewhat.encodings.drawing import linear
 from wherewhat.encodings.record import EncodingRecord
-from wherewhat.encodings.wrapper import Wrapper, has_bias
+from wherewhat.encodings.wrapper import Correcting, has_bias
 from wherewhat.errors import UserError
 
 
-class Dape(Wrapper):
+class Dape(Correcting):
     """Add f(logits, bias) to the logits and the bias of another encoding, `over`.
 
     At each query and key f reads the logits of all heads and, if `over` has one, their biases; the same small net
@@ -26,27 +26,20 @@ class Dape(Wrapper):
     """
 
     name = "dape"
-    shared = False
 
     def __init__(self, over: Encoding, heads: int, *, hidden: int = 32) -> None:
         super().__init__(over, heads)
         if min(heads, hidden) < 1:
             raise UserError(f"dape needs at least one head and one hidden unit, got {heads} heads and hidden {hidden}")
-        self.heads = heads
         self.inner = linear(2 * heads if has_bias(over) else heads, hidden)
         self.outer = linear(hidden, heads)
         self.draw(torch.Generator().manual_seed(0))
 
-    def draw(self, generator: torch.Generator) -> None:
-        for layer in (self.inner, self.outer):
-            draw_uniform(layer.weight, layer.bias, generator)
-
-    def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> None:
-        """None: f wants to see logits and bias apart, so the bias is added in `on_logits`."""
-
     def on_logits(self, logits_BHQK: Tensor, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         bias_BHQK = self.bias_of_wrapped(q_BHQC, k_BHKC, context)
-        hidden_BCQK, added_BHQK = (layer.bias[None, :, None, None] for layer in (self.inner, self.outer))
+        hidden_BCQK, added_BHQK = (
+            layer.get_parameter("bias")[None, :, None, None] for layer in (self.inner, self.outer)
+        )
         if bias_BHQK is not None:  # often the same for all texts: what it contributes is then worked out only once
             bias_BHQK = bias_BHQK.expand(-1, *logits_BHQK.shape[1:])
             hidden_BCQK = mix(self.inner.weight[:, self.heads :], bias_BHQK, hidden_BCQK)

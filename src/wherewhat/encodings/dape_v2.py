@@ -5,9 +5,8 @@ from torch import Tensor, nn
 from torch.nn.functional import leaky_relu, pad
 
 from wherewhat.encodings.base import Context, Encoding
-from wherewhat.encodings.drawing import draw_uniform
 from wherewhat.encodings.record import EncodingRecord
-from wherewhat.encodings.wrapper import Wrapper, has_bias
+from wherewhat.encodings.wrapper import Correcting, has_bias
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
@@ -17,7 +16,7 @@ EDGES = {
 }
 
 
-class DapeV2(Wrapper):
+class DapeV2(Correcting):
     """Add f(logits, bias) to the logits and bias of `over`, where f sees `kernel` keys at once.
 
     f is two convolutions along the keys with LeakyReLU between them, from the logits (and biases) of all heads to
@@ -37,7 +36,6 @@ class DapeV2(Wrapper):
     """
 
     name = "dape_v2"
-    shared = False
 
     def __init__(
         self, over: Encoding, heads: int, *, hidden: int = 32, kernel: int = 3, edge: str = "consistent"
@@ -55,13 +53,6 @@ class DapeV2(Wrapper):
         self.inner = along_keys(2 * heads if has_bias(over) else heads, hidden, kernel)
         self.outer = along_keys(hidden, heads, kernel)
         self.draw(torch.Generator().manual_seed(0))
-
-    def draw(self, generator: torch.Generator) -> None:
-        for layer in (self.inner, self.outer):
-            draw_uniform(layer.weight, layer.bias, generator)
-
-    def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> None:
-        """None: f wants to see logits and bias apart, so the bias is added in `on_logits`."""
 
     def on_logits(self, logits_BHQK: Tensor, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         bias_BHQK = self.bias_of_wrapped(q_BHQC, k_BHKC, context)

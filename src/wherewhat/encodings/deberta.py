@@ -79,6 +79,7 @@ class Deberta(Crossing):
     def asking(self, context: Context, dtype: torch.dtype) -> Tensor:
         return self._slots(self.query, self.row_of(self.sign * lags_of(context)), dtype)
 
+    @outside_autocast
     def _slots(self, through: nn.Linear, rows_R: Tensor, dtype: torch.dtype) -> Tensor:
         """slots_HRC of these rows of the table, projected and scaled; a row that comes often is projected once."""
         first, last = (int(end) for end in rows_R.aminmax())

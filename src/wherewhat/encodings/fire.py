@@ -16,10 +16,10 @@ ENTRIES = 1 << 22  # hidden units worked out at once, where they differ from que
 class Fire(Encoding):
     """Add f(ψ(i - j) / ψ(max(L, i))) to the logit of query i and key j, where ψ(t) = ln(1 + |c·t|).
 
-    The share lies in [0, 1) however long the text is, so f never meets a number that it has not been trained on. f is
-    a small net, one number in, `hidden` units with ReLU, one number a head out. c starts at 0.1, and L at `threshold`,
-    by way of a learned factor that starts at 1. Up to position L only the distance counts; beyond it the same
-    distance is a smaller share, so attention depends on where a text starts.
+    The share lies in [0, 1) however long the text is: once training texts reach the threshold, longer ones bring f no
+    new numbers. f is a small net, one number in, `hidden` units with ReLU, one number a head out. c starts at 0.1, and
+    L at `threshold`, by way of a learned factor that starts at 1. Up to position L only the distance counts; beyond it
+    the same distance is a smaller share, so attention depends on where a text starts.
 
     >>> encoding = Fire(heads=1, threshold=4)
     >>> share_QK = encoding.share(torch.tensor([0, 2, 4]), torch.tensor([[4], [9]]), torch.float32)
@@ -31,7 +31,6 @@ class Fire(Encoding):
     name = "fire"
     causal_only = True
     shared = False
-    bias_by_slot = True
     shift_invariant = False
 
     def __init__(self, heads: int, *, hidden: int = 32, threshold: float = 512.0, eps: float = 1e-6) -> None:
@@ -60,8 +59,9 @@ class Fire(Encoding):
         if positions_BQK.max() <= self._last_near(dtype):  # then only the lag counts, and there are few lags
             bias_RH = self._f(self.share(lags_of(context), positions_BQK.new_zeros(1), dtype))
             return by_lag(bias_RH.T.to(q_BHQC.dtype), context)
-        rows = max(1, ENTRIES // (context.length * self.inner.out_features))
-        pieces = zip(context.lags_BHQK[:, 0].split(rows, 1), positions_BQK.split(rows, 1), strict=True)
+        lags_BQK = context.lags_BHQK[:, 0]
+        rows = max(1, ENTRIES // (len(lags_BQK) * context.length * self.inner.out_features))
+        pieces = zip(lags_BQK.split(rows, 1), positions_BQK.split(rows, 1), strict=True)
         return torch.cat([self._far(*piece, dtype) for piece in pieces], dim=2).to(q_BHQC.dtype)
 
     def _far(self, lags_BQK: Tensor, positions_BQK: Tensor, dtype: torch.dtype) -> Tensor:
@@ -106,6 +106,6 @@ RECORD = EncodingRecord(
         "threshold": "up to which position only the distance counts",
         "eps": "keeps the division from 0 / 0",
     },
-    growth="n² in time and memory, for each head; beyond its threshold for each hidden unit too",
+    growth="n² in time and memory, for each head and block; beyond its threshold in time for each hidden unit too",
     paper="Li et al. 2023, arXiv 2310.04418",
 )

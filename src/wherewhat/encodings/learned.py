@@ -57,7 +57,7 @@ RECORD = EncodingRecord(
     direction="either",
     kernel="fused",
     options={
-        "length": "the last place there is a vector for",
+        "length": "how many places have a vector",
         "sigma": "how wide the vectors start",
         "place": '"input" (added once) or "block" (each block adds a table of its own)',
     },

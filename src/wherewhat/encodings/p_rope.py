@@ -11,8 +11,8 @@ ENDS = {"high": "the fastest pairs turn", "low": "the slowest pairs turn"}
 class PRope(SomePairs):
     """Turn the share `p` of the pairs, from the fast end of the ladder or the slow one (arXiv 2410.06205).
 
-    Pairs that turn keep the frequencies they have in rope. That is another thing than rope's `rotary_dim`, which
-    squeezes the whole ladder into fewer channels.
+    A share is rounded down to whole pairs. Pairs that turn keep the frequencies they have in rope. That is another
+    thing than rope's `rotary_dim`, which squeezes the whole ladder into fewer channels.
 
     >>> PRope(head_dim=8, p=0.5).turning
     [True, True, False, False]
@@ -28,6 +28,8 @@ class PRope(SomePairs):
         if not 0 <= p <= 1:
             raise UserError(f"p is the share of pairs that turn, from 0 to 1; got {p}")
         pairs = head_dim // 2
+        if 0 < p * pairs < 1:
+            raise UserError(f"a share p of {p} of {pairs} pairs is less than one; use at least {1 / pairs:.4g}, or 0")
         fast_first = [pair < int(p * pairs) for pair in range(pairs)]
         self.turning = fast_first if end == "high" else fast_first[::-1]
 
@@ -40,7 +42,7 @@ RECORD = EncodingRecord(
     direction="either",
     kernel="fused",
     options={
-        "p": "the share of pairs that turn",
+        "p": "the share of pairs that turn, rounded down to whole pairs",
         "end": '"high" (the fastest turn) or "low" (the slowest)',
         "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
         "layout": '"half" pairs channel m with m + width / 2 (Llama, NeoX), "interleaved" pairs neighbours (GPT-J)',

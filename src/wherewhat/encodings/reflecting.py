@@ -1,6 +1,7 @@
 """What path and path_fox share: every token writes down a reflection, and keys meet queries through all of them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -64,15 +65,15 @@ class Reflecting(Encoding, ABC):
         beta_BHT = (2 * project(self.beta, x_BTD).sigmoid()).clamp(max=MOST_BETA).transpose(1, 2)
         written = {"u": u_BHTC, "beta": beta_BHT, "log_forget": self.log_forget(x_BTD)}
         notes = {name: _only_real(note, real_BT) for name, note in written.items() if note is not None}
-        notes["real"] = x_BTD.new_ones(x_BTD.shape[:2])[:, None] if real_BT is None else real_BT.to(x_BTD)[:, None]
-        known = {name: torch.cat((past[name], note), dim=2) for name, note in notes.items()} if past else notes
-        return notes | {"w": self._directions(known["u"], known["real"] > 0, x_BTD.shape[1])}
+        notes["real"] = (torch.ones_like(x_BTD[..., 0], dtype=torch.bool) if real_BT is None else real_BT)[:, None]
+        u_BHKC, real_BHK = (torch.cat((past[name], notes[name]), 2) if past else notes[name] for name in ("u", "real"))
+        return notes | {"w": self._directions(u_BHKC, real_BHK, x_BTD.shape[1])}
 
     def _directions(self, u_BHKC: Tensor, real_BHK: Tensor, new: int) -> Tensor:
         """w_BHTC of the last `new` tokens, whose convolution reaches back over tokens that are real."""
         taps_HRC, conv = self.taps_HRC.to(u_BHKC.dtype), self.taps_HRC.shape[1]
-        back = _back if real_BHK.all() else _back_over_padding
-        near = [back(u_BHKC, real_BHK, new, conv - 1 - r) * taps_HRC[:, None, r] for r in range(conv)]
+        back = _steps_back(u_BHKC, real_BHK, new)
+        near = [back(conv - 1 - r) * taps_HRC[:, None, r] for r in range(conv)]
         return normalize(silu(torch.stack(near).sum(0)), dim=-1, eps=1e-6)
 
     @outside_autocast
@@ -99,18 +100,23 @@ class Reflecting(Encoding, ABC):
         return Reflections(notes["w"].to(dtype), notes["beta"].to(dtype), None if gate is None else gate.to(dtype))
 
 
-def _back(u_BHKC: Tensor, real_BHK: Tensor, new: int, steps: int) -> Tensor:
-    """u_BHTC of the token so many steps before each of the last `new` tokens, zeros before the first."""
-    return pad(u_BHKC, (0, 0, steps, 0))[:, :, u_BHKC.shape[2] - new : u_BHKC.shape[2]]
+def _steps_back(u_BHKC: Tensor, real_BHK: Tensor, new: int) -> Callable[[int], Tensor]:
+    """u_BHTC of the token so many steps before each of the last `new` ones, zeros before the first.
 
-
-def _back_over_padding(u_BHKC: Tensor, real_BHK: Tensor, new: int, steps: int) -> Tensor:
-    """The same counting real tokens only."""
+    Steps go over padding as if it were not there.
+    """
+    tokens = u_BHKC.shape[2]
+    if real_BHK.all():
+        return lambda steps: pad(u_BHKC, (0, 0, steps, 0))[:, :, tokens - new : tokens]
     slots_BHK = (~real_BHK).int().argsort(dim=-1, stable=True)  # of the first real token, the second, ...
-    number_BHT = real_BHK.cumsum(-1)[..., -new:] - 1 - steps
-    source_BHT = slots_BHK.gather(-1, number_BHT.clamp(min=0))[..., None]
-    there_BHTC = u_BHKC.gather(2, source_BHT.expand(-1, u_BHKC.shape[1], -1, u_BHKC.shape[-1]))
-    return there_BHTC.masked_fill(number_BHT[..., None] < 0, 0)
+    number_BHT = real_BHK.cumsum(-1)[..., -new:] - 1
+
+    def back(steps: int) -> Tensor:
+        source_BHT = slots_BHK.gather(-1, (number_BHT - steps).clamp(min=0))[..., None]
+        there_BHTC = u_BHKC.gather(2, source_BHT.expand(-1, u_BHKC.shape[1], -1, u_BHKC.shape[-1]))
+        return there_BHTC.masked_fill(number_BHT[..., None] < steps, 0)
+
+    return back
 
 
 def project(to: nn.Linear, x_BTD: Tensor) -> Tensor:

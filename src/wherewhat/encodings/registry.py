@@ -114,6 +114,8 @@ def encoding_for(shape: Shape, name: str, options: Options) -> Encoding:
     for size in TOLD:
         if size in options:
             raise UserError(f"the net already tells its encoding its {size}; leave it out of the encoding's options")
+    if isinstance(options.get("over"), Encoding):
+        raise UserError(f"a net makes what its {name} wraps by itself; give over as a name, such as over='alibi'")
     _check_names(name, options, [option for option in _all_options(name) if option not in TOLD])
     asked = {size: value for size, value in asdict(shape).items() if size in options_of(name)}
     return _make(name, {**asked, **options}, lambda over, over_options: encoding_for(shape, over, over_options))
@@ -122,20 +124,30 @@ def encoding_for(shape: Shape, name: str, options: Options) -> Encoding:
 def _make(name: str, options: Options, make_over: Callable[[str, Options], Encoding]) -> Encoding:
     record, options = look_up("encoding", name, ENCODINGS), dict(options)
     if record.wraps is not None:
-        over, over_options = options.pop("over", record.wraps), options.pop("over_options", {})
-        if not isinstance(over, str | Encoding) or not isinstance(over_options, Mapping):
-            raise UserError(
-                f"encoding '{name}' wants over as an encoding's name and over_options as names with values; "
-                f"got {over!r} and {over_options!r}"
-            )
-        if isinstance(over, Encoding) and over_options:
-            raise UserError(f"encoding '{name}' got a ready-made over, so over_options {over_options!r} come too late")
-        options["over"] = make_over(over, over_options) if isinstance(over, str) else over
-        options = {
-            option: value for option, value in options.items() if option in options_of(name) or option not in SIZES
-        }
+        options = _with_over(record, options, make_over)
     _check_options(name, options)
     return record.cls(**options)
+
+
+def _with_over(record: EncodingRecord, options: Options, make_over: Callable[[str, Options], Encoding]) -> Options:
+    """A wrapper's options, with the encoding that it wraps in place of that one's name and options."""
+    over, over_options = options.get("over", record.wraps), options.get("over_options", {})
+    if not isinstance(over, str | Encoding) or not isinstance(over_options, Mapping):
+        raise UserError(
+            f"encoding '{record.name}' wants over as an encoding's name and over_options as names with values; "
+            f"got {over!r} and {over_options!r}"
+        )
+    if isinstance(over, Encoding) and over_options:
+        raise UserError(
+            f"encoding '{record.name}' got a ready-made over, so over_options {over_options!r} come too late"
+        )
+    own = {option: value for option, value in options.items() if option not in ("over", "over_options")}
+    if isinstance(over, Encoding):
+        return {**own, "over": over}
+    _check_missing(record.name, [*own, "over"])
+    asked = [size for size in SIZES if size in options_of(over) and size not in options_of(record.name)]
+    left = {option: value for option, value in own.items() if option not in asked}
+    return {**left, "over": make_over(over, over_options)}
 
 
 def _with_sizes_of(options: Options, over: str, over_options: Options) -> Encoding:
@@ -160,7 +172,8 @@ def choices_of(name: str) -> dict[str, Any]:
     defaults = {option: parameter.default for option, parameter in options_of(name).items() if option not in TOLD}
     over = ENCODINGS[name].wraps
     told = {"over": over, "over_options": {}} if over is not None else {}
-    return {**told, **defaults, **told, **({"length": "the net's"} if "length" in defaults else {})}
+    length = {"length": "the net's"} if "length" in defaults else {}
+    return {**told, **defaults, **told, **length}  # what is told comes first, and its values last
 
 
 def _all_options(name: str) -> list[str]:
@@ -185,8 +198,12 @@ def _check_options(name: str, options: Options) -> None:
             wanted, means = _type_in_words(known[option].annotation), ENCODINGS[name].options.get(option)
             told = f" ({means})" if means else ""
             raise UserError(f"encoding '{name}' wants its {option} as {wanted}{told}, got {value!r}")
-    missing = [option for option, parameter in known.items() if parameter.default is Parameter.empty]
-    if missing := [option for option in missing if option not in options]:
+    _check_missing(name, list(options))
+
+
+def _check_missing(name: str, given: Sequence[str]) -> None:
+    needed = [option for option, parameter in options_of(name).items() if parameter.default is Parameter.empty]
+    if missing := [option for option in needed if option not in given]:
         raise UserError(f"encoding '{name}' needs to know {' and '.join(missing)}; for example {missing[0]}=64")
 
 

@@ -6,7 +6,7 @@ from torch.nn.functional import pad
 
 from wherewhat.encodings.base import Context
 
-FEW = 4  # queries are few where there are this many times more keys
+FEW = 64  # queries are few where there are this many times more keys: one by one they cost less than all together
 
 
 def lags_of(context: Context) -> Tensor:

@@ -48,7 +48,9 @@ class Rope(ByPosition):
     def theta(self, ladder_F: Tensor, context: Context) -> Tensor:
         if self.scaling is None:
             return ladder_F
-        lengths = [context.length] if context.real_BK is None else context.real_BK.sum(-1).tolist()
+        if context.real_BK is None or not self.scaling.by_length:
+            return self.scaling.theta(ladder_F, base=self.base, length=context.length)
+        lengths = context.real_BK.sum(-1).tolist()
         theta_BF = torch.stack([self.scaling.theta(ladder_F, base=self.base, length=length) for length in lengths])
         return theta_BF[:, None]
 

@@ -17,6 +17,8 @@ from wherewhat.names import look_up, suggestion
 class Scaling(ABC):
     """One way to slow frequencies down. Its fields are its options; most know the `factor` by which texts grow."""
 
+    by_length = False  # whether the length of a text decides
+
     @property
     def gain(self) -> float:
         """What cosines and sines are multiplied by, hence turned queries and turned keys alike."""
@@ -62,6 +64,7 @@ class Dynamic(Scaling):
     as in a text of that length.
     """
 
+    by_length = True
     factor: float
     original_length: int
     length: int | None = None
@@ -150,6 +153,7 @@ class LongRope(Scaling):
     decides for all texts. Logits grow with the logarithm of `factor`, the length aimed at over the original one.
     """
 
+    by_length = True
     short_factor: tuple[float, ...]
     long_factor: tuple[float, ...]
     original_length: int

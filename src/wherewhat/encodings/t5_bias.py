@@ -58,7 +58,7 @@ class T5Bias(Encoding):
 def bucket(lags: Tensor, *, causal: bool, buckets: int, max_distance: int) -> Tensor:
     """The bucket of each lag. In a decoder all keys after the query are in bucket 0, with the query itself.
 
-    The nearest half of the distances on a side have a bucket each; beyond, buckets grow like the distance itself.
+    Half of the buckets of a side hold one distance each, the nearest; beyond, buckets grow like the distance itself.
 
     >>> bucket(torch.tensor([0, 1, 2, 3, 4, 7, 8, 99]), causal=True, buckets=4, max_distance=8)
     tensor([0, 1, 2, 2, 3, 3, 3, 3])

@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from wherewhat.encodings.base import Context, Encoding, Notes
+from wherewhat.encodings.drawing import draw_uniform
 from wherewhat.errors import UserError
 
 
@@ -30,7 +31,7 @@ class Wrapper(Encoding, ABC):
             )
         self.over = over
         self.causal_only, self.max_length, self.scale = over.causal_only, over.max_length, over.scale
-        self.bias_by_slot, self.token_sigma = over.bias_by_slot, over.token_sigma
+        self.heads, self.token_sigma = heads, over.token_sigma
         self.shift_invariant, self.mirror_invariant = over.shift_invariant, over.mirror_invariant
 
     @abstractmethod
@@ -76,6 +77,21 @@ class Wrapper(Encoding, ABC):
         if self.over.bias_by_slot and self.over.shared:
             return context.once_a_reading((self.over, "bias", q_BHQC.dtype), bias)
         return bias()
+
+
+class Correcting(Wrapper):
+    """A wrapper whose small net reads logits and bias of the wrapped encoding apart; each block learns its own."""
+
+    shared = False
+    inner: nn.Linear | nn.Conv2d
+    outer: nn.Linear | nn.Conv2d
+
+    def draw(self, generator: torch.Generator) -> None:
+        for layer in (self.inner, self.outer):
+            draw_uniform(layer.weight, layer.bias, generator)
+
+    def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> None:
+        """None: the small net wants to see logits and bias apart, so the bias is added in `on_logits`."""
 
 
 def has_bias(encoding: Encoding) -> bool:

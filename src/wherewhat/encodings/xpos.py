@@ -55,7 +55,7 @@ class XPos(ByPosition):
         )
         if max(query_gain_BQF.max(), key_gain_BKF.max()) > torch.finfo(dtype).max / ROOM:
             raise UserError(
-                f"xpos over {context.length} tokens leaves the range of {str(dtype).removeprefix('torch.')}; "
+                f"xpos over {context.longest} tokens leaves the range of {str(dtype).removeprefix('torch.')}; "
                 f"use a span above {self.span:g}, or shorter texts"
             )
         return query_gain_BQF, key_gain_BKF

@@ -1,5 +1,9 @@
 """What a decoder has already read, so that the next token need not read it all again."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
 import torch
 from torch import Tensor
 
@@ -7,16 +11,16 @@ from wherewhat.encodings.base import Notes
 from wherewhat.errors import UserError
 
 
+@dataclass
 class Memory:
     """The keys, values and notes of one block, as they were before any encoding touched them.
 
     Encodings act anew on all of them at every step. That costs no more than attention itself, and nothing goes stale.
     """
 
-    def __init__(self) -> None:
-        self.k_BHKC: Tensor | None = None
-        self.v_BHKC: Tensor | None = None
-        self.notes: Notes = {}
+    k_BHKC: Tensor | None = None
+    v_BHKC: Tensor | None = None
+    notes: Notes = field(default_factory=dict)
 
     def add(self, k_BHTC: Tensor, v_BHTC: Tensor, notes: Notes) -> tuple[Tensor, Tensor, Notes]:
         """Remember the new tokens, and give back old and new together."""
@@ -40,14 +44,25 @@ class Past:
         """The memory of one block, empty at first."""
         return self._memories.setdefault(number, Memory())
 
-    def followed_by(self, real_BT: Tensor) -> Tensor:
-        """real_BK, which tokens are real, of old and new together. Nothing is remembered yet."""
+    @contextmanager
+    def unless_it_fails(self) -> Iterator[None]:
+        """While a piece is read: if that fails, everything is again as it was before."""
+        real_BK, held = self.real_BK, {number: replace(memory) for number, memory in self._memories.items()}
+        try:
+            yield
+        except BaseException:
+            self.real_BK, self._memories = real_BK, held
+            raise
+
+    def add(self, real_BT: Tensor) -> Tensor:
+        """Remember which of the new tokens are real, and give back real_BK of old and new together."""
         if self.real_BK is not None and len(self.real_BK) != len(real_BT):
             raise UserError(
                 f"the past holds {len(self.real_BK)} texts and the next piece has {len(real_BT)}; "
                 "go on with the same texts, or begin with a new Past"
             )
-        return _append(self.real_BK, real_BT, axis=1)
+        self.real_BK = _append(self.real_BK, real_BT, axis=1)
+        return self.real_BK
 
 
 def _append(old: Tensor | None, new: Tensor, *, axis: int) -> Tensor:

@@ -1,6 +1,7 @@
 """The Transformer that all kinds of nets share: token embedding, blocks, final norm, output."""
 
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import cast
 
@@ -41,7 +42,7 @@ class Trunk(nn.Module, ABC):
 
     Its encodings live here rather than in the blocks, so that one that all blocks share is stored once.
     All weights are drawn from `generator`; the trunk's before the encodings', so that nets with the same seed
-    differ only in their encoding.
+    differ only in their encoding (and, where that asks for it, in how wide their tokens start).
     """
 
     def __init__(self, config: NetConfig, *, generator: torch.Generator) -> None:
@@ -88,7 +89,10 @@ class Trunk(nn.Module, ABC):
     def hidden(self, ids_BT: Tensor, real_BT: Tensor | None = None, past: Past | None = None) -> Tensor:
         """x_BTD after the final norm: what `head` reads. With a `past`, only the new tokens are given and read."""
         self._check(ids_BT, real_BT)
-        context = self._context(ids_BT, real_BT, past)
+        with nullcontext() if past is None else past.unless_it_fails():
+            return self._read(ids_BT, self._context(ids_BT, real_BT, past), past)
+
+    def _read(self, ids_BT: Tensor, context: Context, past: Past | None) -> Tensor:
         x_BTD: Tensor = self.tokens(ids_BT)
         for number, block in enumerate(self.blocks):
             encoding = self.encoding(number)
@@ -102,15 +106,12 @@ class Trunk(nn.Module, ABC):
         if past is None:
             context = Context.of(new, causal=causal, real_BK=real_BT, device=ids_BT.device)
         elif causal:
-            real_BK = past.followed_by(torch.ones_like(ids_BT, dtype=torch.bool) if real_BT is None else real_BT)
+            real_BK = past.add(torch.ones_like(ids_BT, dtype=torch.bool) if real_BT is None else real_BT)
             context = Context.of(real_BK.shape[1], causal=causal, real_BK=real_BK, last=new, device=ids_BT.device)
         else:
             raise UserError(
                 f"only a decoder reads in pieces and this net is of kind {self.config.kind}; leave `past` out"
             )
-        self.encoding(0).check(length=context.longest, causal=causal)
-        if past is not None:
-            past.real_BK = context.real_BK  # only now: a piece that was refused leaves no trace
         return replace(context, one_reading=True)
 
     def _check(self, ids_BT: Tensor, real_BT: Tensor | None) -> None:

@@ -43,7 +43,7 @@ def learn(settings: Settings, *, out: Path | None, resume: bool, on_step: OnStep
     """The loop itself: make sequences, answer, compare, step; now and then measure and save."""
     task = settings.task
     net = build(settings.net, seed=settings.seed)
-    optimizer = AdamW(parameters(net), betas=settings.betas, weight_decay=settings.weight_decay, fused=True)
+    optimizer = AdamW(parameter_groups(net), betas=settings.betas, weight_decay=settings.weight_decay, fused=True)
     progress = load_checkpoint(out, net, optimizer, settings) if out is not None and resume else Progress()
     if out is not None:
         save_checkpoint(out, net, optimizer, progress, settings)  # a full disk shows now, not after an hour
@@ -75,7 +75,7 @@ def learn(settings: Settings, *, out: Path | None, resume: bool, on_step: OnStep
     return Trained(net.eval(), progress.curve(), settings)
 
 
-def parameters(net: Trunk) -> list[dict[str, Any]]:
+def parameter_groups(net: Trunk) -> list[dict[str, Any]]:
     """Weights, which decay, and what an encoding learns, which does not: 0 is nowhere near nothing for a factor."""
     positional = {id(each) for each in net.encodings.parameters()}
     weights = [each for each in net.parameters() if id(each) not in positional]

@@ -28,7 +28,7 @@ class Settings:
     batch: int
     learning_rate: float  # at its peak: it rises over `warmup` steps and falls in a line to 0 at the last one
     warmup: int
-    weight_decay: float = 0.01
+    weight_decay: float = 0.01  # of all but what the encoding learns
     betas: tuple[float, float] = (0.9, 0.999)
     seed: int = 0  # of the first weights
     data_seed: int = 1  # of the sequences
