@@ -21,6 +21,7 @@ from wherewhat.tally import QUICK_ROWS, QUICK_SWAPS
 INSIDE = {**input_level.ABOUT, **mean_parts.ABOUT}  # scores that look for position inside hidden states
 SWAPPED_INSIDE = ("input.positional", "input.symbolic")  # those of them that have temperatures
 QUERIES = 64  # rows looked at in each text unless said
+WORDS = {"all": ALL, "last": LAST}  # what may be said for a number of queries
 HEAD_NAME = re.compile(r"L(\d+)H(\d+)")
 
 
@@ -28,12 +29,12 @@ HEAD_NAME = re.compile(r"L(\d+)H(\d+)")
 class Measuring:
     """What is to be measured, and on how much."""
 
-    queries: int | None = None  # rows looked at in each text, ALL or LAST; None: some for attention, last for swaps
+    queries: int | None = None  # rows looked at in each text, "all" or "last"; None: some for attention, last for swaps
     seed: int = 0
     tau: tuple[float, ...] = (PUBLISHED,)  # temperatures of the published scores; inf weighs all swaps alike
     first: int = 1  # the first slot whose content may change places
     blocks: Sequence[Any] | str | None = None  # move as one: of every text [[from, to], ...], or "sentence" or "line"
-    hidden: bool | None = None  # look for position inside hidden states; None: where slots have no say of their own
+    hidden: bool | None = None  # look for position inside hidden states; None: where logits do not tell what slots do
     max_texts: int = 100
     max_tokens: int | None = None  # None: what the model was made for, but at most 1,024
     batch_tokens: int = 2048  # padded tokens that run through the model together
@@ -42,6 +43,7 @@ class Measuring:
     heads: tuple[str, ...] = ()  # names like L3H7; () for all
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "queries", _rows_asked(self.queries))
         if self.max_texts < 1 or self.batch_tokens < 1 or (self.queries is not None and self.queries < LAST):
             raise UserError(
                 f"queries is {self.queries}, max_texts {self.max_texts} and batch_tokens {self.batch_tokens}; "
@@ -110,6 +112,15 @@ class Measuring:
     def quick(self) -> bool:
         """Whether a quick look will do: nobody asked for certain rows."""
         return self.queries is None
+
+
+def _rows_asked(queries: object) -> int | None:
+    """How many rows are asked for, the words for all and for the last one as their numbers."""
+    if queries is None or (isinstance(queries, int) and not isinstance(queries, bool)):
+        return queries
+    if isinstance(queries, str) and queries in WORDS:
+        return WORDS[queries]
+    raise UserError(f"queries is {queries!r}; give a number of rows, at least 1, or 'last', or 'all'")
 
 
 def told(settings: Measuring, loading: Loading | None) -> dict[str, Any]:

@@ -10,23 +10,27 @@ from torch import Tensor, nn
 
 from wherewhat.about import about_model, about_score, about_texts, notes
 from wherewhat.asking import QUERIES, Measuring, about_swaps, told
-from wherewhat.capture.batch import batches
+from wherewhat.capture.batch import LAST, batches
 from wherewhat.capture.blocks import blocks_by
 from wherewhat.capture.door import Captured, capture
 from wherewhat.capture.load import Loading, Subject, find, wrap
-from wherewhat.capture.reader import Place
+from wherewhat.capture.reader import Place, Seen
 from wherewhat.capture.texts import encode, own_texts
 from wherewhat.correspondence import correspondence
 from wherewhat.errors import UserError
+from wherewhat.hidden.moving import LEAST_SLOTS
 from wherewhat.hidden.walk import Hidden, measure_hidden
+from wherewhat.nets.trunk import Trunk
 from wherewhat.profiles import Profile
-from wherewhat.silence import refuse_in_vain, silences
+from wherewhat.silence import refuse_in_vain, silences, told_of
 from wherewhat.summing import chosen, frequencies_table, heads_table, offsets_table
 from wherewhat.tables.manifest import peak_memory, provenance
 from wherewhat.tables.texts import Text
 from wherewhat.tally import Swapping, Tally, numbered
 
 Progress = Callable[[int, int], None]  # texts done, texts in all
+Say = Callable[[str], None]  # takes a sentence for whoever waits
+SLOW = 2 * 10**8  # entries of whole tables beyond which it takes long to build them all
 
 
 def profile(
@@ -36,23 +40,25 @@ def profile(
     tokenizer: Any = None,
     loading: Loading | None = None,
     on_text: Progress | None = None,
+    say: Say | None = None,
     source: str = "handed in",
     **measuring: Any,
 ) -> Profile:
     """Measure where every head of a model looks.
 
     `model` is a name (built in, a folder, a Hub id) or a module; `texts` are strings or tensors of token ids, and may
-    be left out for a net that knows the task it was trained on. `measuring` are the fields of `Measuring`.
+    be left out for a net that knows the task it was trained on. `say` is told what has to be known while it runs.
+    `measuring` are the fields of `Measuring`; `queries` may also be "last" or "all".
     """
     began = time.perf_counter()
     settings = Measuring(**measuring)
     loading = loading or Loading()
     subject = _subject(model, tokenizer, loading)
-    ids = read(subject, texts, settings)
-    tally, captured = listen(subject, ids, settings, on_text)
+    ids, cut = read(subject, texts, settings)
+    tally, captured = listen(subject, ids, settings, on_text=on_text, say=say)
     layers = numbered(captured.places)
     refuse_in_vain(subject.id, ids, tally, captured.opaque, settings)
-    hidden = look_inside(subject, ids, tally, settings, on_text)
+    hidden = look_inside(subject, ids, _unread(subject, tally, captured), settings, on_text)
     heads = heads_table(subject.id, tally, layers, settings, texts=len(ids), hidden=hidden)
     frequencies = frequencies_table(subject.id, tally, layers, settings)
     silent = silences(tally, captured.opaque, layers, asked_inside=bool(hidden.answers))
@@ -67,12 +73,15 @@ def profile(
         "device": str(next(subject.model.parameters()).device),
         "seconds": round(time.perf_counter() - began, 3),
         "peak_memory_bytes": peak_memory(),
-        "layers": [{"layer": number, "part": place.part, "module": place.module} for place, number in layers.items()],
+        "layers": [
+            {"layer": number, "part": place.part, "module": place.module, **told_of(place, tally, captured.opaque)}
+            for place, number in layers.items()
+        ],
         "swaps": about_swaps(settings),
         "scores": {**{name: about_score(settings.asked[name]) for name in _answered(tally)}, **hidden.scores},
         "hidden": hidden.layers,
         "correspondence": correspondence(frequencies, heads, seed=settings.seed),
-        "notes": [*notes(subject, layers, settings.asked), *silent, *hidden.notes],
+        "notes": [*notes(subject, layers, settings.asked), *cut, *silent, *hidden.notes],
     }
     return Profile(heads, offsets_table(subject.id, tally, layers, settings), frequencies, manifest)
 
@@ -93,24 +102,42 @@ def _subject(model: str | nn.Module | Subject, tokenizer: Any, loading: Loading)
     return model if isinstance(model, Subject) else wrap(model, tokenizer)
 
 
-def read(subject: Subject, texts: Iterable[str | Tensor | Text] | None, settings: Measuring) -> list[Tensor]:
-    """The token ids to run: the texts given, or sequences of the task a net was trained on."""
+def read(
+    subject: Subject, texts: Iterable[str | Tensor | Text] | None, settings: Measuring
+) -> tuple[list[Tensor], list[str]]:
+    """The token ids to run, and what was cut: of the texts given, or of the task that a net was trained on."""
     if texts is None:
-        return own_texts(subject, settings.max_texts, settings.seed, settings.max_tokens)
+        return own_texts(subject, settings.max_texts, settings.seed, settings.max_tokens), []
     if isinstance(texts, str):
         texts = [texts]
+    if isinstance(texts, Tensor) and texts.dim() < 2:
+        raise UserError(
+            f"the texts are one tensor of {texts.numel()} token ids, which would be as many texts of one token; "
+            "put it into a list, [ids]"
+        )
     return encode(subject, texts, max_tokens=settings.max_tokens, max_texts=settings.max_texts)
 
 
 def listen(
-    subject: Subject, ids: Sequence[Tensor], settings: Measuring, on_text: Progress | None = None
+    subject: Subject,
+    ids: Sequence[Tensor],
+    settings: Measuring,
+    *,
+    on_text: Progress | None = None,
+    say: Say | None = None,
 ) -> tuple[Tally, Captured]:
     """Run the model over all texts while the tally listens."""
     swapping = Swapping(settings.tau, settings.first, settings.quick, _blocks(subject, ids, settings))
     tally = Tally(settings.asked, swapping=swapping, longest=max(map(len, ids)), seed=settings.seed)
     queries = QUERIES if settings.queries is None else settings.queries
-    done = 0
-    with capture(subject.model, tally.see) as captured:
+    done, waiting = 0, [] if say is None or settings.quick else [say]
+
+    def see(seen: Seen) -> None:
+        if waiting and seen.logits is not None and (slow := _slow(subject, ids, queries, seen)):
+            waiting.pop()(slow)
+        tally.see(seen)
+
+    with capture(subject.model, see) as captured:
         for batch in batches(ids, queries=queries, seed=settings.seed, tokens=settings.batch_tokens):
             captured.read(batch)
             tally.close()
@@ -121,6 +148,21 @@ def listen(
             if on_text is not None:
                 on_text(done, len(ids))
         return tally, captured
+
+
+def _slow(subject: Subject, ids: Sequence[Tensor], queries: int, seen: Seen) -> str | None:
+    """What to say before many whole tables are built; nothing if there are none, or few."""
+    if seen.logits is None or not seen.logits.by_table:
+        return None
+    rows = [1 if queries == LAST else min(queries or len(text), len(text)) for text in ids]
+    entries = sum(count * len(text) ** 2 for count, text in zip(rows, ids, strict=True))
+    if entries * len(seen.attention_HQK) * (subject.layers or 1) < SLOW:
+        return None
+    return (
+        f"the logits of {subject.id} are read off whole tables, {sum(rows):,} rows of up to {max(map(len, ids)):,} × "
+        f"{max(map(len, ids)):,} in every layer, which takes long; without --queries, or with --queries last, one row "
+        "of each text is taken apart, which is quick"
+    )
 
 
 def _blocks(subject: Subject, ids: Sequence[Tensor], settings: Measuring) -> tuple[Tensor, ...] | None:
@@ -141,12 +183,23 @@ def _blocks(subject: Subject, ids: Sequence[Tensor], settings: Measuring) -> tup
     return found
 
 
+def _unread(subject: Subject, tally: Tally, captured: Captured) -> bool:
+    """Whether no layer's logits tell what slots do: they know nothing of them, or could not be taken apart.
+
+    A model of others whose logits could not be taken apart may be large, so it is run again only if that is asked for.
+    """
+    told = [told_of(place, tally, captured.opaque) for place in captured.places if place.part != "cross"]
+    ours = isinstance(subject.model, Trunk)
+    known = [one["logits"] for one in told if one and (ours or one["logits"] != "opaque")]
+    return bool(known) and "exact" not in known
+
+
 def look_inside(
-    subject: Subject, ids: Sequence[Tensor], tally: Tally, settings: Measuring, on_text: Progress | None = None
+    subject: Subject, ids: Sequence[Tensor], unread: bool, settings: Measuring, on_text: Progress | None = None
 ) -> Hidden:
-    """Look for position inside hidden states, where that was asked for or where logits know nothing of slots."""
-    own = [absorbed for place, absorbed in tally.absorbed.items() if place.part != "cross"]
-    by_itself = bool(settings.inside) or (bool(own) and all(own) and not settings.scores)
+    """Look for position inside hidden states, where that was asked for or where logits do not tell what slots do."""
+    long_enough = max(map(len, ids)) >= settings.first + LEAST_SLOTS
+    by_itself = bool(settings.inside) or (unread and long_enough and not settings.scores)
     if not (by_itself if settings.hidden is None else settings.hidden):
         return Hidden({}, {}, [], [])
     found = measure_hidden(

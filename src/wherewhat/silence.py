@@ -12,6 +12,7 @@ from wherewhat.errors import UserError
 from wherewhat.tally import Account, Tally
 
 NAMED = 8  # heads that a note names; more are only counted
+NO_TURNS = "no logits here are products of queries and keys that turn pair by pair, so there are no frequencies"
 
 
 def refuse_in_vain(
@@ -22,7 +23,8 @@ def refuse_in_vain(
     if named and not _slots_matter(tally):
         raise UserError(_why_not(model, named[0], tally, opaque))
     if any(settings.known[name].turning for name in named) and not tally.turning:
-        raise UserError(f"{model} does not turn its queries and keys, so it has no frequencies; leave {named[0]} out")
+        turning = next(name for name in named if settings.known[name].turning)
+        raise UserError(f"{turning} cannot be asked of {model}: {NO_TURNS}; leave it out")
     asked = named or settings.queries is not None or settings.first > 1
     if asked and _slots_matter(tally) and _asks_logits(tally) and not _measured(tally):
         raise UserError(_too_few(ids, settings))
@@ -39,7 +41,10 @@ def _slots_matter(tally: Tally) -> bool:
 def _why_not(model: str, name: str, tally: Tally, opaque: Mapping[Place, str]) -> str:
     if not tally.absorbed:
         reason = next(iter(opaque.values()), "its logits could not be taken apart")
-        return f"{name} cannot be asked of {model}: {reason}"
+        return (
+            f"{name} cannot be asked of {model}: {reason}; ask for input.position_share, which moves tokens and "
+            "runs the whole model again"
+        )
     return (
         f"{name} cannot be asked of {model}, whose logits know nothing of slots or frequencies: its position sits in "
         "the hidden states, and every head would count as symbolic; ask for input.position_share or mean.position"
@@ -73,7 +78,7 @@ def silences(
     tally: Tally, opaque: Mapping[Place, str], layers: Mapping[Place, int], *, asked_inside: bool
 ) -> list[str]:
     """Plain sentences about what has no answer."""
-    found = _without_slots(tally, layers, asked_inside) + _opaque(opaque, layers) + _without_turns(tally)
+    found = _without_slots(tally, layers, asked_inside) + _opaque(opaque, layers, asked_inside) + _without_turns(tally)
     blocks = [name for name in tally.scores if name.startswith("block.")]
     if _asks_logits(tally) and _slots_matter(tally) and not _measured(tally):
         found.append("No text has two keys or more that can change places, so scores of logits have no values.")
@@ -84,11 +89,23 @@ def silences(
     return found + _flat(tally, layers) + _unlike(tally)
 
 
-def _opaque(opaque: Mapping[Place, str], layers: Mapping[Place, int]) -> list[str]:
+def told_of(place: Place, tally: Tally, opaque: Mapping[Place, str]) -> dict[str, str]:
+    """What could be read of the logits of a layer, for the manifest: exact, absorbed, or opaque and why."""
+    if place in opaque:
+        return {"logits": "opaque", "reason": opaque[place]}
+    if place not in tally.absorbed:
+        return {}
+    return {"logits": "absorbed" if tally.absorbed[place] else "exact"}
+
+
+def _opaque(opaque: Mapping[Place, str], layers: Mapping[Place, int], asked_inside: bool) -> list[str]:
     """Every reason once, with all the layers that it holds for."""
+    more = (
+        "" if asked_inside else " With --hidden, tokens are moved at the input instead, and the whole model runs again."
+    )
     places = {reason: [place for place in opaque if opaque[place] == reason] for reason in opaque.values()}
     numbers = {reason: ", ".join(f"{layers[place]}" for place in found) for reason, found in places.items()}
-    return [f"The logits of layer {layer} were not taken apart: {reason}." for reason, layer in numbers.items()]
+    return [f"The logits of layer {layer} were not taken apart: {reason}.{more}" for reason, layer in numbers.items()]
 
 
 def _without_turns(tally: Tally) -> list[str]:
@@ -96,10 +113,7 @@ def _without_turns(tally: Tally) -> list[str]:
     silent = [name for name, score in tally.scores.items() if score.turning]
     if not silent or tally.turning or not _slots_matter(tally):
         return []
-    return [
-        f"No logits here are products of queries and keys that turn pair by pair, so there are no frequencies and "
-        f"{', '.join(silent)} is not given."
-    ]
+    return [f"{NO_TURNS.capitalize()} and {', '.join(silent)} is not given."]
 
 
 def _without_slots(tally: Tally, layers: Mapping[Place, int], asked_inside: bool) -> list[str]:

@@ -60,7 +60,7 @@ class Subject:
     def family(self) -> str:
         """transformers' name of the architecture, or what our own net is."""
         if isinstance(self.model, Trunk):
-            return f"{self.model.config.encoding} {self.model.config.kind}"
+            return f"{self.model.config.called} {self.model.config.kind}"
         return str(getattr(getattr(self.model, "config", None), "model_type", type(self.model).__name__))
 
     @property

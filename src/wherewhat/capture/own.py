@@ -11,32 +11,19 @@ from wherewhat.capture.addends import OpaqueError
 from wherewhat.capture.own_logits import Call, reweighs, terms_of
 from wherewhat.capture.reader import Place, Reader, Terms
 from wherewhat.encodings.base import Context, Encoding
-from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.nets.attention import Attend, SelfAttention, attention_rows
-from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
 
 
 @contextmanager
 def watch_net(net: Trunk, reader: Reader) -> Iterator[AbstractContextManager[None]]:
     """Let `reader` see every attention of `net`; on leaving, also by an exception, all is as it was."""
-    encoding = _called(net.config)
     with ExitStack() as put_back:
         for name, module in net.named_modules():
             if isinstance(module, SelfAttention):
                 put_back.callback(setattr, module, "attend", module.attend)
-                module.attend = _Watching(module.attend, reader, name, encoding)
+                module.attend = _Watching(module.attend, reader, name, net.config.called)
         yield nullcontext()
-
-
-def _called(config: NetConfig) -> str:
-    """What to call the encoding of a net: one that wraps another is named with it.
-
-    >>> _called(NetConfig(vocabulary=7, width=8, layers=1, heads=2, encoding="dape"))
-    'dape over kerple'
-    """
-    wraps = ENCODINGS[config.encoding].wraps
-    return config.encoding if wraps is None else f"{config.encoding} over {config.encoding_options.get('over', wraps)}"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from wherewhat.capture.addends import OpaqueError
 from wherewhat.capture.reader import Terms
-from wherewhat.capture.rotation import Pairs, Rotation, find_pairs, rotation_of, spread_slots, turns
+from wherewhat.capture.rotation import Pairs, Rotation, find_pairs, rotation_of, spread_slots, thetas, turns
 from wherewhat.encodings.base import Context, Encoding, wide
 from wherewhat.encodings.crossing import Crossing
 from wherewhat.encodings.relative import index_by_lag
@@ -211,12 +211,16 @@ def _turned(call: Call) -> Meeting | None:
     if not all(map(_turns, of_shown, (shown.q_BHTC, shown.k_BHTC), shown.made)):
         return None
     of_queries, of_keys = (_rotation(call, pairs, side) for side in (0, 1))
-    alike, theta_F = torch.equal(of_queries.turn_BTF, of_keys.turn_BTF), of_shown[1].theta_F
+    alike = torch.equal(of_queries.turn_BTF, of_keys.turn_BTF)
+
+    def theta(turn_KF: Tensor) -> Tensor:
+        """Each text's own, for some scalings turn longer texts more slowly; a single token does not show it."""
+        return thetas(turn_KF) if len(turn_KF) > 1 else of_shown[1].theta_F
 
     def meet(b: int, rows_Q: Tensor, keys: slice, slot_HQK: Tensor | None) -> Logits:
         q_HQF, k_HKF = of_keys.as_pairs(call.q_BHTC[b][:, rows_Q]), of_keys.as_pairs(call.k_BHTC[b][:, keys])
         turn_KF, asking_KF = of_keys.turn_of(b)[keys], None if alike else of_queries.turn_of(b)[keys]
-        return Turned(q_HQF, k_HKF, turn_KF, theta_F, rows_Q - keys.start, call.scale, asking_KF)
+        return Turned(q_HQF, k_HKF, turn_KF, theta(turn_KF), rows_Q - keys.start, call.scale, asking_KF)
 
     return meet
 
@@ -288,14 +292,19 @@ def _bend(call: Call) -> Callable[[int, slice], Bending] | None:
     _refuse_mixing(shown, logits_BHQK, bent_BHQK)
     by_others_BHQK = shown.on_logits(logits_BHQK, call.few_Q, -shown.made[1].roll(1, dims=2))
     if not _same(by_others_BHQK, bent_BHQK):
-        raise OpaqueError(f"contents and slots together decide what {call.name} makes of a logit")
+        raise OpaqueError(
+            f"inside {call.name} the bias depends on the key as well, and that is not read through what is then made "
+            "of a logit"
+        )
 
     def of_text(b: int, keys: slice) -> Bending:
         text = call.text(b)
 
         def bending(queries_N: Tensor, slots_S: Tensor, logits_HNS: Tensor) -> Tensor:
-            rows_N, columns_S = queries_N + keys.start, slots_S + keys.start
-            every_BHNK = call.q_BHTC.new_zeros(1, *logits_HNS.shape[:2], call.k_BHTC.shape[2])
+            rows_N, columns_S, slots = queries_N + keys.start, slots_S + keys.start, call.k_BHTC.shape[2]
+            if len(columns_S) == slots and torch.equal(columns_S, torch.arange(slots, device=columns_S.device)):
+                return text.on_logits(logits_HNS[None].to(call.q_BHTC), rows_N)[0].to(logits_HNS)
+            every_BHNK = call.q_BHTC.new_zeros(1, *logits_HNS.shape[:2], slots)
             every_BHNK[..., columns_S] = logits_HNS.to(every_BHNK)
             return text.on_logits(every_BHNK, rows_N)[0][..., columns_S].to(logits_HNS)
 

@@ -1,6 +1,6 @@
 """Turn texts into the token ids that a model reads, cut to what it can hold."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -16,15 +16,30 @@ LONGEST = 1024  # tokens a text is cut to unless asked otherwise or the model ho
 
 def encode(
     subject: Subject, texts: Iterable[str | Tensor | Text], *, max_tokens: int | None, max_texts: int
-) -> list[Tensor]:
-    """Tokenise texts (token ids are taken as they are) and cut long ones into windows, until there are `max_texts`."""
+) -> tuple[list[Tensor], list[str]]:
+    """Tokenise texts (token ids are taken as they are) and cut long ones into windows, until there are `max_texts`.
+
+    Beside them, what has to be said of token ids that were left out.
+    """
     window = window_for(subject, max_tokens)
-    encoded = list(islice(_windows(subject, texts, window), max_texts))
+    dropped: list[int] = []
+    encoded = list(islice(_windows(subject, texts, window, dropped), max_texts))
     if not encoded:
         raise UserError("there is no text to read; give --text FILE with at least one text in it")
     _check_vocabulary(subject, encoded)
     _check_known(subject, encoded)
-    return encoded
+    return encoded, _left_out(dropped, window)
+
+
+def _left_out(dropped: Sequence[int], window: int) -> list[str]:
+    """Say how many token ids were not read at the ends of how many texts."""
+    if not dropped:
+        return []
+    texts = "one text" if len(dropped) == 1 else f"{len(dropped)} texts"
+    return [
+        f"Of {texts} the last tokens, {sum(dropped)} in all, were not read: texts are cut into windows of {window} "
+        "tokens, and what is left over counts only if it is at least half as long."
+    ]
 
 
 def window_for(subject: Subject, max_tokens: int | None) -> int:
@@ -45,8 +60,13 @@ def window_for(subject: Subject, max_tokens: int | None) -> int:
     return max_tokens
 
 
-def _windows(subject: Subject, texts: Iterable[str | Tensor | Text], window: int) -> Iterator[Tensor]:
-    """A left-over window shorter than half is dropped: scores depend on length, and it would only add noise."""
+def _windows(
+    subject: Subject, texts: Iterable[str | Tensor | Text], window: int, dropped: list[int]
+) -> Iterator[Tensor]:
+    """A left-over window shorter than half is dropped: scores depend on length, and it would only add noise.
+
+    How long it was goes into `dropped` where token ids were handed in, which nobody expects to be cut.
+    """
     for number, text in enumerate(texts):
         where = text.where if isinstance(text, Text) else f"text {number}"
         if isinstance(text, Tensor):
@@ -57,6 +77,8 @@ def _windows(subject: Subject, texts: Iterable[str | Tensor | Text], window: int
             raise UserError(
                 f"{where} has {len(pieces[0]) if pieces else 0} token(s); a text needs at least 2, take it out"
             )
+        if isinstance(text, Tensor) and len(pieces) > 1 and 2 * len(pieces[-1]) < window:
+            dropped.append(len(pieces[-1]))
         yield pieces[0]
         yield from (piece for piece in pieces[1:] if 2 * len(piece) >= window)
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -65,7 +66,7 @@ def heads(
         option(
             ASKED,
             None,
-            "Look for position inside hidden states (by itself where logits know none).",
+            "Look for position inside hidden states (by itself where logits do not tell).",
             "--hidden/--no-hidden",
         ),
     ] = None,
@@ -123,6 +124,7 @@ def heads(
             texts,
             loading=loading,
             on_text=lambda done, of: step(done, of, ""),
+            say=None if quiet else lambda sentence: print(f"wherewhat: {sentence}", file=sys.stderr, flush=True),
             source=dataset or ", ".join(map(str, text)),
             **measuring,
         )

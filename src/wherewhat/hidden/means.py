@@ -131,16 +131,7 @@ class Means:
                 "Means over texts were not taken: they need at least 2 texts of which half reach "
                 f"{run.first + 3} tokens."
             ]
-        count = len(self.texts)
-        told = [
-            f"Means over texts are over the first {self.length} tokens of {count} of {len(run.ids)} texts, cut there; "
-            "intervals resample the texts around these same means."
-        ]
-        if count < MANY:
-            told.append(
-                f"{count} texts are few for means over texts ({MANY} or more are better): keys that know nothing of "
-                f"their slots would still get a share of 1/{count}."
-            )
+        told = self._how(len(run.ids)) if self.accounts else []
         asked = [place for place in places if place.part != "cross"]
         if silent := len(asked) - len(self.accounts):
             told.append(
@@ -149,6 +140,20 @@ class Means:
             )
         if hidden := len(asked) - len(self.inputs):
             told.append(f"In {hidden} of {len(asked)} layers the vectors that attention reads could not be shown.")
+        return told
+
+    def _how(self, of: int) -> list[str]:
+        """How means were taken, for layers that have them."""
+        count = len(self.texts)
+        told = [
+            f"Means over texts are over the first {self.length} tokens of {count} of {of} texts, cut there; "
+            "intervals resample the texts around these same means."
+        ]
+        if count < MANY:
+            told.append(
+                f"{count} texts are few for means over texts ({MANY} or more are better): keys that know nothing of "
+                f"their slots would still get a share of 1/{count}."
+            )
         return told
 
 

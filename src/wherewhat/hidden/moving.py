@@ -19,6 +19,7 @@ from wherewhat.tally import Account
 MOVED_TEXTS = 8  # texts that are run again with tokens moved: each runs about a hundred times
 MOVED_TOKENS = 128  # the first tokens of a text that are run again
 SLOTS = 32  # tokens of a text that trade places
+LEAST_SLOTS = 3  # after those that stay: two that trade tokens, and the last, which asks
 PAIRS = 32  # random pairs of a text that trade places, and as many more at most for the heads' largest gaps
 
 
@@ -124,9 +125,9 @@ def move_tokens(run: Run, on_text: Progress | None = None) -> Moved:
     moved = Moved()
     listener = Listener(torch.empty(0))
     with capture(run.subject.model, lambda seen: listener.see(seen)) as captured:
-        long = [number for number, ids_T in enumerate(run.ids) if len(ids_T) >= run.first + 3]
+        long = [number for number, ids_T in enumerate(run.ids) if len(ids_T) >= run.first + LEAST_SLOTS]
         for done, text in enumerate(long[:MOVED_TEXTS]):
-            ids_T = run.ids[text][: max(MOVED_TOKENS, run.first + 3)]
+            ids_T = run.ids[text][: max(MOVED_TOKENS, run.first + LEAST_SLOTS)]
             generator = torch.Generator().manual_seed(run.seed * 1_000_003 + text)
             slots = len(ids_T) - 1 - run.first
             if slots >= 2:
@@ -143,7 +144,7 @@ def move_tokens(run: Run, on_text: Progress | None = None) -> Moved:
         longest = max(map(len, run.ids))
         raise UserError(
             f"no text is long enough to move tokens: the longest has {longest} tokens, of which the first {run.first} "
-            f"and the last stay where they are; give texts of at least {run.first + 3} tokens"
+            f"and the last stay where they are; give texts of at least {run.first + LEAST_SLOTS} tokens"
         )
     return moved
 

@@ -7,12 +7,24 @@ from wherewhat.logits.base import Logits, Moments, moments_of_rows
 
 
 def tabled_moments(logits: Logits, weights_HQK: Tensor) -> Moments:
-    """What the tables of all rows amount to, every key counting by its weight as content and as slot."""
-    heads, queries, keys = logits.actual_HQK.shape
+    """What the tables of all rows amount to, every key counting by its weight as content and as slot.
+
+    Keys without any weight are left out of the tables; what stands for them is 0.
+    """
+    heads, queries, _ = logits.actual_HQK.shape
     weights_HQK = weights_HQK.expand(heads, -1, -1)
-    every_K = torch.arange(keys, device=weights_HQK.device)
-    rows = [_row(logits.table(query, every_K, every_K), weights_HQK[:, query]) for query in range(queries)]
-    return moments_of_rows(rows, weights_HQK)
+    return moments_of_rows([_weighed(logits, query, weights_HQK[:, query]) for query in range(queries)], weights_HQK)
+
+
+def _weighed(logits: Logits, query: int, weights_HK: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The same of one row: content_HK, slot_HK and interaction_H."""
+    content_HK, slot_HK = torch.zeros_like(weights_HK), torch.zeros_like(weights_HK)
+    kept_S = weights_HK.ne(0).any(0).nonzero()[:, 0]
+    if not len(kept_S):
+        return content_HK, slot_HK, content_HK.sum(-1)
+    content_HS, slot_HS, interaction_H = _row(logits.table(query, kept_S, kept_S), weights_HK[:, kept_S])
+    content_HK[:, kept_S], slot_HK[:, kept_S] = content_HS, slot_HS
+    return content_HK, slot_HK, interaction_H
 
 
 def _row(table_HKS: Tensor, weights_HK: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -5,7 +5,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 from wherewhat.encodings.base import Encoding
-from wherewhat.encodings.registry import Shape, encoding_for
+from wherewhat.encodings.registry import ENCODINGS, Shape, encoding_for
 from wherewhat.errors import UserError
 from wherewhat.names import look_up, suggestion
 
@@ -60,6 +60,16 @@ class NetConfig:
     def shape(self) -> Shape:
         """What an encoding may ask of this net."""
         return Shape(width=self.width, heads=self.heads, head_dim=self.width // self.heads, length=self.length)
+
+    @property
+    def called(self) -> str:
+        """What to call the encoding: one that wraps another is named with it.
+
+        >>> NetConfig(vocabulary=7, width=8, layers=1, heads=2, encoding="dape").called
+        'dape over kerple'
+        """
+        wraps = ENCODINGS[self.encoding].wraps
+        return self.encoding if wraps is None else f"{self.encoding} over {self.encoding_options.get('over', wraps)}"
 
     def make_encoding(self) -> Encoding:
         """A new encoding of the kind and size that this net asks."""

@@ -31,6 +31,23 @@ class Findings:
         return int(max(self.run.heads["layer"])) + 1
 
     @property
+    def opaque(self) -> dict[int, str]:
+        """By layer, why its logits were not taken apart."""
+        layers = self.run.manifest.get("layers") or ()
+        return {one["layer"]: str(one.get("reason")) for one in layers if one.get("logits") == "opaque"}
+
+    @property
+    def reasons(self) -> list[str]:
+        """The same, each reason once."""
+        return list(dict.fromkeys(self.opaque.values()))
+
+    @property
+    def exact(self) -> bool:
+        """Whether slots have a say in the logits of some layer that could be taken apart."""
+        told = [one["logits"] for one in self.run.manifest.get("layers") or () if one.get("logits")]
+        return "exact" in told or any(one.name == "shares" for one in self.triples)
+
+    @property
     def hidden(self) -> bool:
         """Whether position sits in the hidden state, so that other measurements were taken."""
         return bool(self.moved or self.run.find("mean.position") or any(one.name == "input" for one in self.triples))

@@ -14,7 +14,7 @@ from wherewhat.report.numbers import interval, large, short
 from wherewhat.report.offsets import axis_labels
 from wherewhat.report.page import Page, Section
 from wherewhat.report.pictures import first_axes, pictures, plane_of
-from wherewhat.report.striking import Notice
+from wherewhat.report.striking import TELLING, Notice, nobody_stands_out
 from wherewhat.report.tags import Html, join, prose, tag
 from wherewhat.report.where import (
     against,
@@ -57,16 +57,35 @@ def page_of_heads(heads: pl.DataFrame, offsets: pl.DataFrame, frequencies: pl.Da
 
 def first_screen(found: Findings) -> Section:
     """The heads that stand out, beside all of them: in the triangle of shares, or between any two scores."""
-    worth = tag("aside", tag("h3", "Worth a look"), _cards(found.notable, found.run.parts), class_="worth")
+    worth = tag("aside", tag("h3", "Worth a look"), _cards(found.notable, found.run), class_="worth")
     widget = "triangle" if found.triples else "plane"
     body = tag("div", tag("div", data_widget=widget, class_="panel"), worth, class_="first")
-    lede = (
-        "Each mark is one head, drawn towards what decides its logits. Click one, or walk with the arrow keys."
-        if found.triples
-        else "Each mark is one head; dashed lines are chance. "
-        "Click one, or walk with the arrow keys, to see where it looks."
-    )
-    return Section("heads", "Where or what" if found.triples else "All heads", lede, body, short="Heads")
+    lede = " ".join((_how_to_read(found), *_unanswered(found)))
+    title = "Where or what" if found.triples else "All heads"
+    return Section("heads", title, lede, body, short="Heads")
+
+
+def _how_to_read(found: Findings) -> str:
+    """What the first picture shows."""
+    if not found.triples:
+        return (
+            "Each mark is one head; dashed lines are chance. "
+            "Click one, or walk with the arrow keys, to see where it looks."
+        )
+    moved = found.triples[0].name == "input"
+    decided = "its attention when tokens trade places at the input" if moved else "its logits"
+    return f"Each mark is one head, drawn towards what decides {decided}. Click one, or walk with the arrow keys."
+
+
+def _unanswered(found: Findings) -> list[str]:
+    """Why the page's question has no answer, where logits could not be taken apart."""
+    layers, told = set(found.run.heads["layer"]), []
+    for reason in found.reasons:
+        which = sorted(layer for layer, one in found.opaque.items() if one == reason and layer in layers)
+        where = "" if set(which) == layers else f" in layer {', '.join(map(str, which))}"
+        if which:
+            told.append(f"Whether a head goes by place or by content cannot be read off its logits{where}: {reason}.")
+    return told
 
 
 def any_two(found: Findings) -> Section | None:
@@ -171,18 +190,15 @@ def _facts(run: Measured) -> list[tuple[str, str]]:
     return facts + ([(str(model["family"]), "family")] if model.get("family") else [])
 
 
-def _cards(notable: Sequence[Notice], parts: Sequence[str]) -> Html:
+def _cards(notable: Sequence[Notice], run: Measured) -> Html:
     if not notable:
-        return tag(
-            "p",
-            "No head's interval is clear of chance in any score: with so few texts nothing can be told from it.",
-            class_="note",
-        )
+        return tag("p", nobody_stands_out(run), class_="note")
     leads = any(notice.lead for notice in notable)
     rest = "for each score of attention" if leads else "For each score"
-    how = f"{rest} the head farthest from chance, if its interval is clear of it."
+    far = f"if its interval is clear of it and it is at least {100 * TELLING:g} % of the range away."
+    how = f"{rest} the head farthest from chance, {far}"
     chosen = tag("p", f"The largest shares of place and of content; then {how}" if leads else how, class_="note")
-    return join(tag("ul", *(tag("li", _card(notice, parts)) for notice in notable), class_="cards"), chosen)
+    return join(tag("ul", *(tag("li", _card(notice, run.parts)) for notice in notable), class_="cards"), chosen)
 
 
 def _card(notice: Notice, parts: Sequence[str]) -> Html:

@@ -58,6 +58,8 @@ def _command(command: str) -> Html:
 def _groups(manifest: Manifest) -> list[tuple[str, list[tuple[str, str]]]]:
     model, texts = dict(manifest.get("model") or {}), dict(manifest.get("texts") or {})
     texts.pop("example", None)
+    net = model.pop("config", None) or {}  # of one of our own: its fields beside those of the model
+    model |= {name: value for name, value in net.items() if name not in model}
     if "parameters" in model:
         model["parameters"] = large(model["parameters"])
     return [
@@ -89,6 +91,8 @@ def _rows(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _said(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name.replace('_', ' ')} {_said(item)}" for name, item in value.items())
     return ", ".join(str(item) for item in value) if isinstance(value, (list, tuple)) else str(value)
 
 

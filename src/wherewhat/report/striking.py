@@ -63,6 +63,22 @@ def striking(run: Measured) -> list[Notice]:
     return [_with_others(notice, leaders) for notice in [*first, *rest][:FEW]]
 
 
+def nobody_stands_out(run: Measured) -> str:
+    """Why no head is worth a look before others."""
+    found = [notice for score in run.answered if _asked(score) for notice in _notices(score, run.heads)]
+    found = [notice for notice in found if notice.chance is not None]
+    if not found:
+        return "None of the scores asked for has a chance level that heads could be held against."
+    if not any(notice.low is not None and notice.high is not None for notice in found):
+        return "There are no intervals, so no head can be told from chance: give two texts or more."
+    if any(notice.clear for notice in found):
+        return (
+            f"No head is far from chance: where an interval is clear of it, the head is nearer to it than "
+            f"{100 * TELLING:g} % of the score's range."
+        )
+    return "No head's interval is clear of chance in any score of attention; more texts would narrow the intervals."
+
+
 def _with_others(notice: Notice, leaders: Sequence[Notice]) -> Notice:
     others = [other.score.name for other in leaders if other.name == notice.name and other.score != notice.score]
     return replace(notice, also=tuple(others))
@@ -70,21 +86,30 @@ def _with_others(notice: Notice, leaders: Sequence[Notice]) -> Notice:
 
 def _most(score: Score, heads: Columns) -> Notice | None:
     """The head with the highest value, however near to chance."""
-    found = [notice for row in range(len(heads["name"])) if (notice := _notice(score, heads, row))]
+    found = _notices(score, heads)
     most = max(found, key=lambda notice: notice.value, default=None)
     return most and replace(most, lead=LEADS[score.name])
 
 
 def _leader(score: Score, heads: Columns) -> Notice | None:
-    """The head farthest from chance, if any is clear of it.
+    """The head farthest from chance, if any is clear of it."""
+    if not _asked(score):
+        return None
+    told = [notice for notice in _notices(score, heads) if notice.clear and notice.strength >= TELLING]
+    return max(told, key=lambda notice: notice.strength, default=None)
+
+
+def _asked(score: Score) -> bool:
+    """Whether heads can stand out by it.
 
     Published scores are not asked: their chance is flat attention, and every head that looks somewhere is far from it.
     """
-    if score.kind != ATTENTION or None in score.ends:
-        return None
-    found = [notice for row in range(len(heads["name"])) if (notice := _notice(score, heads, row))]
-    told = [notice for notice in found if notice.clear and notice.strength >= TELLING]
-    return max(told, key=lambda notice: notice.strength, default=None)
+    return score.kind == ATTENTION and None not in score.ends
+
+
+def _notices(score: Score, heads: Columns) -> list[Notice]:
+    """What every head that has a value is for one score."""
+    return [notice for row in range(len(heads["name"])) if (notice := _notice(score, heads, row))]
 
 
 def _notice(score: Score, heads: Columns, row: int) -> Notice | None:

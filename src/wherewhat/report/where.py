@@ -36,16 +36,18 @@ CONFOUNDED = (
     "Read them beside entropy: a flat head scores high on both whatever it does, and only a sharp one can score low. "
     "Entropy is the mean over all rows that were looked at."
 )
-ADDED = (
-    "This model adds position to its hidden state, so exchanging keys inside a layer moves position with them and "
-    "every head would count as symbolic."
+ABSORBED = (
+    "No slot has a say in these logits: position, if any, came in with the hidden state, so exchanging keys inside a "
+    "layer moves position with them and every head would count as symbolic."
 )
+OPAQUE = "The logits of this model were not taken apart: {}."
 CARRIED = "Above the first layer, contents may carry position too, which exact shares cannot see."
-OTHERWISE = (
-    "These are other measurements, not to be compared with exact shares number by number: `input.` moves the tokens "
-    "and runs the whole model again; `mean.` splits what a layer reads into its mean over texts (position) and the "
-    "rest (content)."
-)
+STILL = "No rotary frequencies for this head: its logits were not taken apart, as {}."
+OTHERWISE = "These are other measurements, not to be compared with exact shares number by number:"
+WAYS = {  # by the scores that each of them gives
+    "input.": "`input.` moves the tokens and runs the whole model again",
+    "mean.": "`mean.` splits what a layer reads into its mean over texts (position) and the rest (content)",
+}
 MEASURES = {
     "positional": "positional score of a plane",
     "symbolic": "symbolic score of a plane",
@@ -164,10 +166,19 @@ def in_the_hidden_state(found: Findings) -> Section | None:
     """Other measurements, for models whose position sits in the hidden state."""
     if not found.hidden:
         return None
-    exact = any(triple.name == "shares" for triple in found.triples)
-    lede = f"{CARRIED if exact else ADDED} {OTHERWISE}"
+    names = [score.name for score in found.run.answered]
+    ways = [way for start, way in WAYS.items() if any(name.startswith(start) for name in names)]
+    lede = f"{_why_inside(found)} {OTHERWISE} {'; '.join(ways)}."
     body = tag("div", data_widget="hidden", class_="hidden-state")
     return Section("hidden", "Position in the hidden state", lede, body, short="Hidden state")
+
+
+def _why_inside(found: Findings) -> str:
+    """Why it was looked for inside hidden states."""
+    if found.exact:
+        return CARRIED
+    reasons = found.reasons
+    return OPAQUE.format("; ".join(reasons)) if reasons else ABSORBED
 
 
 def where_charts(found: Findings) -> dict[str, Spec]:
@@ -217,6 +228,7 @@ def where_about(found: Findings) -> dict[str, Any]:
         "entropy": entropy,
         "position": next((score.key for score in found.run.find("mean.position")), None),
         "correspondence": _correspondence(found.run.manifest),
+        "still": {str(layer): STILL.format(reason) for layer, reason in found.opaque.items()},
     }
 
 

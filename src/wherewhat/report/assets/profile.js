@@ -10,7 +10,7 @@ widgets.profile = (element) => {
   const before = make("button", { type: "button", class: "plain", "aria-label": "Previous head", onclick: turn(-1) }, "←");
   const after = make("button", { type: "button", class: "plain", "aria-label": "Next head", onclick: turn(1) }, "→");
   const key = keyOf([["bar", "this head"], ["mean", "mean of all heads"]]);
-  const still = make("p", { class: "note" }, "No rotary frequencies for this head: its model turns no channels by position, or the run did not look at them.");
+  const still = make("p", { class: "note" });
   const frequencies = make("div", { class: "spectrum" });
   const drawSpectrum = spectrumOf(frequencies, "spectrum");
   const left = make("div", {}, offsets, none, key, frequencies, still);
@@ -37,6 +37,7 @@ widgets.profile = (element) => {
     const turns = spectra.has(head.name) && thetas.has(head.layer);
     frequencies.hidden = !turns;
     still.hidden = turns;
+    still.textContent = page.about.still[head.layer] ?? "No rotary frequencies for this head: its logits are not products of queries and keys that turn pair by pair, or the run did not look at them.";
     if (turns) drawings.push(drawSpectrum(head.name, head.layer, head.name));
     if (has) drawings.push(draw(offsets, "profile", { params: { bins: place.length }, tables: { profile: rowsOf({ place, from, to, all, mass }) }, size: { height } }));
     return Promise.all(drawings);
@@ -48,7 +49,8 @@ widgets.profile = (element) => {
     const shares = triple?.keys.map((key) => head[`value_${key}`]) ?? [];
     if (!shares.length || shares.includes(null)) return "";
     const [where, what, rest] = shares.map((share) => `${short(100 * share, 0)} %`);
-    return `Its logits go ${where} by place, ${what} by content, ${rest} by ${triple.corners[2][0]}.`;
+    const goes = triple.name === "input" ? "When tokens trade places at the input, its attention goes" : "Its logits go";
+    return `${goes} ${where} by place, ${what} by content, ${rest} by ${triple.corners[2][0]}.`;
   }
 
   /** Where most of the attention goes, all rows together: a far offset that few rows can see is small here. */
