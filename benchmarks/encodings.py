@@ -31,6 +31,7 @@ ADDED, TURNED = 1.1, 1.25  # what a training step may cost beside none: adding t
 def measure(repeats: int) -> Iterator[Measurement]:
     """The training step at n = 512 of every encoding, with a bound where attention stays fused and unbiased."""
     conditions = {"width": WIDTH, "layers": LAYERS, "heads": HEADS, "tokens": TOKENS, "repeats": repeats}
+    torch.set_flush_denormal(True)  # as the training loop does
     conditions |= {"threads": torch.get_num_threads(), "torch": torch.__version__}
     found: dict[str, Row] = {}
     for name in ENCODINGS:
@@ -69,6 +70,7 @@ def _row(name: str, repeats: int) -> Row:
 def once(kind: str, name: str, length: int) -> None:
     """One piece of work, for a process of its own."""
     torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
     {"training": training, "forward": forward}[kind](name, length)()
 
 

@@ -30,9 +30,10 @@ TOKENS, SEEDS, REACH = 32, 16, 8  # the far ends of the colours: eight times mor
 Measured = dict[str, dict[str, Any]]
 CONDITIONS = (
     "Measured side by side with `none` in a small decoder ({layers} layers of {heads} heads, width {width}, "
-    "{tokens:,} tokens a batch, float32, {threads} threads, PyTorch {torch}): tokens a second relative to `none`, "
-    "median of {repeats} with the worst and the best. Peak memory is of the whole process at n = 2,048 on one thread; "
-    "parameters are of the whole net, for texts of that length."
+    "{tokens:,} tokens a batch, float32, {threads} threads, PyTorch {torch}), with subnormal numbers counting as 0, as "
+    "`wherewhat train` has it: tokens a second relative to `none`, median of {repeats} with the worst and the best. "
+    "Peak memory is of the whole process at n = 2,048 on one thread; parameters are of the whole net, for texts of "
+    "that length."
 )
 # Options under which an encoding shows on a short text what it does; the others are drawn with those they have.
 SHOWN: dict[str, dict[str, Any]] = {

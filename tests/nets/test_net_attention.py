@@ -33,8 +33,13 @@ def kernel_calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         calls.append(told)
         return scaled_dot_product_attention(*tensors, **told)
 
-    for room in (attention, biased):
-        monkeypatch.setattr(room, "scaled_dot_product_attention", watched)
+    def biased_watched(*told: Any, **named: Any) -> tuple[Tensor, Tensor]:
+        calls.append({"is_causal": told[4], **named})
+        return flash(*told, **named)
+
+    flash = biased.FLASH
+    monkeypatch.setattr(attention, "scaled_dot_product_attention", watched)
+    monkeypatch.setattr(biased, "FLASH", biased_watched)
     return calls
 
 
@@ -59,9 +64,12 @@ def test_padding_and_single_rows_reach_the_kernel_as_a_bool_mask(kernel_calls: l
     assert [tuple(call["attn_mask"].shape) for call in kernel_calls] == [(B, 1, T, T), (1, 1, 1, T)]
 
 
-def test_a_bias_reaches_the_kernel_as_a_float_mask(kernel_calls: list[dict[str, Any]]) -> None:
+def test_a_bias_reaches_the_kernel_as_a_float_mask_beside_its_causal_flag(kernel_calls: list[dict[str, Any]]) -> None:
+    run(Alibi(H), Context.of(T, causal=True))
+    assert kernel_calls[0]["is_causal"] and kernel_calls[0]["attn_mask"].isfinite().all()
     run(Alibi(H), Context.of(T, causal=True, real_BK=REAL_BK))
-    mask_BHQK = kernel_calls[0]["attn_mask"]
+    assert not kernel_calls[1]["is_causal"]
+    mask_BHQK = kernel_calls[1]["attn_mask"]
     assert mask_BHQK.dtype == torch.float64 and mask_BHQK.shape == (B, H, T, T)
     assert mask_BHQK[0, 0, 3].tolist() == [-torch.inf, -torch.inf, -0.25, 0.0, *[-torch.inf] * 3]
 

@@ -21,6 +21,7 @@ from wherewhat.training.checkpoint import CHECKPOINT
 from wherewhat.training.evaluate import evaluate
 from wherewhat.training.loop import learning_rate, train
 from wherewhat.training.settings import Settings, changed
+from wherewhat.training.threads import flushes, threads
 
 
 class PowerCutError(Exception):
@@ -241,3 +242,10 @@ def test_a_small_net_learns_a_small_task() -> None:
     run = train(settings)
     assert run.accuracy > 0.9
     assert run.final("loss") < run.curve.filter(pl.col("measure") == "loss")["value"][0]
+
+
+def test_a_run_puts_threads_and_small_numbers_back(brief: Settings) -> None:
+    before = torch.get_num_threads()
+    with threads(2):
+        assert torch.get_num_threads() == 2 and flushes()
+    assert torch.get_num_threads() == before and not flushes()

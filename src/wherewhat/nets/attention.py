@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from wherewhat.encodings.base import Context, Encoding
-from wherewhat.nets.biased import attend_biased
+from wherewhat.nets.biased import attend_biased, by_flag
 from wherewhat.nets.past import Memory
 
 SEEN_ENTRIES = 1 << 22  # of attention computed at once where it has to be looked at
@@ -38,24 +38,28 @@ def attention_rows(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: 
 
 
 def _fused(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:
-    mask_BHQK = _mask(encoding, q_BHQC, k_BHKC, context)
-    if mask_BHQK is None:
-        return scaled_dot_product_attention(q_BHQC, k_BHKC, v_BHKC, is_causal=context.causal, scale=encoding.scale)
-    return attend_biased(q_BHQC, k_BHKC, v_BHKC, mask_BHQK, encoding.scale)
+    bias_BHQK = _bias(encoding, q_BHQC, k_BHKC, context)
+    if bias_BHQK is not None:
+        causal = by_flag(q_BHQC, context)
+        return attend_biased(q_BHQC, k_BHKC, v_BHKC, bias_BHQK, scale=encoding.scale, causal=causal)
+    if context.needs_mask:
+        mask_BHQK = context.allowed_BHQK
+        return scaled_dot_product_attention(q_BHQC, k_BHKC, v_BHKC, attn_mask=mask_BHQK, scale=encoding.scale)
+    return scaled_dot_product_attention(q_BHQC, k_BHKC, v_BHKC, is_causal=context.causal, scale=encoding.scale)
 
 
-def _mask(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor | None:
-    """Bias and forbidden keys in one; None where the kernel's causal flag says it all."""
+def _bias(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor | None:
+    """What to add to the logits, -inf for forbidden keys unless a flag keeps them out; None for nothing."""
 
-    def mask() -> Tensor | None:
+    def bias() -> Tensor | None:
         bias_BHQK = encoding.bias(q_BHQC, k_BHKC, context)
-        if bias_BHQK is not None:
-            return bias_BHQK.masked_fill(~context.allowed_BHQK, -torch.inf)
-        return context.allowed_BHQK if context.needs_mask else None
+        if bias_BHQK is None or by_flag(q_BHQC, context):
+            return bias_BHQK
+        return bias_BHQK.masked_fill(~context.allowed_BHQK, -torch.inf)
 
     if encoding.bias_by_slot and encoding.shared:
-        return context.once_a_reading((encoding, q_BHQC.dtype), mask)
-    return mask()
+        return context.once_a_reading((encoding, q_BHQC.dtype), bias)
+    return bias()
 
 
 def _seen(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:

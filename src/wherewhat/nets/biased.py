@@ -1,7 +1,7 @@
-"""Fused attention whose bias is learned: PyTorch's fused kernel on a CPU refuses a mask that wants a gradient.
+"""Fused attention with a bias: PyTorch's own door to its kernel refuses a learned bias, and one beside the causal flag.
 
-It is asked here below the door that refuses. Forwards and backwards through queries, keys and values are its own; only
-the gradient of the bias, which it cannot give, is worked out beside it from what it leaves behind.
+On a CPU the kernel is asked here below that door. Forwards and backwards through queries, keys and values are its own;
+only the gradient of the bias, which it cannot give, is worked out beside it from what it leaves behind.
 """
 
 from typing import Any
@@ -11,50 +11,76 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import scaled_dot_product_attention
 
+from wherewhat.encodings.base import Context
+
 ENTRIES = 1 << 18  # of the bias's gradient worked out at once, so that they stay in the cache
 FLASH = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 FLASH_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
-def attend_biased(q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, mask_BHQK: Tensor, scale: float | None) -> Tensor:
-    """out_BHQC by the fused kernel, with a mask that holds bias and forbidden keys.
+def by_flag(q_BHQC: Tensor, context: Context) -> bool:
+    """Whether the kernel's causal flag can keep forbidden keys out, which saves it half of its work."""
+    return q_BHQC.device.type == "cpu" and context.causal and not context.needs_mask
 
-    Nothing of size texts × heads × n × n is kept for the backward pass but the mask, which texts may share.
+
+def attend_biased(
+    q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, bias_BHQK: Tensor, *, scale: float | None, causal: bool
+) -> Tensor:
+    """out_BHQC by the fused kernel. Forbidden keys are kept out by the `causal` flag, or are -inf in the bias.
+
+    Nothing of size texts × heads × n × n is kept for the backward pass but the bias, which texts may share.
     """
-    if mask_BHQK.requires_grad and torch.is_grad_enabled() and q_BHQC.device.type == "cpu":
-        out_BHQC: Tensor = _Biased.apply(q_BHQC, k_BHKC, v_BHKC, mask_BHQK, scale)  # type: ignore[no-untyped-call]
-        return out_BHQC
-    return scaled_dot_product_attention(q_BHQC, k_BHKC, v_BHKC, attn_mask=mask_BHQK, scale=scale)
+    out_BHQC: Tensor
+    if q_BHQC.device.type != "cpu":
+        return scaled_dot_product_attention(q_BHQC, k_BHKC, v_BHKC, attn_mask=bias_BHQK, scale=scale)
+    if bias_BHQK.requires_grad and torch.is_grad_enabled():
+        out_BHQC = _Biased.apply(q_BHQC, k_BHKC, v_BHKC, bias_BHQK, scale, causal)  # type: ignore[no-untyped-call]
+    else:
+        out_BHQC = FLASH(q_BHQC, k_BHKC, v_BHKC, 0.0, causal, attn_mask=bias_BHQK, scale=scale)[0]
+    return out_BHQC
 
 
 class _Biased(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float | None) -> Tensor:
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias: Tensor, scale: float | None, causal: bool) -> Tensor:
         out_BHQC: Tensor
-        out_BHQC, logsum_BHQ = FLASH(q, k, v, 0.0, False, attn_mask=mask, scale=scale)
-        ctx.save_for_backward(q, k, v, out_BHQC, logsum_BHQ, mask)
-        ctx.scale = scale
+        out_BHQC, logsum_BHQ = FLASH(q, k, v, 0.0, causal, attn_mask=bias, scale=scale)
+        ctx.save_for_backward(q, k, v, out_BHQC, logsum_BHQ, bias)
+        ctx.scale, ctx.causal = scale, causal
         return out_BHQC
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_BHQC: Tensor) -> tuple[Tensor | None, ...]:
-        *saved, mask = ctx.saved_tensors
-        grads = FLASH_BACKWARD(grad_BHQC, *saved, 0.0, False, attn_mask=mask, scale=ctx.scale)
-        return *grads, _grad_of_mask(saved, mask, ctx.scale, grad_BHQC), None
+        *saved, bias = ctx.saved_tensors
+        grads = FLASH_BACKWARD(grad_BHQC, *saved, 0.0, ctx.causal, attn_mask=bias, scale=ctx.scale)
+        scale = saved[0].shape[-1] ** -0.5 if ctx.scale is None else ctx.scale
+        return *grads, _grad_of_bias(saved, bias, scale, grad_BHQC, ctx.causal), None, None
 
 
-def _grad_of_mask(saved: list[Tensor], mask: Tensor, scale: float | None, grad_BHQC: Tensor) -> Tensor:
-    """The gradient of every logit, added up over the texts that share the mask, some rows at a time."""
+def _grad_of_bias(saved: list[Tensor], bias: Tensor, scale: float, grad_BHQC: Tensor, causal: bool) -> Tensor:
+    """The gradient of every logit, added up over the texts that share the bias, some rows at a time."""
     exact = saved[-1].dtype  # what the kernel adds up in: more precise than half precision
     q, k, v, out_BHQC, logsum_BHQ, grad_BHQC = (each.to(exact) for each in (*saved, grad_BHQC))
-    q = q * (q.shape[-1] ** -0.5 if scale is None else scale)
-    mean_BHQ1 = (out_BHQC * grad_BHQC).sum(-1, keepdim=True)  # what the keys of a row pull at on average
-    blind_BHQ1 = (mask == -torch.inf).all(-1, keepdim=True)  # rows that see nothing, whose attention is no number
-    grad_mask, rows = torch.empty_like(mask), max(1, ENTRIES // (q.shape[0] * q.shape[1] * k.shape[2]))
-    for first in range(0, q.shape[2], rows):
-        here = (slice(None), slice(None), slice(first, first + rows))
-        attention_BHQK = (q[here] @ k.mT).add_(mask[here]).sub_(logsum_BHQ[here][..., None]).exp_()
-        pull_BHQK = (grad_BHQC[here] @ v.mT).sub_(mean_BHQ1[here]).mul_(attention_BHQK)
-        grad_mask[here] = pull_BHQK.masked_fill_(blind_BHQ1[here], 0).sum_to_size(mask[here].shape)
-    return grad_mask
+    q, mean_BHQ1 = q * scale, (out_BHQC * grad_BHQC).sum(-1, keepdim=True)  # what a row's keys pull at on average
+    queries, keys = q.shape[2], k.shape[2]
+    grad_bias, rows = torch.zeros_like(bias), max(1, ENTRIES // (q.shape[0] * q.shape[1] * keys))
+    for first in range(0, queries, rows):
+        last = min(first + rows, queries)
+        here, seen = (slice(None), slice(None), slice(first, last)), last if causal else keys
+        bias_BHQK = bias[here][..., :seen]
+        attention_BHQK = (q[here] @ k[:, :, :seen].mT).add_(bias_BHQK).sub_(logsum_BHQ[here][..., None]).exp_()
+        forbidden_BHQK = _later(last - first, seen, bias.device) if causal else _blind(bias_BHQK)
+        pull_BHQK = (grad_BHQC[here] @ v[:, :, :seen].mT).sub_(mean_BHQ1[here]).mul_(attention_BHQK)
+        grad_bias[here][..., :seen] = pull_BHQK.masked_fill_(forbidden_BHQK, 0).sum_to_size(bias_BHQK.shape)
+    return grad_bias
+
+
+def _later(rows: int, keys: int, device: torch.device) -> Tensor:
+    """later_QK of the last rows of a causal square: which keys come after the query."""
+    return torch.ones(rows, keys, dtype=torch.bool, device=device).triu(keys - rows + 1)
+
+
+def _blind(bias_BHQK: Tensor) -> Tensor:
+    """blind_BHQ1, rows that see nothing, whose attention is no number."""
+    return (bias_BHQK == -torch.inf).all(-1, keepdim=True)
