@@ -10,7 +10,6 @@ from torch import Tensor
 from wherewhat.capture.load import Subject, fingerprint
 from wherewhat.capture.reader import Place
 from wherewhat.capture.texts import token_names
-from wherewhat.nets.trunk import Trunk
 from wherewhat.scores.base import Score
 
 EXAMPLES = 3  # texts whose tokens the report shows
@@ -19,7 +18,7 @@ EXAMPLES = 3  # texts whose tokens the report shows
 def about_model(subject: Subject, *, layers: int, heads: int) -> dict[str, Any]:
     """Which model it was, so that the same one can be found again."""
     parameters = sum(parameter.numel() for parameter in subject.model.parameters())
-    net = {"config": subject.model.config.to_dict()} if isinstance(subject.model, Trunk) else {}
+    net = {} if subject.net is None else {"config": subject.net}
     return {
         "id": subject.id,
         "family": subject.family,

@@ -20,7 +20,6 @@ from wherewhat.correspondence import correspondence
 from wherewhat.errors import UserError
 from wherewhat.hidden.moving import LEAST_SLOTS
 from wherewhat.hidden.walk import Hidden, measure_hidden
-from wherewhat.nets.trunk import Trunk
 from wherewhat.profiles import Profile
 from wherewhat.silence import refuse_in_vain, silences, told_of
 from wherewhat.summing import chosen, frequencies_table, heads_table, offsets_table
@@ -189,7 +188,7 @@ def _unread(subject: Subject, tally: Tally, captured: Captured) -> bool:
     A model of others whose logits could not be taken apart may be large, so it is run again only if that is asked for.
     """
     told = [told_of(place, tally, captured.opaque) for place in captured.places if place.part != "cross"]
-    ours = isinstance(subject.model, Trunk)
+    ours = subject.net is not None
     known = [one["logits"] for one in told if one and (ours or one["logits"] != "opaque")]
     return bool(known) and "exact" not in known
 

@@ -64,6 +64,11 @@ class Subject:
         return str(getattr(getattr(self.model, "config", None), "model_type", type(self.model).__name__))
 
     @property
+    def net(self) -> dict[str, Any] | None:
+        """How to build it again, if it is a net of ours."""
+        return self.model.config.to_dict() if isinstance(self.model, Trunk) else None
+
+    @property
     def vocabulary(self) -> int:
         """How many token ids the model knows."""
         if isinstance(self.model, Trunk):
