@@ -1,4 +1,4 @@
-"""Biases of distance against T5's and BLOOM's attention inside transformers, with weights copied over."""
+"""Biases of distance against T5's, BLOOM's and MPT's inside transformers, with weights copied over."""
 
 from typing import Any
 
@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 from transformers import BloomConfig, T5Config
 from transformers.models.bloom import modeling_bloom as bloom
+from transformers.models.mpt import modeling_mpt as mpt
 from transformers.models.t5 import modeling_t5 as t5
 
-from wherewhat.encodings.alibi import Alibi
+from wherewhat.encodings.alibi import Alibi, slopes
 from wherewhat.encodings.base import Context
 from wherewhat.encodings.t5_bias import T5Bias, bucket
 from wherewhat.nets.attention import SelfAttention, attention_rows
@@ -95,3 +96,12 @@ def test_attention_with_linear_biases_is_blooms(heads: int, first: int) -> None:
     theirs_BTD, _ = theirs(x_BTD, torch.zeros_like(x_BTD), alibi, mask_BHQK)
     ours_BTD = ours(x_BTD, Alibi(heads), context)
     torch.testing.assert_close(ours_BTD[real_BK], theirs_BTD[real_BK], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("heads", [1, 2, 3, 4, 6, 7, 8, 12, 16, 20])
+def test_alibi_slopes_are_blooms_and_mpts(heads: int) -> None:
+    ours = torch.tensor(slopes(heads))
+    theirs = bloom.build_alibi_tensor(torch.ones(1, 2), heads, torch.float32)[:, 0, 1]  # one step along the keys
+    torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=0)
+    theirs = mpt.build_mpt_alibi_tensor(heads, 2)[:, 0, :].diff(dim=-1)[:, 0]
+    torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=0)

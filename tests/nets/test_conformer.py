@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from conformer_weights import block_weights
+from padding import padded
 from torch import Tensor, nn
 from vectors import VECTORS, assert_known, tensor
 
@@ -140,11 +141,7 @@ def test_the_convolution_reaches_as_far_ahead_as_back(kernel: int) -> None:
 @pytest.mark.parametrize("kernel", [3, 31])
 def test_padding_changes_nothing_real(arm: str, side: str, kernel: int) -> None:
     net, ids_BT, padding_BT = net_of(arm, kernel=kernel), random_ids(B, T), random_ids(B, 3, seed=1)
-    left = side == "left"
-    padded_BT = torch.cat((padding_BT, ids_BT) if left else (ids_BT, padding_BT), dim=1)
-    real = slice(3, None) if left else slice(0, T)
-    real_BT = torch.zeros_like(padded_BT, dtype=torch.bool)
-    real_BT[:, real] = True
+    padded_BT, real_BT, real = padded(ids_BT, padding_BT, side)
     assert same(net(padded_BT, real_BT)[:, real], net(ids_BT))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from padding import padded
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -67,11 +68,7 @@ def test_only_a_decoder_does_not_see_ahead(encoding: str, kind: str) -> None:
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_padding_changes_nothing_real(encoding: str, kind: str, side: str) -> None:
     net, ids_BT, padding_BT = net_of(encoding, kind), random_ids(B, T), random_ids(B, 3, seed=1)
-    left = side == "left"
-    padded_BT = torch.cat((padding_BT, ids_BT) if left else (ids_BT, padding_BT), dim=1)
-    real = slice(3, None) if left else slice(0, T)
-    real_BT = torch.zeros_like(padded_BT, dtype=torch.bool)
-    real_BT[:, real] = True
+    padded_BT, real_BT, real = padded(ids_BT, padding_BT, side)
     assert same(net(padded_BT, real_BT)[:, real], net(ids_BT))
 
 
