@@ -71,6 +71,7 @@ class Balanced(Task):
     """A task whose samples go evenly through a grid of cells. Members are frozen dataclasses of their sizes."""
 
     name: ClassVar[str]
+    streams: ClassVar[str] = ""  # what its random streams are called, where that is not the task's name
 
     @property
     @abstractmethod
@@ -89,14 +90,16 @@ class Balanced(Task):
         check_split(split)
         check_indices(np.array([index]))
         count = prod(self.cells)
-        cell = block_order(seed, self.name, split, index // count, count)[index % count]
-        return self.draw(Stream(seed, self.name, split, index), factors(cell, self.cells))
+        key = self.streams or self.name
+        cell = block_order(seed, key, split, index // count, count)[index % count]
+        return self.draw(Stream(seed, key, split, index), factors(cell, self.cells))
 
     def batch(self, seed: int, split: str, indices: Sequence[int] | Ints) -> Batch:
         check_split(split)
         indices_N = check_indices(np.asarray(indices, dtype=np.int64))
-        cell_N = cells_of(seed, self.name, split, indices_N, prod(self.cells))
-        return self.draws(Streams(seed, [self.name, split], indices_N), factors(cell_N, self.cells))
+        key = self.streams or self.name
+        cell_N = cells_of(seed, key, split, indices_N, prod(self.cells))
+        return self.draws(Streams(seed, [key, split], indices_N), factors(cell_N, self.cells))
 
     def sizes(self) -> dict[str, Any]:
         """The sizes as plain values; `task(name, **sizes)` makes the task again."""

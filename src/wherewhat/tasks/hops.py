@@ -5,6 +5,9 @@
             the last            the query, where every path starts
 
 A path of h hops visits h - 1 stepping stones, always going back, and ends in the window.
+
+Longer inputs have more of the window's kind of token before all this. No path leads there and every distance on a path
+stays as it was, so the same sample can be asked at any length: without its first `before` tokens it is what it was.
 """
 
 from abc import abstractmethod
@@ -25,10 +28,12 @@ class Hops(Balanced):
     window: int = 8
     pre: int = 8
     hops: tuple[int, ...] = (1, 2, 3, 4)  # how many hops samples take, equally often
+    before: int = 0  # tokens put before the window to make inputs longer; neither vocabulary nor path feels them
 
     def __post_init__(self) -> None:
         check_size(self.name, "window", self.window, 1)
         check_size(self.name, "pre", self.pre, 0)
+        check_size(self.name, "before", self.before, 0)
         if not _rising(self.hops):
             raise UserError(
                 f"the {self.name} task cannot have hops = {self.hops}; "
@@ -41,8 +46,13 @@ class Hops(Balanced):
             )
 
     @property
-    def length(self) -> int:
+    def core(self) -> int:
+        """Tokens from the window on: all but those put before it. Samples are drawn in slots counted from there."""
         return self.window + self.pre + 1
+
+    @property
+    def length(self) -> int:
+        return self.before + self.core
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -58,10 +68,14 @@ class Hops(Balanced):
     def draw_path(self, stream: Stream, slot: int, hops: int) -> list[int]:
         """Choose the stepping stones of one sample: query, stones from right to left, answer slot."""
         stones = stream.sample(range(self.window, self.window + self.pre), hops - 1)
-        return [self.length - 1, *sorted(stones, reverse=True), slot]
+        return [self.core - 1, *sorted(stones, reverse=True), slot]
 
-    def record(self, ids: list[int], path: list[int]) -> Record:
-        """A sample with its books: the answer stands where the path ends, and a hop is one step of it."""
+    def record(self, ids: list[int], path: list[int], nearest_first: list[int]) -> Record:
+        """A sample with its books: the answer stands where the path ends, and a hop is one step of it.
+
+        `nearest_first` are the tokens put before it, from the window outwards: a longer input only goes on at its left.
+        """
+        ids, path = [*reversed(nearest_first), *ids], [self.before + slot for slot in path]
         answer = ids[path[-1]]
         return {
             "input": ids,
@@ -78,10 +92,14 @@ class Hops(Balanced):
         slots_NM = np.tile(np.arange(self.window, self.window + self.pre), (len(slot_N), 1))
         stones = -np.sort(-streams.sample(slots_NM, hops_N - 1), axis=1)  # from right to left, then the -1s
         path = np.full((len(slot_N), self.hops[-1] + 1), -1)
-        path[:, 0] = self.length - 1
+        path[:, 0] = self.core - 1
         path[:, 1 : 1 + stones.shape[1]] = stones
         path[rows_N, hops_N] = slot_N
         return list(path.T)
+
+    def lengthened(self, input_NT: Ints, nearest_first_NT: Ints) -> Ints:
+        """Many samples with the tokens put before them, as in `record`."""
+        return np.concatenate([nearest_first_NT[:, ::-1], input_NT], axis=1)
 
 
 def _rising(hops: object) -> bool:

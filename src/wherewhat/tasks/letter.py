@@ -22,7 +22,7 @@ class Letter(Hops):
 
     Ids: 0 padding, `1 + left * n_int + integer - 1` in the window, and behind those `left * n_letters + right`.
     Every (answer slot, letter, integer, hops) comes equally often. Pairs off the path avoid the letters on it, so the
-    next pair is always the only one that matches.
+    next pair is always the only one that matches; so do pairs put before the window.
 
     >>> record = Letter().sample(1, "train", 0)
     >>> " ".join(record["tokens"]), record["path"], record["target_token"]
@@ -57,14 +57,15 @@ class Letter(Hops):
         path = self.draw_path(stream, slot, self.hops[which])
         hop_letters = [*stream.sample([k for k in alphabet if k != answer], len(path) - 2), answer]
         pool = [k for k in alphabet if k not in hop_letters]
-        left = [stream.pick(pool) for _ in range(self.length)]
+        left = [stream.pick(pool) for _ in range(self.core)]
         integers = [stream.below(self.n_int) for _ in range(self.window)]
         right = integers + [stream.pick(pool) for _ in range(self.pre + 1)]
         for here, there, letter_there in zip(path, path[1:], hop_letters, strict=False):
             right[here] = left[there] = letter_there
         right[slot] = integer
-        ids = [self._id(t, left[t], right[t]) for t in range(self.length)]
-        return self.record(ids, path)
+        ids = [self._id(t, left[t], right[t]) for t in range(self.core)]
+        more = [self._id(0, stream.pick(pool), stream.below(self.n_int)) for _ in range(self.before)]
+        return self.record(ids, path, more)
 
     def draws(self, streams: Streams, cell: list[Ints]) -> Batch:
         slot_N, answer_N, integer_N, which_N = cell
@@ -72,7 +73,7 @@ class Letter(Hops):
         path = self.draw_paths(streams, slot_N, hops_N)
         hop_letters = self._draw_hop_letters(streams, answer_N, hops_N)
         pool_NM, pool_size_N1 = self._pool(hop_letters), (self.n_letters - hops_N)[:, None]
-        left_NT = pool_NM[rows_N[:, None], streams.below(pool_size_N1, draws=self.length)]
+        left_NT = pool_NM[rows_N[:, None], streams.below(pool_size_N1, draws=self.core)]
         integers_NT = streams.below(self.n_int, draws=self.window)
         letters_NT = pool_NM[rows_N[:, None], streams.below(pool_size_N1, draws=self.pre + 1)]
         right_NT = np.concatenate([integers_NT, letters_NT], axis=1)
@@ -82,8 +83,10 @@ class Letter(Hops):
         right_NT[rows_N, slot_N] = integer_N
         window_NT = 1 + left_NT * self.n_int + right_NT
         pairs_NT = self.first_pair + left_NT * self.n_letters + right_NT
-        input_NT = np.where(np.arange(self.length) < self.window, window_NT, pairs_NT)
-        return Batch(input_NT, input_NT[rows_N, slot_N], which_N, {"hops": hops_N, "answer_pos": slot_N})
+        core_NT = np.where(np.arange(self.core) < self.window, window_NT, pairs_NT)
+        input_NT = self.lengthened(core_NT, self._draw_more(streams, pool_NM, pool_size_N1))
+        labels = {"hops": hops_N, "answer_pos": self.before + slot_N}
+        return Batch(input_NT, core_NT[rows_N, slot_N], which_N, labels)
 
     def path(self, ids: Sequence[int]) -> list[int]:
         check_input(self, ids)
@@ -125,6 +128,13 @@ class Letter(Hops):
         letters[:, : drawn.shape[1]] = drawn
         letters[np.arange(len(answer_N)), hops_N - 1] = answer_N
         return list(letters.T)
+
+    def _draw_more(self, streams: Streams, pool_NM: Ints, pool_size_N1: Ints) -> Ints:
+        """Pairs of the window's kind to put before it: a letter, then an integer, for each."""
+        bounds_NT = np.tile(np.column_stack([pool_size_N1, np.full_like(pool_size_N1, self.n_int)]), self.before)
+        drawn_NT = streams.below(bounds_NT, draws=2 * self.before)
+        left_NT = np.take_along_axis(pool_NM, drawn_NT[:, ::2], axis=1)
+        return 1 + left_NT * self.n_int + drawn_NT[:, 1::2]
 
     def _pool(self, hop_letters: list[Ints]) -> Ints:
         """Row by row the letters that no hop leads to, in order, and behind them the rest."""

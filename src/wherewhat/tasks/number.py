@@ -22,7 +22,8 @@ class Number(Hops):
     """A window of letters, then integers that say how far to step back. Ids: 0 padding, the integers, the letters.
 
     Every (answer slot, letter, hops) comes equally often. Integers off the path are as likely as any, so they give
-    nothing away.
+    nothing away. Letters put before the window are like those in it, but no integer points to them: those off the path,
+    too, stay within the shorter input.
 
     >>> record = Number().sample(1, "train", 0)
     >>> " ".join(record["tokens"]), record["path"], record["target_token"]
@@ -54,10 +55,11 @@ class Number(Hops):
         path = self.draw_path(stream, slot, self.hops[which])
         letters = [self.first_letter + stream.below(self.n_letters) for _ in range(self.window)]
         letters[slot] = self.first_letter + answer
-        ids = letters + [1 + stream.below(p) for p in range(self.window, self.length)]  # back to any earlier slot
+        ids = letters + [1 + stream.below(p) for p in range(self.window, self.core)]  # back to any earlier slot
         for here, there in pairwise(path):
             ids[here] = here - there
-        return self.record(ids, path)
+        more = [self.first_letter + stream.below(self.n_letters) for _ in range(self.before)]
+        return self.record(ids, path, more)
 
     def draws(self, streams: Streams, cell: list[Ints]) -> Batch:
         slot_N, answer_N, which_N = cell
@@ -65,12 +67,14 @@ class Number(Hops):
         path = self.draw_paths(streams, slot_N, hops_N)
         letters_NT = self.first_letter + streams.below(self.n_letters, draws=self.window)
         letters_NT[rows_N, slot_N] = self.first_letter + answer_N
-        integers_NT = 1 + streams.below(np.arange(self.window, self.length), draws=self.pre + 1)
+        integers_NT = 1 + streams.below(np.arange(self.window, self.core), draws=self.pre + 1)
         input_NT = np.concatenate([letters_NT, integers_NT], axis=1)
         for here_N, there_N in pairwise(path):
             on = there_N >= 0
             input_NT[rows_N[on], here_N[on]] = (here_N - there_N)[on]
-        return Batch(input_NT, self.first_letter + answer_N, which_N, {"hops": hops_N, "answer_pos": slot_N})
+        input_NT = self.lengthened(input_NT, self.first_letter + streams.below(self.n_letters, draws=self.before))
+        labels = {"hops": hops_N, "answer_pos": self.before + slot_N}
+        return Batch(input_NT, self.first_letter + answer_N, which_N, labels)
 
     def path(self, ids: Sequence[int]) -> list[int]:
         check_input(self, ids)

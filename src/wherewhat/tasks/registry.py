@@ -8,6 +8,7 @@ from wherewhat.tasks.base import Balanced
 from wherewhat.tasks.index import Index
 from wherewhat.tasks.letter import Letter
 from wherewhat.tasks.number import Number
+from wherewhat.tasks.partial_induction import PartialInduction
 from wherewhat.tasks.retrieval import Retrieval
 
 
@@ -27,6 +28,12 @@ TASKS: dict[str, TaskEntry] = {
         TaskEntry("index", "Which symbol stands in the slot that the query names?", Index, "arXiv 2511.11579"),
         TaskEntry(
             "retrieval", "Which integer goes with the symbol that the query names?", Retrieval, "arXiv 2511.11579"
+        ),
+        TaskEntry(
+            "partial_induction",
+            "Which integer went with this symbol the last time?",
+            PartialInduction,
+            "arXiv 2511.11579",
         ),
         TaskEntry("number", "Stepping back by the integers, which letter is reached?", Number, "arXiv 2605.31558"),
         TaskEntry("letter", "Going from letter to matching letter, which pair is reached?", Letter, "arXiv 2605.31558"),

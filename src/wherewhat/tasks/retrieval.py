@@ -6,16 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from wherewhat.tasks.base import Balanced, Batch, Record, check_input, check_size
-from wherewhat.tasks.spelling import letter
+from wherewhat.tasks.base import Batch, Record, check_input
+from wherewhat.tasks.pairs import Pairs
 from wherewhat.tasks.stream import Ints, Stream, Streams
 
 
 @dataclass(frozen=True)
-class Retrieval(Balanced):
+class Retrieval(Pairs):
     """Pairs of symbol and integer, then a symbol that only one pair has; the answer is that pair's integer.
 
-    A pair is one token, `symbol * n_int + integer`. Every (slot, symbol) comes equally often.
+    Every (slot, symbol) comes equally often.
 
     >>> task = Retrieval(context=4, n_symbols=3, n_int=5)
     >>> record = task.sample(1, "train", 0)
@@ -23,27 +23,7 @@ class Retrieval(Balanced):
     (['c1', 'a1', 'c1', 'b4', 'b?'], 4)
     """
 
-    context: int = 32
-    n_symbols: int = 16
-    n_int: int = 32
     name: ClassVar[str] = "retrieval"
-
-    def __post_init__(self) -> None:
-        check_size(self.name, "context", self.context, 1)
-        check_size(self.name, "n_symbols", self.n_symbols, 2)
-        check_size(self.name, "n_int", self.n_int, 2)
-
-    @property
-    def vocabulary(self) -> int:
-        return self.n_symbols * self.n_int + self.n_symbols  # the pairs, then one query a symbol
-
-    @property
-    def length(self) -> int:
-        return self.context + 1
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        return (self.name,)
 
     @property
     def cells(self) -> tuple[int, ...]:
@@ -73,12 +53,5 @@ class Retrieval(Balanced):
 
     def solve(self, ids: Sequence[int]) -> int:
         check_input(self, ids)
-        symbol = ids[-1] - self.n_symbols * self.n_int
-        (pair,) = (id for id in ids[:-1] if id // self.n_int == symbol)
+        (pair,) = self.asked(ids)
         return pair % self.n_int
-
-    def token(self, id: int) -> str:
-        symbol, integer = divmod(id, self.n_int)
-        return (
-            f"{letter(symbol)}{integer}" if symbol < self.n_symbols else f"{letter(id - self.n_symbols * self.n_int)}?"
-        )

@@ -98,7 +98,7 @@ class Stream:
 
 
 class Streams:
-    """Many streams side by side: row n is `Stream(seed, *parts, numbers_N[n])`.
+    """Many streams side by side: row n is `Stream(seed, *parts, numbers_N[n])`, with `before` right before the number.
 
     Every call takes `draws` numbers from every row at once. Rows that need fewer say how many they use, and only those
     are spent: the next call goes on from there, exactly as the row's own `Stream` would.
@@ -107,8 +107,8 @@ class Streams:
     [[10, 11, 1], [10, 9, 1]]
     """
 
-    def __init__(self, seed: int, parts: Sequence[object], numbers_N: Ints) -> None:
-        prefix = fnv("/".join([*map(str, parts), ""]))
+    def __init__(self, seed: int, parts: Sequence[object], numbers_N: Ints, *, before: str = "") -> None:
+        prefix = fnv("/".join([*map(str, parts), before]))
         self.state_N = mix(_fnv_decimals(prefix, numbers_N) + np.uint64(seed & LAST))
 
     def next(self, draws: int, used_N: Ints | None = None) -> Words:
