@@ -10,15 +10,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wherewhat.edits.door import edit as edit
+    from wherewhat.edits.plan import Edit as Edit
+    from wherewhat.effects.walk import edited as edited
     from wherewhat.encodings.registry import ENCODINGS as ENCODINGS
     from wherewhat.encodings.registry import encoding as encoding
     from wherewhat.errors import UserError as UserError
     from wherewhat.measure import profile as profile
     from wherewhat.models.registry import MODELS as MODELS
-    from wherewhat.profiles import Profile as Profile
-    from wherewhat.profiles import load as load
     from wherewhat.recipes.registry import RECIPES as RECIPES
     from wherewhat.recipes.registry import recipe as recipe
+    from wherewhat.runs.profile import Profile as Profile
+    from wherewhat.runs.registry import load as load
     from wherewhat.scores.registry import SCORES as SCORES
     from wherewhat.tasks.registry import TASKS as TASKS
     from wherewhat.training.loop import train as train
@@ -26,14 +29,17 @@ if TYPE_CHECKING:
 # Loaded when asked for, so that `import wherewhat` stays quick.
 _HOMES = {
     "ENCODINGS": "wherewhat.encodings.registry",
+    "Edit": "wherewhat.edits.plan",
     "MODELS": "wherewhat.models.registry",
-    "Profile": "wherewhat.profiles",
+    "Profile": "wherewhat.runs.profile",
     "RECIPES": "wherewhat.recipes.registry",
     "SCORES": "wherewhat.scores.registry",
     "TASKS": "wherewhat.tasks.registry",
     "UserError": "wherewhat.errors",
+    "edit": "wherewhat.edits.door",
+    "edited": "wherewhat.effects.walk",
     "encoding": "wherewhat.encodings.registry",
-    "load": "wherewhat.profiles",
+    "load": "wherewhat.runs.registry",
     "profile": "wherewhat.measure",
     "recipe": "wherewhat.recipes.registry",
     "train": "wherewhat.training.loop",

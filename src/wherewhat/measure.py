@@ -14,18 +14,18 @@ from wherewhat.capture.batch import LAST, batches
 from wherewhat.capture.blocks import blocks_by
 from wherewhat.capture.door import Captured, capture
 from wherewhat.capture.load import Loading, Subject, find, wrap
-from wherewhat.capture.reader import Place, Seen
+from wherewhat.capture.reader import Place, Seen, numbered
 from wherewhat.capture.texts import encode, own_texts
 from wherewhat.correspondence import correspondence
 from wherewhat.errors import UserError
 from wherewhat.hidden.moving import LEAST_SLOTS
 from wherewhat.hidden.walk import Hidden, measure_hidden
-from wherewhat.profiles import Profile
+from wherewhat.runs.profile import Profile
 from wherewhat.silence import refuse_in_vain, silences, told_of
 from wherewhat.summing import chosen, frequencies_table, heads_table, offsets_table
 from wherewhat.tables.manifest import peak_memory, provenance
 from wherewhat.tables.texts import Text
-from wherewhat.tally import Swapping, Tally, numbered
+from wherewhat.tally import Swapping, Tally
 
 Progress = Callable[[int, int], None]  # texts done, texts in all
 Say = Callable[[str], None]  # takes a sentence for whoever waits

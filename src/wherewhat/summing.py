@@ -11,13 +11,13 @@ from wherewhat.tally import Account, Tally, summarise
 
 
 def heads_table(
-    model: str, tally: Tally, layers: dict[Place, int], settings: Measuring, *, texts: int, hidden: Hidden
+    model: str, tally: Tally, layers: dict[Place, int], settings: Measuring, *, texts: int, hidden: Hidden | None = None
 ) -> pl.DataFrame:
     """heads.parquet: one row a head and score."""
     rows = []
     for place, layer, account, heads in chosen(tally, layers, settings):
         answers = {name: summarise(account, name, texts=texts, seed=settings.seed) for name in account.values}
-        answers |= hidden.answers.get(place, {})
+        answers |= {} if hidden is None else hidden.answers.get(place, {})
         for head in heads:
             for name, answer in answers.items():
                 spread = (answer.value_H[head], answer.low_H[head], answer.high_H[head], answer.chance)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wherewhat.capture.reader import PARTS, Place, Seen
+from wherewhat.capture.reader import Place, Seen
 from wherewhat.errors import UserError
 from wherewhat.scores.base import PerRow, Rows, Score
 from wherewhat.scores.frequencies import Frequencies, frequencies
@@ -238,32 +238,47 @@ def summarise(account: Account, score: str, *, texts: int, seed: int) -> Summary
 
     The interval resamples texts; the same draws serve every head and score.
     """
+    value_H, means, texts_H = _averaged(account, score, draws(texts, seed))
+    chances = np.array([account.chances[score].get(number, np.nan) for number in range(texts)])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        chance = np.nansum(chances) / np.isfinite(chances).sum()
+    return Summary(value_H, *interval(means, texts_H), float(chance), texts_H)
+
+
+def paired(before: Account, after: Account, score: str, *, texts: int, seed: int) -> Summary:
+    """By how much a score changed from one reading of some texts to another; each resample takes the same of both.
+
+    Chance is left out: it belongs to the rows, which are the same in both.
+    """
+    drawn = draws(texts, seed)
+    first_H, firsts, known_H = _averaged(before, score, drawn)
+    second_H, seconds, also_H = _averaged(after, score, drawn)
+    texts_H = np.minimum(known_H, also_H)
+    return Summary(second_H - first_H, *interval(seconds - firsts, texts_H), float("nan"), texts_H)
+
+
+def _averaged(account: Account, score: str, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The mean over texts, that of every resample, and how many texts have a value; each by head."""
+    texts = drawn.shape[1]
     values = np.full((texts, len(next(iter(account.values[score].values())))), np.nan)
     weights = np.zeros_like(values)
-    chances = np.full(texts, np.nan)
     for number, value_H in account.values[score].items():
         values[number] = value_H
         weights[number] = account.weights[score][number]
-        chances[number] = account.chances[score][number]
     known = np.isfinite(values)
-    draws = _draws(texts, seed)
     weights = np.where(known, weights, 0.0)
     filled = np.where(known, values, 0.0) * weights
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = (draws @ filled) / (draws @ weights)
-        value_H = filled.sum(0) / weights.sum(0)
-        chance = np.nansum(chances) / np.isfinite(chances).sum()
-    low_H, high_H = _interval(means, known.sum(0))
-    return Summary(value_H, low_H, high_H, float(chance), known.sum(0))
+        return filled.sum(0) / weights.sum(0), (drawn @ filled) / (drawn @ weights), known.sum(0)
 
 
 @cache
-def _draws(texts: int, seed: int) -> np.ndarray:
+def draws(texts: int, seed: int) -> np.ndarray:
     """How often each resample takes each text."""
     return np.random.default_rng(seed).multinomial(texts, np.full(texts, 1 / texts), size=RESAMPLES)
 
 
-def _interval(means: np.ndarray, texts_H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def interval(means: np.ndarray, texts_H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The middle of the resampled means; nothing can be said from a single text."""
     if np.isfinite(means).all() and (texts_H > 1).all():
         low_H, high_H = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
@@ -273,9 +288,3 @@ def _interval(means: np.ndarray, texts_H: np.ndarray) -> tuple[np.ndarray, np.nd
         drawn = means[:, head][np.isfinite(means[:, head])]
         low_H[head], high_H[head] = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return low_H, high_H
-
-
-def numbered(places: Sequence[Place]) -> dict[Place, int]:
-    """Give every place its layer number: encoder first, then decoder, then cross-attention, counted through."""
-    order = sorted(places, key=lambda place: (PARTS.index(place.part), place.ordinal))
-    return {place: number for number, place in enumerate(order)}

@@ -31,7 +31,7 @@ from transformers import Cache
 
 from wherewhat.capture.batch import Batch
 from wherewhat.capture.door import _run, _shifted, _two_stacks, capture
-from wherewhat.capture.interface import configs_of
+from wherewhat.capture.interface import EAGER, configs_of
 from wherewhat.capture.reader import Place, Seen
 
 PAIRS = ((0, 1), (2, 4), (1, 7), (5, 6))  # slots inside a text that change places
@@ -83,6 +83,8 @@ def replaying(model: Any, batch: Batch, modules: Iterable[str]) -> Iterator[Repl
         batch = replace(batch, decoder_ids_BT=_shifted(model, batch.ids_BT))
     with ExitStack() as put_back:
         for config in configs_of(model):
+            if config._attn_implementation == EAGER:
+                continue  # the model is being edited: what we call eager calls the family's own
             put_back.callback(setattr, config, "_attn_implementation_internal", config._attn_implementation)
             config._attn_implementation_internal = "eager"
         with ExitStack() as unhook, torch.no_grad():

@@ -13,7 +13,6 @@ from synthetic import DECODER, ENCODER, LEARNED, ROTARY, WIDE, Run, Shape, run_o
 from test_report_page import HOSTILE, Reader, data_of
 
 from wherewhat.errors import UserError
-from wherewhat.profiles import Profile, load
 from wherewhat.report import Page, figures, page_of_heads, render
 from wherewhat.report.findings import findings
 from wherewhat.report.kinds import KINDS, kind_of
@@ -21,6 +20,8 @@ from wherewhat.report.measured import measured
 from wherewhat.report.shares import at, bound, exclusion, pairs, quarters, reach_of, spearman, triples
 from wherewhat.report.spectra import spectra
 from wherewhat.report.striking import striking
+from wherewhat.runs.profile import Profile
+from wherewhat.runs.registry import load
 from wherewhat.tables.schema import FREQUENCIES
 
 

@@ -16,7 +16,7 @@ from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.errors import UserError
 from wherewhat.measure import SLOW, profile
 from wherewhat.nets.trunk import Trunk
-from wherewhat.profiles import Profile
+from wherewhat.runs.profile import Profile
 
 OPAQUE = ["carope", "path", "path_fox", "cope", "dape_v2", "urpe"]
 

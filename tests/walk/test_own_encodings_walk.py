@@ -13,7 +13,7 @@ from wherewhat.asking import INSIDE
 from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.errors import UserError
 from wherewhat.measure import profile
-from wherewhat.profiles import Profile
+from wherewhat.runs.profile import Profile
 from wherewhat.scores.registry import SCORES
 
 FIRST = {name: next(case for case in CASES if case[0] == name) for name in ENCODINGS}

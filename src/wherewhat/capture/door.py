@@ -14,6 +14,7 @@ from wherewhat.capture.batch import Batch
 from wherewhat.capture.interface import speaks_interface, watch_interface
 from wherewhat.capture.own import watch_net
 from wherewhat.capture.reader import Place, Reader, Seen
+from wherewhat.capture.rotation import Rotation
 from wherewhat.capture.tap import watch_softmax
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk
@@ -37,6 +38,11 @@ class Captured:
         """Where it could not be told what logits are made of, and why."""
         return dict(self._reader.opaque)
 
+    def keep_rotations(self) -> dict[Place, Rotation]:
+        """From now on, note how every family that turns queries and keys does it, and where."""
+        self._reader.rotations = {}
+        return self._reader.rotations
+
     def read(self, batch: Batch) -> None:
         """Run the model over a batch and show its rows. A model that shows nothing is an error, not an empty table."""
         batch = batch.to(first_device(self._model))
@@ -49,8 +55,7 @@ class Captured:
         except (RuntimeError, NotImplementedError, IndexError) as error:
             if error is self._reader.stumbled:
                 raise
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise UserError(f"{type(self._model).__name__} could not be run on these texts: {reason}") from error
+            raise UserError(why_not_run(self._model, error)) from error
         if self._reader.calls == 0:
             raise UserError(
                 f"no attention could be read from {type(self._model).__name__}: it computes no dense softmax over keys "
@@ -62,11 +67,17 @@ class Captured:
 def capture(model: nn.Module, on_rows: Callable[[Seen], None]) -> Iterator[Captured]:
     """Watch a model for the time of the block, in evaluation mode; afterwards it is as it was."""
     reader = Reader(on_rows, next(model.parameters()).dtype)
+    with evaluating(model), _way_into(model)(model, reader) as during:
+        yield Captured(model, reader, during)
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Let a model read as it will once it has learnt; on leaving, every part is in the mode it was in."""
     training = [module for module in model.modules() if module.training]
     try:
         model.eval()
-        with _way_into(model)(model, reader) as during:
-            yield Captured(model, reader, during)
+        yield
     finally:
         for module in training:
             module.training = True
@@ -96,14 +107,25 @@ def _run(model: nn.Module, batch: Batch) -> None:
     """One forward pass, as cheap as the model allows: no cache, no logits of our own nets."""
     if isinstance(model, Trunk):
         model.hidden(batch.ids_BT, batch.real_BT)
-        return
+    else:
+        model(**inputs_for(model, batch))
+
+
+def inputs_for(model: nn.Module, batch: Batch) -> dict[str, Tensor | bool]:
+    """What a model of transformers is called with to read a batch once."""
     inputs: dict[str, Tensor | bool] = {"input_ids": batch.ids_BT, "attention_mask": batch.real_BT.long()}
     if "use_cache" in inspect.signature(model.forward).parameters:
         inputs["use_cache"] = False
     if batch.decoder_ids_BT is not None:
         inputs["decoder_input_ids"] = batch.decoder_ids_BT
         inputs["decoder_attention_mask"] = batch.real_BT.long()
-    model(**inputs)
+    return inputs
+
+
+def why_not_run(model: nn.Module, error: Exception) -> str:
+    """The sentence for a model that failed while it read."""
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return f"{type(model).__name__} could not be run on these texts: {reason}"
 
 
 def _two_stacks(model: nn.Module) -> bool:

@@ -9,7 +9,8 @@ come along without a table of families.
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,8 +19,11 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import eager_mask, sdpa_mask
 
+from wherewhat.capture.peculiar import instead
 from wherewhat.capture.reader import Place, Reader, Terms, rows_at_once
-from wherewhat.capture.turning import Turning, listen_to_rotations
+from wherewhat.capture.rotation import Rotation
+from wherewhat.capture.running import Frame, retuned, running
+from wherewhat.capture.turning import Call, Turning, listen_to_rotations
 from wherewhat.encodings.base import wide
 from wherewhat.errors import UserError
 from wherewhat.logits.base import Logits
@@ -67,8 +71,7 @@ def watch_interface(model: PreTrainedModel, reader: Reader) -> Iterator[Abstract
             _WATCHED[module] = Watched(reader, name, two_stacks, turning)
             put_back.callback(_WATCHED.pop, module)
         for config in configs_of(model):
-            _borrow(config)
-            put_back.callback(_give_back, config)
+            put_back.enter_context(borrowed(config))
         put_back.enter_context(listen_to_rotations(model))
         yield _Pass(turning)
 
@@ -93,11 +96,16 @@ def configs_of(model: PreTrainedModel) -> list[Any]:
     )
 
 
-def _borrow(config: Any) -> None:
+@contextmanager
+def borrowed(config: Any) -> Iterator[None]:
     """Name our function in a config; models that share it may borrow it together."""
     own, users = _BORROWED.get(id(config), (config._attn_implementation, 0))
     _BORROWED[id(config)] = (own, users + 1)
     config._attn_implementation_internal = EAGER if own == "eager" else FUSED
+    try:
+        yield
+    finally:
+        _give_back(config)
 
 
 def _give_back(config: Any) -> None:
@@ -107,6 +115,51 @@ def _give_back(config: Any) -> None:
         _BORROWED[id(config)] = (own, users - 1)
     else:
         config._attn_implementation_internal = own
+
+
+Attend = Callable[..., tuple[Tensor, None]]
+
+
+def _attend_edited(
+    attend: Attend,
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    **more: Any,
+) -> tuple[Tensor, None]:
+    """Attend, with the queries that an edit wants and without the heads that it has silenced."""
+    frame = running(module)
+    if frame is None:
+        return attend(module, query, key, value, attention_mask, **more)
+    if (change := frame.wanted.retuned) is not None:
+        _refuse_unmet(frame, module)
+        query = change.gained(query, start=change.start)
+    with _as_many_values(module, key, value) as values:
+        output, nothing = attend(module, query, key, values, attention_mask, **more)
+    if frame.wanted.silent_H is not None:
+        output = output.masked_fill(frame.wanted.silent_H.to(output.device)[:, None], 0)
+    return output, nothing
+
+
+def _refuse_unmet(frame: Frame, module: nn.Module) -> None:
+    if not frame.met:
+        raise UserError(
+            f"{type(module).__name__} turns its queries and keys outside of itself, where an edit cannot reach them; "
+            "this family cannot be edited"
+        )
+
+
+@contextmanager
+def _as_many_values(module: nn.Module, key: Tensor, value: Tensor) -> Iterator[Tensor]:
+    """Values for every head where an edit has given each its own keys; the module then repeats neither."""
+    each = key.shape[1] // value.shape[1]
+    if each <= 1:
+        yield value
+        return
+    with instead(module, "num_key_value_groups", 1):
+        yield value.repeat_interleave(each, dim=1)
 
 
 def _attend_fused(
@@ -158,7 +211,7 @@ def _terms(
     calls = watched.turning.taken()
     bias = more.get("position_bias")
     bias = bias if bias is not None and bool(bias.any()) else None
-    rotation = watched.turning.rotation(calls[0], query, module) if calls else None
+    rotation = _rotation(watched, place, module, query, calls)
     if calls and (rotation is None or bias is not None):
         watched.reader.opaque[place] = "what it does to queries and keys is not turning pairs of channels"
         return None
@@ -176,6 +229,17 @@ def _terms(
 
     cap = more.get("softcap")
     return terms if cap is None else lambda b, rows_Q, keys: Capped(terms(b, rows_Q, keys), float(cap))
+
+
+def _rotation(watched: Watched, place: Place, module: nn.Module, query: Tensor, calls: list[Call]) -> Rotation | None:
+    """How queries and keys were turned on their way here, with what an edit has made of it."""
+    rotation = watched.turning.rotation(calls[0], query, module) if calls else None
+    if rotation is None:
+        return None
+    rotation = replace(rotation, keys_too=sum(call.inputs for call in calls) > 1)
+    watched.reader.turns(place, rotation)
+    change = retuned(module)
+    return rotation if change is None else change.seen(rotation)
 
 
 def _eager_rows(
@@ -261,7 +325,7 @@ def _is_causal(module: nn.Module, more: dict[str, Any]) -> bool:
     return bool(getattr(module, "is_causal", True) if stated is None else stated)
 
 
-AttentionInterface.register(FUSED, _attend_fused)
+AttentionInterface.register(FUSED, partial(_attend_edited, _attend_fused))
 AttentionMaskInterface.register(FUSED, sdpa_mask)
-AttentionInterface.register(EAGER, _attend_eager)
+AttentionInterface.register(EAGER, partial(_attend_edited, _attend_eager))
 AttentionMaskInterface.register(EAGER, eager_mask)

@@ -2,9 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.
 TOKENIZER_FILES = ("tokenizer*", "vocab*", "*.model", "merges.txt", "*.tiktoken")
 LEAST_SHARE = 10  # a tokenizer with fewer entries than a tenth of the model's vocabulary is not the model's
 SAMPLED = 1024  # evenly spaced values of each tensor that enter the fingerprint
+
+Reading = Callable[..., tuple[Any, dict[str, Any]]]  # as transformers' from_pretrained: the model, and what was missing
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,11 @@ class Subject:
         return min((size for size in stated if isinstance(size, int) and 0 < size < 10**6), default=None)
 
 
-def find(name: str, loading: Loading) -> Subject:
-    """Load the model called `name`, on the device and in the type asked for, and make sure that it can be used."""
+def find(name: str, loading: Loading, *, reading: Reading = AutoModel.from_pretrained) -> Subject:
+    """Load the model called `name`, on the device and in the type asked for, and make sure that it can be used.
+
+    `reading` is how transformers is asked for a model that is not ours.
+    """
     dtype = look_up("dtype", loading.dtype, DTYPES)
     device = _device(loading.device)
     if (folder := _own_folder(name)) is not None:
@@ -114,7 +119,8 @@ def find(name: str, loading: Loading) -> Subject:
         where = None if name in MODELS else name
         subject = Subject(_short(name), stored.net.to(device=device, dtype=dtype), task=task, path=where)
     else:
-        subject = _from_transformers(name, loading, dtype, device)
+        subject = _from_transformers(name, loading, reading, dtype)
+        subject = subject if loading.device_map else replace(subject, model=subject.model.to(device))
     _check_weights(subject)
     return subject
 
@@ -153,13 +159,13 @@ def _own_folder(name: str) -> Path | None:
     return next((folder for folder in (Path(name), Path(name) / "model") if holds_net(folder)), None)
 
 
-def _from_transformers(name: str, loading: Loading, dtype: torch.dtype, device: torch.device) -> Subject:
+def _from_transformers(name: str, loading: Loading, reading: Reading, dtype: torch.dtype) -> Subject:
     _check_name(name)
     _check_device_map(loading)
     shared = {"revision": loading.revision, "local_files_only": loading.offline or Path(name).is_dir()}
     shared = {**shared, "trust_remote_code": loading.trust_remote_code}
     with _sentences_for(name, loading), _quiet():
-        model, found = AutoModel.from_pretrained(
+        model, found = reading(
             name,
             dtype=dtype,
             use_safetensors=None if loading.allow_pickle else True,
@@ -170,7 +176,6 @@ def _from_transformers(name: str, loading: Loading, dtype: torch.dtype, device: 
     _check_complete(name, found["missing_keys"])
     _check_reads_tokens(name, model)
     tokenizer = _tokenizer(name, shared, int(model.get_input_embeddings().weight.shape[0]))
-    model = model if loading.device_map else model.to(device)
     revision, where = getattr(model.config, "_commit_hash", None), name if Path(name).is_dir() else None
     return Subject(_short(name), model.eval(), tokenizer, revision=revision, path=where)
 

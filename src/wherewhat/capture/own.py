@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from wherewhat.capture.addends import OpaqueError
+from wherewhat.capture.own_change import Edited
 from wherewhat.capture.own_logits import Call, reweighs, terms_of
 from wherewhat.capture.reader import Place, Reader, Terms
 from wherewhat.encodings.base import Context, Encoding
@@ -37,17 +38,18 @@ class _Watching:
 
     def __call__(self, encoding: Encoding, q_BHTC: Tensor, k_BHTC: Tensor, v_BHTC: Tensor, context: Context) -> Tensor:
         out_BHTC = self.attend(encoding, q_BHTC, k_BHTC, v_BHTC, context)
-        self._show(Call(self.encoding, encoding, q_BHTC, k_BHTC, context))
+        own, retuned = (encoding.own, encoding.retuned) if isinstance(encoding, Edited) else (encoding, None)
+        self._show(Call(self.encoding, own, q_BHTC, k_BHTC, context, retuned), encoding)
         return out_BHTC
 
-    def _show(self, call: Call) -> None:
+    def _show(self, call: Call, encoding: Encoding) -> None:
         texts, heads, keys, _ = call.k_BHTC.shape
         shape = (call.q_BHTC.shape[2], keys)
         place = self.reader.enter(self.module, shape, ahead=not call.context.causal, two_stacks=False)
         terms, reweighed = self._terms(place, call), reweighs(call)
         for rows_Q in self.reader.wanted_of_any(texts * heads * keys):
             rows_Q = rows_Q.to(call.q_BHTC.device)
-            attention_BHQK = attention_rows(call.encoding, call.q_BHTC, call.k_BHTC, call.context, rows_Q)
+            attention_BHQK = attention_rows(encoding, call.q_BHTC, call.k_BHTC, call.context, rows_Q)
             attention_BHQK = _sizes(attention_BHQK) if reweighed else attention_BHQK
             allowed_BQK = call.context.rows(rows_Q).allowed_BHQK[:, 0].expand(texts, -1, -1)
             self.reader.hand_on_block(place, rows_Q, attention_BHQK, allowed_BQK, terms)

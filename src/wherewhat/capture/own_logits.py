@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from wherewhat.capture.addends import OpaqueError
+from wherewhat.capture.change import Retuned
 from wherewhat.capture.reader import Terms
 from wherewhat.capture.rotation import Pairs, Rotation, find_pairs, rotation_of, spread_slots, thetas, turns
 from wherewhat.encodings.base import Context, Encoding, wide
@@ -35,10 +36,11 @@ class Call:
     """One attention of a net: what was handed to it, and what the encoding that it asks is called."""
 
     name: str
-    encoding: Encoding
+    encoding: Encoding  # the net's own, without what an edit makes of it
     q_BHTC: Tensor
     k_BHTC: Tensor
     context: Context
+    retuned: Retuned | None = None  # what an edit makes of queries and keys
 
     @cached_property
     def made(self) -> tuple[Tensor, Tensor]:
@@ -201,16 +203,24 @@ def _crossed(call: Call, encoding: Crossing) -> tuple[Slots, Meeting]:
     return slots, meet
 
 
-def _turned(call: Call) -> Meeting | None:
-    """Pairs of channels that turn, keys and queries each in their way; None if either does anything else."""
+def rotations_of(call: Call) -> tuple[Rotation, Rotation] | None:
+    """How the pairs of queries and of keys are turned in the text that shows it best; None if more happens to them."""
     shown = call.longest
     pairs = find_pairs(_in_few(shown), channels=call.k_BHTC.shape[-1], slots=len(call.few_Q), like=call.k_BHTC)
     if pairs is None:
         return None
-    of_shown = [_rotation(shown, pairs, side) for side in (0, 1)]
-    if not all(map(_turns, of_shown, (shown.q_BHTC, shown.k_BHTC), shown.made)):
+    of_queries, of_keys = _rotation(shown, pairs, 0), _rotation(shown, pairs, 1)
+    if not all(map(_turns, (of_queries, of_keys), (shown.q_BHTC, shown.k_BHTC), shown.made)):
         return None
-    of_queries, of_keys = (_rotation(call, pairs, side) for side in (0, 1))
+    return of_queries, of_keys
+
+
+def _turned(call: Call) -> Meeting | None:
+    """Pairs of channels that turn, keys and queries each in their way; None if either does anything else."""
+    of_shown = rotations_of(call)
+    if of_shown is None:
+        return None
+    of_queries, of_keys = (_rotation(call, of_shown[1].pairs, side) for side in (0, 1))
     alike = torch.equal(of_queries.turn_BTF, of_keys.turn_BTF)
 
     def theta(turn_KF: Tensor) -> Tensor:
@@ -220,7 +230,8 @@ def _turned(call: Call) -> Meeting | None:
     def meet(b: int, rows_Q: Tensor, keys: slice, slot_HQK: Tensor | None) -> Logits:
         q_HQF, k_HKF = of_keys.as_pairs(call.q_BHTC[b][:, rows_Q]), of_keys.as_pairs(call.k_BHTC[b][:, keys])
         turn_KF, asking_KF = of_keys.turn_of(b)[keys], None if alike else of_queries.turn_of(b)[keys]
-        return Turned(q_HQF, k_HKF, turn_KF, theta(turn_KF), rows_Q - keys.start, call.scale, asking_KF)
+        logits = Turned(q_HQF, k_HKF, turn_KF, theta(turn_KF), rows_Q - keys.start, call.scale, asking_KF)
+        return logits if call.retuned is None else call.retuned.told(logits)
 
     return meet
 

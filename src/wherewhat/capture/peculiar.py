@@ -7,7 +7,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from wherewhat.capture.follow import Follower
-from wherewhat.capture.turning import Call
+from wherewhat.capture.running import innermost
+from wherewhat.capture.turning import Call, edited
+
+ABSENT = object()
 
 
 @contextmanager
@@ -20,21 +23,28 @@ def watch_shift(attention: nn.Module, follower: Follower) -> Iterator[None]:
         follower.is_slot_term(shifted)
         return shifted
 
-    with _instead(attention, "rel_shift_bnij", marked):
+    with instead(attention, "rel_shift_bnij", marked):
         yield
 
 
 @contextmanager
 def watch_sinusoid(attention: nn.Module, calls: list[Call]) -> Iterator[None]:
-    """RoFormer's rotation takes its angles first, and belongs to a class: note its calls as those of others are."""
-    rotate: Any = attention.apply_rotary_position_embeddings
+    """RoFormer's rotation takes its angles first, and belongs to a class: note its calls as those of others are.
+
+    In an attention that is being edited, what leaves the rotation is changed on its way.
+    """
+    own: Any = type(attention)
+    rotate = own.apply_rotary_position_embeddings
 
     def noted(angles: Tensor, query: Tensor, key: Tensor, value: Tensor | None = None) -> tuple[Tensor, ...]:
         turned: tuple[Tensor, ...] = rotate(angles, query, key, value)
-        calls[:] = [Call(_angles_last, (query, key, angles, rotate), {}, turned[0])]
+        call = Call(_angles_last, (query, key, angles, rotate), {}, turned[0])
+        if (frame := innermost()) is not None:
+            turned, call = edited(frame, call, turned)
+        calls[:] = [call]
         return turned
 
-    with _instead(attention, "apply_rotary_position_embeddings", noted):
+    with instead(attention, "apply_rotary_position_embeddings", noted):
         yield
 
 
@@ -43,10 +53,11 @@ def _angles_last(query: Tensor, key: Tensor, angles: Tensor, rotate: Callable[..
 
 
 @contextmanager
-def _instead(module: nn.Module, name: str, function: Callable[..., Any]) -> Iterator[None]:
-    """For the time of the block a module has a function of ours in place of its class's."""
-    setattr(module, name, function)
+def instead(module: nn.Module, name: str, value: Any) -> Iterator[None]:
+    """For the time of the block a module has something of ours under this name."""
+    before = vars(module).get(name, ABSENT)
+    setattr(module, name, value)
     try:
         yield
     finally:
-        delattr(module, name)
+        delattr(module, name) if before is ABSENT else setattr(module, name, before)

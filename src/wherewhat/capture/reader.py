@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from wherewhat.capture.batch import Batch
 from wherewhat.capture.check import tells_attention
+from wherewhat.capture.rotation import Rotation
 from wherewhat.encodings.base import wide
 from wherewhat.errors import UserError
 from wherewhat.logits.base import Logits
@@ -66,6 +67,7 @@ class Reader:
         self._calls: Counter[str] = Counter()
         self.places: dict[Place, None] = {}  # every place ever seen, in order
         self.opaque: dict[Place, str] = {}  # where the logits could not be taken apart, and why
+        self.rotations: dict[Place, Rotation] | None = None  # how queries and keys are turned, if anybody asks
         self._checked: dict[Place, int] = {}  # how many keys a row has seen where logits were found sound
         self.stumbled: Exception | None = None  # what the listener raised, if it did
 
@@ -74,6 +76,11 @@ class Reader:
         self._batch = batch
         self._spans = [batch.span(b) for b in range(len(batch.texts))]
         self._calls = Counter()
+
+    def turns(self, place: Place, rotation: Rotation) -> None:
+        """Queries and keys are turned so at this place. Not kept unless it is asked for: it may be large."""
+        if self.rotations is not None:
+            self.rotations[place] = rotation
 
     @property
     def calls(self) -> int:
@@ -199,3 +206,9 @@ def part_of(module: str, *, ahead: bool, two_stacks: bool) -> str:
         stack = re.search(r"(^|\.)(encoder|decoder)\.", module)
         return stack[2] if stack else "decoder"
     return "encoder" if ahead else "decoder"
+
+
+def numbered(places: Sequence[Place]) -> dict[Place, int]:
+    """Give every place its layer number: encoder first, then decoder, then cross-attention, counted through."""
+    order = sorted(places, key=lambda place: (PARTS.index(place.part), place.ordinal))
+    return {place: number for number, place in enumerate(order)}

@@ -24,17 +24,23 @@ CLOSE = 1e-3  # how far from a pure turn rounding may carry a pair
 
 @dataclass(frozen=True)
 class Pairs:
-    """Which channels turn together, the ends of each pair in order, and a channel that feeds it."""
+    """Which channels turn together, the ends of each pair in order, and the channels that feed it."""
 
     first_F: Tensor
     second_F: Tensor
     fed_by_F: Tensor
+    also_by_F: Tensor  # the other channel that feeds it; as a rule a pair is fed by its own channels
     still_C: Tensor  # channels that do not turn
 
     @property
     def count(self) -> int:
         """How many pairs turn."""
         return len(self.first_F)
+
+    @property
+    def channels(self) -> int:
+        """How many channels there are, whether they turn or not."""
+        return 2 * self.count + len(self.still_C)
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class Rotation:
     start: int  # where the rotated channels begin among all channels of a head
     turn_BTF: Tensor  # complex; its length is the factor that some scalings put in
     theta_F: Tensor  # radians a token
+    across: bool = True  # it was handed heads before tokens, as in most families
+    keys_too: bool = True  # keys are turned beside the queries; False: they come from elsewhere
 
     def logits(self, q_HQC: Tensor, k_GKC: Tensor, b: int, rows_Q: Tensor, keys: slice, *, scale: float) -> Turned:
         """What queries and keys of a text that have been turned amount to."""
@@ -137,16 +145,17 @@ def _pairs_of(out_CSC: Tensor) -> Pairs | None:
     if (feeding_FC.sum(-1) != 2).any():
         return None
     fed_by_F2 = feeding_FC.nonzero()[:, 1].view(-1, 2)
-    pairs = Pairs(first_F, second_F, fed_by_F2[:, 0], (~together_CC.any(-1)).nonzero().squeeze(1))
-    return pairs if _only_turns(out_CSC, pairs, fed_by_F2[:, 1]) else None
+    still_C = (~together_CC.any(-1)).nonzero().squeeze(1)
+    pairs = Pairs(first_F, second_F, fed_by_F2[:, 0], fed_by_F2[:, 1], still_C)
+    return pairs if _only_turns(out_CSC, pairs) else None
 
 
-def _only_turns(out_CSC: Tensor, pairs: Pairs, other_F: Tensor) -> bool:
+def _only_turns(out_CSC: Tensor, pairs: Pairs) -> bool:
     """Whether both vectors that feed a pair are turned alike, a right angle apart, and the other channels pass by."""
     ends = torch.stack((pairs.first_F, pairs.second_F), -1)
     one_FS, other_FS = (
         torch.complex(*out_CSC[fed_F].gather(-1, ends[:, None].expand(-1, out_CSC.shape[1], -1)).unbind(-1))
-        for fed_F in (pairs.fed_by_F, other_F)
+        for fed_F in (pairs.fed_by_F, pairs.also_by_F)
     )
     apart_FS = other_FS / one_FS
     right = (apart_FS.real.abs() < CLOSE) & ((apart_FS.imag.abs() - 1).abs() < CLOSE)

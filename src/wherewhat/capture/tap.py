@@ -16,6 +16,7 @@ from wherewhat.capture.interface import configs_of
 from wherewhat.capture.peculiar import watch_shift, watch_sinusoid
 from wherewhat.capture.reader import Place, Reader, Terms
 from wherewhat.capture.rotation import Rotation
+from wherewhat.capture.running import retuned
 from wherewhat.capture.turning import Call, Turning, listen_to_rotations
 
 # Closed keys lie at least this far below a row's largest logit: masks are -65504 or lower, logits span far less.
@@ -71,17 +72,23 @@ class SoftmaxTap(TorchFunctionMode):
     def _terms(self, place: Place, logits_BHTK: Tensor, allowed_BTK: Tensor) -> Terms | None:
         """What the logits are made of, or None and the reason why it is not known."""
         calls = [*self._turning.taken(), *self.rotations]
-        rotated = partial(self._rotation, calls) if calls else None
+        rotated = partial(self._rotation, place, calls) if calls else None
         try:
             return terms_of(self.follower.addends(logits_BHTK), allowed_BTK, rotated)
         except OpaqueError as error:
             self._reader.opaque[place] = str(error)
             return None
 
-    def _rotation(self, calls: list[Call], query_BHTC: Tensor) -> Rotation | None:
+    def _rotation(self, place: Place, calls: list[Call], query_BHTC: Tensor) -> Rotation | None:
         """That of the call which turned these queries; some families call once more for their keys."""
-        found = (self._turning.rotation(call, query_BHTC, self.inside[-1][1]) for call in reversed(calls))
-        return next((rotation for rotation in found if rotation is not None), None)
+        module = self.inside[-1][1]
+        found = (self._turning.rotation(call, query_BHTC, module) for call in reversed(calls))
+        rotation = next((rotation for rotation in found if rotation is not None), None)
+        if rotation is None:
+            return None
+        self._reader.turns(place, rotation)
+        change = retuned(module)
+        return rotation if change is None else change.seen(rotation)
 
     def _forget_tensors(self) -> None:
         """Nothing of a layer is kept for the next; of its rotation only which channels are pairs."""

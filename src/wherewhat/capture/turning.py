@@ -1,4 +1,7 @@
-"""Listen to the rotation functions of a modelling file: what they were given last, and how they turn anything else."""
+"""Listen to the rotation functions of a modelling file: what they were given last, and how they turn anything else.
+
+The same ear serves edits: in an attention that is being edited, what leaves the function is changed on its way.
+"""
 
 import sys
 from collections import deque
@@ -13,11 +16,13 @@ import torch
 from torch import Tensor, nn
 
 from wherewhat.capture.rotation import Pairs, Rotation, find_pairs, rotation_of, spread_slots, turns
+from wherewhat.capture.running import Frame, innermost
 
+_LISTENING: list[nn.Module] = []  # the models that are being captured
 # The calls since the last attention took them. A model that nobody watches may leave some here, so they are few and
 # every forward pass that is watched begins by forgetting them.
 _CALLS: deque["Call"] = deque(maxlen=4)
-_WRAPPED: dict[tuple[ModuleType, str], tuple[Callable[..., Any], int]] = {}  # the function itself, and its listeners
+_WRAPPED: dict[tuple[ModuleType, str], tuple[Callable[..., Any], int]] = {}  # the function itself, and its users
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class Call:
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    out: Tensor  # the turned first argument
+    out: Tensor  # the turned first argument, as the attention asks with it
 
     @property
     def inputs(self) -> int:
@@ -103,12 +108,25 @@ class Turning:
         if key not in self._turns:
             rotate = partial(call.rotate, across=across)
             self._turns[key] = (call, turns(rotate, pairs, channels=rotated, slots=slots, like=call.out))
-        return rotation_of(pairs, self._turns[key][1], start=start, channels=channels)
+        rotation = rotation_of(pairs, self._turns[key][1], start=start, channels=channels)
+        return replace(rotation, across=across)
 
 
 @contextmanager
 def listen_to_rotations(model: nn.Module) -> Iterator[None]:
     """Record the calls of every rotation function in the files that this model is written in."""
+    with wrapped_rotations(model):
+        _LISTENING.append(model)
+        try:
+            yield
+        finally:
+            _LISTENING.remove(model)
+            _CALLS.clear()
+
+
+@contextmanager
+def wrapped_rotations(model: nn.Module) -> Iterator[None]:
+    """Stand between a model and its rotation functions; on leaving, also by an exception, they are as they were."""
     with ExitStack() as put_back:
         for module, name in _rotation_functions(model):
             _wrap(module, name)
@@ -128,32 +146,55 @@ def _rotation_functions(model: nn.Module) -> list[tuple[ModuleType, str]]:
 
 
 def _wrap(module: ModuleType, name: str) -> None:
-    function, listeners = _WRAPPED.get((module, name), (getattr(module, name), 0))
-    _WRAPPED[(module, name)] = (function, listeners + 1)
-    if not listeners:
-        setattr(module, name, _recording(function))
+    function, users = _WRAPPED.get((module, name), (getattr(module, name), 0))
+    _WRAPPED[(module, name)] = (function, users + 1)
+    if not users:
+        setattr(module, name, _heard(function))
 
 
 def _unwrap(module: ModuleType, name: str) -> None:
     """The last to leave puts the function itself back."""
-    function, listeners = _WRAPPED.pop((module, name))
-    if listeners > 1:
-        _WRAPPED[(module, name)] = (function, listeners - 1)
+    function, users = _WRAPPED.pop((module, name))
+    if users > 1:
+        _WRAPPED[(module, name)] = (function, users - 1)
     else:
         setattr(module, name, function)
-        _CALLS.clear()
 
 
-def _recording(function: Callable[..., Any]) -> Callable[..., Any]:
+def _heard(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
+    def heard(*args: Any, **kwargs: Any) -> Any:
         out = function(*args, **kwargs)
         turned = out[0] if isinstance(out, tuple) else out
-        if args and isinstance(args[0], Tensor) and isinstance(turned, Tensor) and turned.dim() == 4:
-            _CALLS.append(Call(function, args, kwargs, turned))
+        if not (args and isinstance(args[0], Tensor) and isinstance(turned, Tensor) and turned.dim() == 4):
+            return out
+        call = Call(function, args, kwargs, turned)
+        if (frame := innermost()) is not None:
+            out, call = edited(frame, call, out)
+        if _LISTENING:
+            _CALLS.append(call)
         return out
 
-    return recorded
+    return heard
+
+
+def edited(frame: Frame, call: Call, out: Any) -> tuple[Any, Call]:
+    """What the attention is given in the place of what a rotation gave, and the call as it is to be remembered."""
+    frame.met = True
+    retuned = frame.wanted.retuned
+    if retuned is None:
+        return out, call
+    across = retuned.rotations[0].across
+    if isinstance(out, tuple):
+        query, key = (retuned.stilled(call.args[side], out[side], side) for side in (0, 1))
+        asked = retuned.gained(query, across=across)
+        return (query if frame.by_attention else asked, key, *out[2:]), replace(call, out=asked)
+    turned = retuned.stilled(call.args[0], out, 0)
+    if frame.by_attention:
+        return turned, replace(call, out=retuned.gained(turned, across=across))
+    assert turned.shape[1 if across else 2] == len(retuned.gain_HF), "no family turns shared keys by themselves"
+    turned = retuned.gained(turned, across=across, power=0.5)  # queries or keys, nobody says which: half for each
+    return turned, replace(call, out=turned)
 
 
 def _start(call: Call, query_BHTC: Tensor, *, across: bool) -> int | None:

@@ -1,63 +1,66 @@
 """`wherewhat heads`: profile every head of a model on some texts."""
 
 import json
-import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from wherewhat.cli.options import (
     ASKED,
-    MODEL,
-    TEXTS,
+    AllowPickle,
+    Column,
+    Dataset,
+    Device,
+    DeviceMap,
+    Dtype,
+    Files,
+    First,
     Json,
+    MaxTexts,
+    MaxTokens,
+    Model,
+    Offline,
     Out,
     Overwrite,
     Png,
+    Queries,
     Quiet,
+    Revision,
+    Scores,
+    Seed,
+    Split,
+    Tau,
+    TrustRemoteCode,
     command_line,
+    loading_by,
     numbers,
     option,
+    rows_asked,
+    saying,
     temperatures,
+    texts_from,
     words,
 )
 from wherewhat.cli.progress import progress
-from wherewhat.errors import UserError
 
 if TYPE_CHECKING:
-    from wherewhat.profiles import Profile
-    from wherewhat.tables.texts import Text
+    from wherewhat.runs.profile import Profile
 
 
 def heads(
-    model: Annotated[str, typer.Argument(help="A Hub id, a folder, a training run, or a built-in name.")] = "tiny",
+    model: Model = "tiny",
     *,
-    text: Annotated[
-        list[Path], option(TEXTS, "FILE", "One text a line, running prose (.txt), or .jsonl. Repeatable.")
-    ] = [],  # noqa: B006  # typer reads it, nobody writes it
-    column: Annotated[str, option(TEXTS, "NAME", "The column of .jsonl files and data sets to read.")] = "text",
-    dataset: Annotated[str | None, option(TEXTS, "NAME", "A data set on the Hub, as NAME or NAME:CONFIG.")] = None,
-    split: Annotated[str, option(TEXTS, "NAME", "The part of the data set to read.")] = "test",
-    max_texts: Annotated[int, option(TEXTS, "N", "Stop after so many texts.")] = 100,
-    max_tokens: Annotated[int | None, option(TEXTS, "N", "Cut texts into windows of so many tokens.")] = None,
-    queries: Annotated[
-        str | None,
-        option(
-            ASKED,
-            "last|N|all",
-            "Rows looked at in each text. Unless said 64, of which 8 for shares and the last for swaps.",
-        ),
-    ] = None,
-    scores: Annotated[str | None, option(ASKED, "NAMES", "Only these scores, such as locality,sink.")] = None,
+    text: Files = [],  # noqa: B006  # typer reads it, nobody writes it
+    column: Column = "text",
+    dataset: Dataset = None,
+    split: Split = "test",
+    max_texts: MaxTexts = 100,
+    max_tokens: MaxTokens = None,
+    queries: Queries = None,
+    scores: Scores = None,
     layers: Annotated[str | None, option(ASKED, "NUMBERS", "Only these layers, such as 0,3-5.")] = None,
     heads: Annotated[str | None, option(ASKED, "NAMES", "Only these heads, such as L0H1,L2H3.")] = None,
-    tau: Annotated[
-        str, option(ASKED, "NUMBERS", "Temperatures of positional and symbolic, such as 1e-4,0.1,inf.")
-    ] = "1e-4",
-    first: Annotated[int, option(ASKED, "N", "The first slot whose content may change places.")] = 1,
+    tau: Tau = "1e-4",
+    first: First = 1,
     blocks: Annotated[
         str | None, option(ASKED, "sentence|line|FILE", "Also swap whole blocks; FILE has [[from, to], ...] a text.")
     ] = None,
@@ -70,18 +73,14 @@ def heads(
             "--hidden/--no-hidden",
         ),
     ] = None,
-    seed: Annotated[int, option(ASKED, "N", "Decides everything that is drawn at random.")] = 0,
-    dtype: Annotated[str, option(MODEL, "TYPE", "float32, bfloat16, float16 or float64.")] = "float32",
-    device: Annotated[str, option(MODEL, "NAME", "auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    device_map: Annotated[str | None, option(MODEL, "MAP", "auto spreads a large model (needs accelerate).")] = None,
-    revision: Annotated[str | None, option(MODEL, "NAME", "A branch, tag or commit on the Hub.")] = None,
-    offline: Annotated[bool, option(MODEL, None, "Use only what is on this machine.", "--offline")] = False,
-    trust_remote_code: Annotated[
-        bool, option(MODEL, None, "Run code that comes with the model.", "--trust-remote-code")
-    ] = False,
-    allow_pickle: Annotated[
-        bool, option(MODEL, None, "Also read weights that are no safetensors.", "--allow-pickle")
-    ] = False,
+    seed: Seed = 0,
+    dtype: Dtype = "float32",
+    device: Device = "auto",
+    device_map: DeviceMap = None,
+    revision: Revision = None,
+    offline: Offline = False,
+    trust_remote_code: TrustRemoteCode = False,
+    allow_pickle: AllowPickle = False,
     out: Out = Path("runs/heads"),
     png: Png = None,
     overwrite: Overwrite = False,
@@ -92,12 +91,12 @@ def heads(
 
     Try: `wherewhat heads` · `wherewhat heads gpt2 --text book.txt --out runs/gpt2`
     """
-    from wherewhat.profiles import KIND
+    from wherewhat.runs.profile import Profile
     from wherewhat.tables.files import refuse_to_overwrite
 
-    refuse_to_overwrite(out, kind=KIND, overwrite=overwrite)
+    refuse_to_overwrite(out, kind=Profile.kind, overwrite=overwrite)
     measuring: dict[str, Any] = {
-        "queries": _queries(queries),
+        "queries": rows_asked(queries),
         "tau": temperatures(tau, "--tau"),
         "first": first,
         "hidden": hidden,
@@ -108,23 +107,28 @@ def heads(
         "layers": numbers(layers, "--layers"),
         "heads": words(heads, "--heads"),
     }
-    if offline:
-        os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported, which reads it once
+    loading = loading_by(
+        dtype,
+        device,
+        offline=offline,
+        device_map=device_map,
+        revision=revision,
+        trust_remote_code=trust_remote_code,
+        allow_pickle=allow_pickle,
+    )
     from dataclasses import replace
 
-    from wherewhat.capture.load import Loading
     from wherewhat.measure import profile
 
     measuring["blocks"] = _blocks(blocks)
-    loading = Loading(dtype, device, device_map, revision, offline, trust_remote_code, allow_pickle)
-    texts = _texts(text, column=column, dataset=dataset, split=split)
+    texts = texts_from(text, column=column, dataset=dataset, split=split)
     with progress(f"{model}: texts", quiet=quiet) as step:
         found = profile(
             model,
             texts,
             loading=loading,
             on_text=lambda done, of: step(done, of, ""),
-            say=None if quiet else lambda sentence: print(f"wherewhat: {sentence}", file=sys.stderr, flush=True),
+            say=saying(quiet),
             source=dataset or ", ".join(map(str, text)),
             **measuring,
         )
@@ -135,34 +139,12 @@ def heads(
     _print(found, out, as_json=as_json, quiet=quiet)
 
 
-def _queries(text: str | None) -> int | None:
-    """Read --queries; every row is asked for by 0 inside, the last by -1."""
-    named = {None: None, "all": 0, "last": -1}
-    if text in named:
-        return named[text]
-    if text is None or not text.isdecimal() or int(text) < 1:
-        raise UserError(f"--queries is '{text}'; give a number of rows, at least 1, or last, or all")
-    return int(text)
-
-
 def _blocks(text: str | None) -> list[list[list[int]]] | str | None:
     """Read --blocks: the name of a way to cut texts, or a file that says where."""
     from wherewhat.capture.blocks import ENDINGS
     from wherewhat.tables.texts import read_blocks
 
     return text if text is None or text in ENDINGS or not Path(text).exists() else read_blocks(Path(text))
-
-
-def _texts(files: list[Path], *, column: str, dataset: str | None, split: str) -> "Iterator[Text] | None":
-    """The texts to read, from files or from a data set; none were named for a net that writes its own."""
-    from wherewhat.tables.dataset import dataset_texts
-    from wherewhat.tables.texts import read_texts, take_turns
-
-    if files and dataset:
-        raise UserError("both --text and --dataset were given; choose one of them")
-    if dataset:
-        return dataset_texts(dataset, split=split, column=column)
-    return take_turns([read_texts(path, column) for path in files]) if files else None
 
 
 def _print(profile: "Profile", out: Path, *, as_json: bool, quiet: bool) -> None:

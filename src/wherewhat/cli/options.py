@@ -1,13 +1,19 @@
 """Options that several commands share, each written once."""
 
+import os
 import shlex
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from wherewhat.errors import UserError
+
+if TYPE_CHECKING:
+    from wherewhat.capture.load import Loading
+    from wherewhat.tables.texts import Text
 
 # The headings that options stand under in --help.
 MODEL, TEXTS, ASKED, RESULT = "The model", "The texts", "What is asked", "The result"
@@ -17,6 +23,35 @@ def option(panel: str, metavar: str | None, help: str, *names: str) -> Any:
     """An option, with the heading it stands under and what its value is called."""
     return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel)
 
+
+Model = Annotated[str, typer.Argument(help="A Hub id, a folder, a training run, or a built-in name.")]
+Dtype = Annotated[str, option(MODEL, "TYPE", "float32, bfloat16, float16 or float64.")]
+Device = Annotated[str, option(MODEL, "NAME", "auto, cpu, cuda, cuda:1, mps.")]
+DeviceMap = Annotated[str | None, option(MODEL, "MAP", "auto spreads a large model (needs accelerate).")]
+Revision = Annotated[str | None, option(MODEL, "NAME", "A branch, tag or commit on the Hub.")]
+Offline = Annotated[bool, option(MODEL, None, "Use only what is on this machine.", "--offline")]
+TrustRemoteCode = Annotated[bool, option(MODEL, None, "Run code that comes with the model.", "--trust-remote-code")]
+AllowPickle = Annotated[bool, option(MODEL, None, "Also read weights that are no safetensors.", "--allow-pickle")]
+
+Files = Annotated[list[Path], option(TEXTS, "FILE", "One text a line, running prose (.txt), or .jsonl. Repeatable.")]
+Column = Annotated[str, option(TEXTS, "NAME", "The column of .jsonl files and data sets to read.")]
+Dataset = Annotated[str | None, option(TEXTS, "NAME", "A data set on the Hub, as NAME or NAME:CONFIG.")]
+Split = Annotated[str, option(TEXTS, "NAME", "The part of the data set to read.")]
+MaxTexts = Annotated[int, option(TEXTS, "N", "Stop after so many texts.")]
+MaxTokens = Annotated[int | None, option(TEXTS, "N", "Cut texts into windows of so many tokens.")]
+
+Queries = Annotated[
+    str | None,
+    option(
+        ASKED,
+        "last|N|all",
+        "Rows looked at in each text. Unless said 64, of which 8 for shares and the last for swaps.",
+    ),
+]
+Scores = Annotated[str | None, option(ASKED, "NAMES", "Only these scores, such as locality,sink.")]
+Tau = Annotated[str, option(ASKED, "NUMBERS", "Temperatures of positional and symbolic, such as 1e-4,0.1,inf.")]
+First = Annotated[int, option(ASKED, "N", "The first slot whose content may change places.")]
+Seed = Annotated[int, option(ASKED, "N", "Decides everything that is drawn at random.")]
 
 Out = Annotated[Path, option(RESULT, "DIR", "The folder to write into.")]
 Png = Annotated[Path | None, option(RESULT, "DIR", "Also write the figures as PNG files into this folder.")]
@@ -71,3 +106,39 @@ def words(text: str | None, option: str) -> tuple[str, ...]:
     if not found:
         raise UserError(f"{option} is '{text}', which names nothing; write names with commas between them")
     return found
+
+
+def rows_asked(text: str | None) -> int | None:
+    """Read --queries; every row is asked for by 0 inside, the last by -1."""
+    named = {None: None, "all": 0, "last": -1}
+    if text in named:
+        return named[text]
+    if text is None or not text.isdecimal() or int(text) < 1:
+        raise UserError(f"--queries is '{text}'; give a number of rows, at least 1, or last, or all")
+    return int(text)
+
+
+def texts_from(files: list[Path], *, column: str, dataset: str | None, split: str) -> "Iterator[Text] | None":
+    """The texts to read, from files or from a data set; none were named for a net that writes its own."""
+    from wherewhat.tables.dataset import dataset_texts
+    from wherewhat.tables.texts import read_texts, take_turns
+
+    if files and dataset:
+        raise UserError("both --text and --dataset were given; choose one of them")
+    if dataset:
+        return dataset_texts(dataset, split=split, column=column)
+    return take_turns([read_texts(path, column) for path in files]) if files else None
+
+
+def loading_by(dtype: str, device: str, *, offline: bool, **others: Any) -> "Loading":
+    """How to load the model. Comes before everything that imports transformers."""
+    if offline:
+        os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported, which reads it once
+    from wherewhat.capture.load import Loading
+
+    return Loading(dtype, device, offline=offline, **others)
+
+
+def saying(quiet: bool) -> Callable[[str], None] | None:
+    """Where to say what has to be known while a command runs."""
+    return None if quiet else lambda sentence: print(f"wherewhat: {sentence}", file=sys.stderr, flush=True)

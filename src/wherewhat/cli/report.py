@@ -17,11 +17,12 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Draw the report again from the tables alone: no model is needed."""
-    from wherewhat.profiles import REPORT, load
+    from wherewhat.runs.base import REPORT
+    from wherewhat.runs.registry import load
 
-    profile = load(folder)
-    path = profile.report(folder / REPORT)
-    pictures = [] if png is None else profile.figures(png)
+    run = load(folder)
+    path = run.report(folder / REPORT)
+    pictures = [] if png is None else run.figures(png)
     if as_json:
         print(json.dumps({"report": str(path), "figures": list(map(str, pictures))}))
     elif not quiet:

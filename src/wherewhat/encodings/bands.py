@@ -7,6 +7,7 @@
 | `index:0,3,5-7` | pairs by their number, from 0 |
 | `angle:0.01..1` | those that turn by 0.01 up to, but not including, 1 radian a token |
 | `wavelength:8..64` | those that turn round once in 8 up to, but not including, 64 tokens |
+| `all` | every one |
 
 Several are joined by `+`: `high:0.25+index:7`.
 """
@@ -40,6 +41,8 @@ def chosen(text: str, theta_F: Tensor) -> Tensor:
 
 
 def _one(text: str, theta_F: Tensor) -> Tensor:
+    if text == "all":
+        return torch.ones_like(theta_F, dtype=torch.bool)
     kind, colon, _ = text.partition(":")
     if not colon:
         raise UserError(f"frequencies are named by a kind and a value, such as high:0.25 or index:0,3; got '{text}'")

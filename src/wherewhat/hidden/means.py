@@ -11,11 +11,11 @@ from torch import Tensor
 from wherewhat.capture.batch import ALL, batches
 from wherewhat.capture.door import capture
 from wherewhat.capture.inputs import watch_inputs
-from wherewhat.capture.reader import Place, Seen
+from wherewhat.capture.reader import Place, Seen, numbered
 from wherewhat.hidden.run import Run, enter
 from wherewhat.scores import mean_parts
 from wherewhat.scores.mean_parts import PARTS, HiddenSums, Sides, sides_of
-from wherewhat.tally import Account, numbered
+from wherewhat.tally import Account
 
 LONGEST = 256  # slots that means over texts are taken of
 EARLY = 8  # queries that see fewer keys than this say little about where they look

@@ -34,6 +34,31 @@ FREQUENCIES: dict[str, Any] = {
     "measure": pl.String,
     "value": pl.Float64,
 }
+OF_HEAD = "head."  # stands before the name of a head's score among the measures of a model
+EDIT: dict[str, Any] = {
+    "model": pl.String,
+    "edit": pl.String,  # in the words of the command line
+    "layer": pl.Int32,  # of one head or one band of a sweep
+    "head": pl.Int32,
+    "band": pl.String,
+    "measure": pl.String,  # loss, copy, induction, or a score of a head, such as head.entropy
+    "state": pl.String,  # before, after or change
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "texts": pl.Int32,
+}
+RESULT: dict[str, Any] = {
+    "part": pl.String,  # which table of the experiment: accuracy, by_slot, heads, ...
+    "subject": pl.String,  # what was trained or tried
+    "item": pl.String,  # a name inside it: a slot, a head, an edit, or nothing
+    "at": pl.Float64,  # the number it stands at: an angle, a step, a length
+    "seed": pl.Int32,  # of the run; none where the row is over all seeds, and then low and high are its interval
+    "measure": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+}
 CURVE: dict[str, Any] = {"step": pl.Int64, "measure": pl.String, "value": pl.Float64}
 
 

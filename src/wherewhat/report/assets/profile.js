@@ -75,6 +75,7 @@ widgets.profile = (element) => {
 
 // The selected head, in reach from everywhere.
 widgets.chip = (element) => {
+  if (!heads.length) return;
   element.className = "chip";
   const button = make("button", { type: "button", onclick: () => document.getElementById("head").scrollIntoView() });
   element.append(button);

@@ -1,7 +1,7 @@
 // What the reader has chosen, and the small things every part of the page uses to show it.
-const { scores, parts } = page.about;
+const { scores = [], parts = [] } = page.about; // a page without heads has none
 const answered = scores.filter((score) => score.answered > 0);
-const kinds = page.about.kinds.filter((kind) => answered.some((score) => score.kind === kind));
+const kinds = (page.about.kinds ?? []).filter((kind) => answered.some((score) => score.kind === kind));
 const byKey = new Map(scores.map((score) => [score.key, score]));
 const heads = rowsOf(page.tables.heads ?? { name: [] });
 const byName = new Map(heads.map((head) => [head.name, head]));
@@ -23,6 +23,7 @@ function select(name) {
 }
 
 function whenSelected(listener) {
+  if (!heads.length) return;
   listeners.push(listener);
   listener(byName.get(state.selected));
 }

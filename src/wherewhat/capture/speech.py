@@ -1,0 +1,206 @@
+"""Let a model say which token comes: load it with the head that predicts tokens, and ask it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+)
+
+from wherewhat.capture.batch import LAST, Batch, batches
+from wherewhat.capture.door import evaluating, first_device, inputs_for, why_not_run
+from wherewhat.capture.load import Loading, Subject, find
+from wherewhat.errors import UserError
+from wherewhat.nets.trunk import Trunk
+
+NEXT, MASKED, ANSWER = "next", "masked", "answer"  # what a model predicts
+ENDINGS = {  # how transformers names classes that predict the next token, and those that fill in masks
+    "ForCausalLM": AutoModelForCausalLM,
+    "LMHeadModel": AutoModelForCausalLM,
+    "ForMaskedLM": AutoModelForMaskedLM,
+    "ForPreTraining": AutoModelForMaskedLM,
+}
+NOBODY = -1  # in `wanted_T`, where nothing is asked
+ENTRIES = 1 << 27  # of logits that one batch may have
+AT_ONCE = 1 << 24  # of them that are compared with what was wanted at a time
+PROBE = 4  # tokens read to see whether a model looks ahead
+
+
+@dataclass(frozen=True)
+class Question:
+    """A sequence to read, and the token that the logits at each slot should name."""
+
+    text: int  # the number of the text that it is about
+    ids_T: Tensor
+    wanted_T: Tensor  # NOBODY where nothing is asked
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a question: for each slot that was asked about, in order."""
+
+    nats_Q: np.ndarray  # by how much the wanted token surprised
+    right_Q: np.ndarray  # True where it had the largest logit of all
+
+
+def find_speaking(name: str, loading: Loading) -> Subject:
+    """Load the model called `name` with the head that predicts tokens; one without such a head is refused."""
+    return find(name, loading, reading=_with_head)
+
+
+def speaks(subject: Subject) -> str:
+    """What a model predicts: "next" the token that follows, "masked" those hidden from it, "answer" a net's answer.
+
+    Whether it looks ahead is seen by changing the last of a few tokens; one that does can only fill in masks.
+    """
+    if isinstance(subject.model, Trunk):
+        if subject.task is None:
+            raise UserError(
+                f"the task that {subject.id} was trained on is not known, so its answers cannot be judged; "
+                "name the folder of its training run"
+            )
+        return ANSWER
+    if not _has_head(subject.model):
+        raise UserError(
+            f"{type(subject.model).__name__} predicts no tokens, so its loss cannot be measured; load it with "
+            "transformers' AutoModelForCausalLM or AutoModelForMaskedLM"
+        )
+    if not _looks_ahead(subject.model):
+        return NEXT
+    _check_masks(subject)
+    return MASKED
+
+
+def body(subject: Subject) -> Subject:
+    """The same model without its head, so that reading it computes no logits of tokens; the modules are shared."""
+    inner = getattr(subject.model, "base_model", None)
+    return replace(subject, model=inner) if isinstance(inner, PreTrainedModel) else subject
+
+
+def asked(subject: Subject, questions: Sequence[Question]) -> list[Answer]:
+    """Put questions to a model. Logits of one batch at a time are held, and never those of all questions."""
+    answers: dict[int, Answer] = {}
+    tokens = max(1, ENTRIES // subject.vocabulary)
+    with torch.no_grad(), evaluating(subject.model):
+        for batch in batches([one.ids_T for one in questions], queries=LAST, seed=0, tokens=min(2048, tokens)):
+            logits_BTV = _logits(subject.model, batch.to(first_device(subject.model)))
+            for logits_TV, number in zip(logits_BTV, batch.texts, strict=True):
+                answers[number] = _answer(logits_TV, questions[number].wanted_T)
+    return [answers[number] for number in range(len(questions))]
+
+
+def _answer(logits_TV: Tensor, wanted_T: Tensor) -> Answer:
+    """Compare in at least 32 bits, some slots at a time."""
+    kind = torch.promote_types(logits_TV.dtype, torch.float32)
+    nats, right = [], []
+    for slots_Q in (wanted_T != NOBODY).nonzero()[:, 0].split(max(1, AT_ONCE // logits_TV.shape[-1])):
+        logits_QV = logits_TV[slots_Q.to(logits_TV.device)].to(kind)
+        wanted_Q = wanted_T[slots_Q].to(logits_TV.device)
+        nats.append(cross_entropy(logits_QV, wanted_Q, reduction="none").cpu().double())
+        right.append((logits_QV.argmax(-1) == wanted_Q).cpu())
+    return Answer(torch.cat(nats).numpy(), torch.cat(right).numpy())
+
+
+def _logits(model: nn.Module, batch: Batch) -> Tensor:
+    """logits_BTV of one batch."""
+    try:
+        if isinstance(model, Trunk):
+            own_BTV: Tensor = model(batch.ids_BT, batch.real_BT)
+            return own_BTV
+        logits_BTV: Tensor = model(**inputs_for(model, batch)).logits
+    except (RuntimeError, NotImplementedError, IndexError) as error:
+        raise UserError(why_not_run(model, error)) from error
+    return logits_BTV
+
+
+def _with_head(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
+    """As AutoModel.from_pretrained, but with the head for the tokens that the model was trained to predict."""
+    plain = {key: options[key] for key in ("revision", "local_files_only", "trust_remote_code")}
+    model, found = _kind(name, AutoConfig.from_pretrained(name, **plain)).from_pretrained(name, **options)
+    within = f"{model.base_model_prefix}."
+    if lacking := sorted(key for key in found["missing_keys"] if not key.startswith(within)):
+        raise UserError(
+            f"the weights of {name} hold no head that predicts tokens ({lacking[0]} is missing), so its loss cannot be "
+            f"measured; save it from {type(model).__name__}"
+        )
+    return model, found
+
+
+def _kind(name: str, config: Any) -> Any:
+    """Which of transformers' classes to ask: by the class that the model was saved from, or by what there is."""
+    if getattr(config, "is_encoder_decoder", False):
+        raise UserError(
+            f"{name} is an encoder-decoder; loss and copying are measured of models that predict the next token or "
+            "masked ones"
+        )
+    for ending, kind in ENDINGS.items():
+        if any(saved.endswith(ending) for saved in config.architectures or ()):
+            return kind
+    causal, masked = (type(config) in known for known in (MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING))
+    if masked and not (causal and getattr(config, "is_decoder", False)):
+        return AutoModelForMaskedLM
+    return AutoModelForCausalLM
+
+
+def _has_head(model: nn.Module) -> bool:
+    """Whether a module says something of every token of the vocabulary, at every token."""
+    if not isinstance(model, PreTrainedModel) or getattr(model.config, "is_encoder_decoder", False):
+        return False
+    return isinstance(getattr(_probe(model, 0), "logits", None), Tensor) and model.get_output_embeddings() is not None
+
+
+def _looks_ahead(model: nn.Module) -> bool:
+    """Whether another last token changes what is said before it."""
+    one_BTV, other_BTV = (_probe(model, last).logits[:, :-1] for last in (0, 1))
+    return bool((one_BTV - other_BTV).abs().max() > 1e-5 * one_BTV.abs().max())
+
+
+def _probe(model: nn.Module, last: int) -> Any:
+    """What a model gives back for a few tokens."""
+    ids = torch.tensor([[2 + slot % 2 for slot in range(PROBE - 1)] + [last]])
+    batch = Batch((0,), ids, torch.ones_like(ids, dtype=torch.bool), (torch.tensor([0]),)).to(first_device(model))
+    try:
+        with torch.no_grad(), evaluating(model):
+            return model(**inputs_for(model, batch))
+    except (RuntimeError, NotImplementedError, IndexError) as error:
+        raise UserError(why_not_run(model, error)) from error
+
+
+def _check_masks(subject: Subject) -> None:
+    """A model that looks ahead can be asked only for tokens that are hidden from it."""
+    family = type(subject.model).__name__
+    if not family.endswith("ForMaskedLM") and family not in MODEL_FOR_MASKED_LM_MAPPING_NAMES.values():
+        raise UserError(
+            f"{family} sees the tokens that it would have to predict, so its loss cannot be measured; loss is measured "
+            "of models that predict the next token or masked ones"
+        )
+    if getattr(subject.tokenizer, "mask_token_id", None) is None:
+        raise UserError(
+            f"{subject.id} predicts masked tokens, and no tokenizer says which token is the mask; "
+            "hand in the tokenizer that belongs to it"
+        )
+
+
+def special_tokens(subject: Subject) -> tuple[list[int], list[int]]:
+    """What the tokenizer puts before and after every text."""
+    around = [] if subject.tokenizer is None else list(subject.tokenizer("")["input_ids"])
+    opening = {getattr(subject.tokenizer, name, None) for name in ("bos_token_id", "cls_token_id")}
+    return [id for id in around if id in opening], [id for id in around if id not in opening]
+
+
+def plain_tokens(subject: Subject) -> Tensor:
+    """ids_V of the tokens that stand for something in a text: all but the special ones."""
+    known = subject.vocabulary if subject.tokenizer is None else min(subject.vocabulary, len(subject.tokenizer))
+    config = getattr(subject.model, "config", None)
+    stated = [getattr(config, name, None) for name in ("bos_token_id", "eos_token_id", "pad_token_id")]
+    special = set(getattr(subject.tokenizer, "all_special_ids", ())) | {id for id in stated if isinstance(id, int)}
+    ids_V = torch.arange(known)
+    return ids_V[~torch.isin(ids_V, torch.tensor(sorted(special), dtype=torch.long))]

@@ -1,0 +1,67 @@
+"""What is to be changed inside a model, in the words of the command line."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+from wherewhat.errors import UserError
+
+HEAD_NAME = re.compile(r"L(\d+)H(\d+)")
+BANDS = ("drop", "unrotate", "keep", "scale")  # the edits of rotary frequencies, in the order they are told
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What is to be changed; () for nothing. Bands are named in the language of `encodings/bands.py`.
+
+    >>> Edit(unrotate=("high:0.25",), heads=("L3H7",)).told
+    'unrotate high:0.25 in L3H7'
+    """
+
+    drop: tuple[str, ...] = ()  # these frequencies leave the dot product of queries with keys
+    unrotate: tuple[str, ...] = ()  # in these, queries and keys meet as if nothing had turned
+    keep: tuple[str, ...] = ()  # all other frequencies leave the dot product; channels that never turn stay
+    scale: tuple[str, ...] = ()  # BAND=FACTOR, BAND=FROM..TO or BAND=FROM..TO^BETA, from its fastest to its slowest
+    ablate: tuple[str, ...] = ()  # heads whose output becomes 0
+    heads: tuple[str, ...] = ()  # frequencies are changed in these heads only
+    layers: tuple[int, ...] = ()  # and in these layers only
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            object.__setattr__(self, each.name, _several(getattr(self, each.name)))
+        for name in (*self.heads, *self.ablate):
+            if not isinstance(name, str) or not HEAD_NAME.fullmatch(name):
+                raise UserError(f"'{name}' is not the name of a head; heads are named like L3H7, counted from 0")
+        for layer in self.layers:
+            if not isinstance(layer, int) or isinstance(layer, bool) or layer < 0:
+                raise UserError(f"{layer!r} is not the number of a layer; layers are counted from 0")
+        if self.keep and self.drop:
+            raise UserError(
+                f"frequencies are either kept or dropped; got keep '{self.keep[0]}' and drop '{self.drop[0]}', give one"
+            )
+        if both := sorted(set(self.heads) & set(self.ablate)):
+            raise UserError(f"{both[0]} cannot be ablated and edited at once; take it out of one")
+
+    @property
+    def rotary(self) -> bool:
+        """Whether any frequency is to be changed."""
+        return any(getattr(self, verb) for verb in BANDS)
+
+    @property
+    def told(self) -> str:
+        """The whole edit in a few words."""
+        verbs = [f"{verb} {' and '.join(getattr(self, verb))}" for verb in BANDS if getattr(self, verb)]
+        rotary = ", ".join(verbs) + self._where if verbs else ""
+        ablated = f"ablate {', '.join(self.ablate)}" if self.ablate else ""
+        return "; ".join(part for part in (rotary, ablated) if part) or "nothing"
+
+    @property
+    def _where(self) -> str:
+        heads = f" in {', '.join(self.heads)}" if self.heads else ""
+        layers = f" in layer{'s' * (len(self.layers) > 1)} {', '.join(map(str, self.layers))}" if self.layers else ""
+        return heads + layers
+
+
+def _several(value: object) -> tuple[object, ...]:
+    """One name, or several, as a tuple of them."""
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)

@@ -1,0 +1,248 @@
+"""The numbers behind the page of an edit: its tables taken apart once, and a table for every chart."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from wherewhat.report.measured import Manifest
+from wherewhat.report.numbers import interval, short
+from wherewhat.report.page import Columns
+
+MEASURES = {  # what a model can do: its title, and how to read the number
+    "loss": ("Loss", "nats a token; lower is better"),
+    "copy": ("Copy", "share of random tokens that are repeated exactly; higher is better"),
+    "induction": ("Induction", "nats a token by which the loss falls where random tokens come again"),
+}
+OF_HEAD = "head."  # stands before the name of a head's score among the measures
+PAIRS = (("position_share", "symbol_share"), ("positional", "symbolic"), ("previous", "self"))
+FIRST_SCORES = ("position_share", "symbol_share", "positional", "symbolic", "entropy")
+MOST_HEADS = 14  # that changed most are shown
+MOST_VIEWS = 6  # scores to choose from
+LABELS = 6  # heads whose names are written in the plane
+
+
+@dataclass(frozen=True)
+class Found:
+    """The tables of an edit, taken apart once."""
+
+    edit: pl.DataFrame
+    heads: pl.DataFrame
+    manifest: Manifest
+
+    @cached_property
+    def told(self) -> str:
+        """What was done, in the words of the command line."""
+        return str((self.manifest.get("edit") or {}).get("told") or "an edit")
+
+    @cached_property
+    def each(self) -> str | None:
+        """What the sweep went through."""
+        given: str | None = (self.manifest.get("edit") or {}).get("each")
+        return given
+
+    @cached_property
+    def whole(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """What the model can do: by measure and by state."""
+        found: dict[str, dict[str, dict[str, Any]]] = {}
+        for row in self.edit.filter(pl.col("layer").is_null()).iter_rows(named=True):
+            found.setdefault(row["measure"], {})[row["state"]] = row
+        return {name: found[name] for name in MEASURES if name in found}
+
+    @cached_property
+    def changes(self) -> pl.DataFrame:
+        """By how much every score of every head changed."""
+        ours = self.edit.filter(pl.col("measure").str.starts_with(OF_HEAD) & pl.col("value").is_not_null())
+        return ours.with_columns(pl.col("measure").str.strip_prefix(OF_HEAD))
+
+    @cached_property
+    def sweep(self) -> pl.DataFrame:
+        """What each head or band alone changes."""
+        return self.edit.filter(pl.col("layer").is_not_null() & pl.col("measure").is_in(list(MEASURES)))
+
+    @cached_property
+    def after(self) -> bool:
+        """Whether there is an after, and not only a sweep."""
+        return any("after" in states for states in self.whole.values())
+
+    @cached_property
+    def count(self) -> int:
+        """How many heads there are."""
+        return self.heads.select("layer", "head").n_unique()
+
+    @cached_property
+    def tables(self) -> dict[str, Columns]:
+        """The numbers of all charts."""
+        made = {"whole": _whole(self), "moves": _moves(self), "changed": _changed(self), "sweep": _sweep(self)}
+        return {name: table for name, table in made.items() if len(next(iter(table.values())))}
+
+
+def _whole(found: Found) -> Columns:
+    rows = [
+        {**state, "order": order, "said": f"{name}: {three(state['value'])} {interval(state['low'], state['high'])}"}
+        for states in found.whole.values()
+        for order, name in enumerate(("before", "after"))
+        if (state := states.get(name)) is not None
+    ]
+    return _columns(rows, ("measure", "state", "value", "low", "high", "order", "said"))
+
+
+def pairs_of(found: Found) -> list[tuple[str, str]]:
+    there = set(found.tables["moves"]["pair"])
+    return [(x, y) for x, y in PAIRS if x in there]
+
+
+def _moves(found: Found) -> Columns:
+    """Where every head was and is, for every pair of scores that has values in both states."""
+    names = [name for pair in PAIRS for name in pair]
+    model = str((found.manifest.get("model") or {}).get("id"))
+    known = found.heads.filter(pl.col("score").is_in(names) & pl.col("value").is_not_null())
+    places: dict[tuple[int, int, str, bool], float] = {
+        (row["layer"], row["head"], row["score"], row["model"] == model): row["value"]
+        for row in known.iter_rows(named=True)
+    }
+    rows: list[dict[str, Any]] = []
+    for x, y in PAIRS[: 2 if _any_of(known, PAIRS[0]) or _any_of(known, PAIRS[1]) else 3]:
+        pair = []
+        for layer, head in sorted({(layer, head) for layer, head, _, _ in places}):
+            ends = [places.get((layer, head, score, old)) for old in (True, False) for score in (x, y)]
+            if None not in ends:
+                said = f"L{layer}H{head}: {plain(x)} {short(ends[0])} → {short(ends[2])}, "
+                said += f"{plain(y)} {short(ends[1])} → {short(ends[3])}"
+                spots = dict(zip(("x", "y", "x2", "y2"), ends, strict=True))
+                pair.append({"pair": x, "layer": layer, **spots, "who": f"L{layer}H{head}", "said": said})
+        rows += _with_labels(pair)
+    return _columns(rows, ("pair", "layer", "x", "y", "x2", "y2", "label", "said"))
+
+
+def _with_labels(pair: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The heads that go farthest have their names written beside them."""
+
+    def way(row: Mapping[str, Any]) -> float:
+        return math.hypot(row["x2"] - row["x"], row["y2"] - row["y"])
+
+    least = sorted((way(row) for row in pair), reverse=True)[:LABELS][-1:] or [0.0]
+    return [{**row, "label": row["who"] if way(row) >= least[0] > 0 else ""} for row in pair]
+
+
+def _any_of(known: pl.DataFrame, pair: Sequence[str]) -> bool:
+    return known["score"].is_in(list(pair)).any()
+
+
+def _changed(found: Found) -> Columns:
+    """The heads that changed most, of the scores that say where or what and of those that changed most of all."""
+    there = dict.fromkeys(found.changes["measure"].to_list())
+    ranges = {name: (told or {}).get("range") or (0, 1) for name, told in (found.manifest.get("scores") or {}).items()}
+    others = sorted(there, key=lambda name: -_typical(found.changes, name, ranges.get(name, (0, 1))))
+    chosen = [name for name in FIRST_SCORES if name in there][: MOST_VIEWS - 2]
+    chosen += [name for name in others if name not in chosen][: MOST_VIEWS - len(chosen)]
+    rows = []
+    for name in chosen:
+        most = found.changes.filter(pl.col("measure") == name).sort(pl.col("value").abs(), descending=True)
+        for rank, row in enumerate(most.head(MOST_HEADS).iter_rows(named=True)):
+            side = ("above" if row["value"] > 0 else "below") if clear(row) else "unclear"
+            who = f"L{row['layer']}H{row['head']}"
+            said = f"{who} {plain(name)}: {signed(row['value'])} ({interval_of(row)})"
+            rows.append({**row, "score": name, "who": who, "rank": rank, "side": side, "said": said})
+    return _columns(rows, ("score", "who", "rank", "value", "low", "high", "side", "said"))
+
+
+def _typical(changes: pl.DataFrame, name: str, ends: Sequence[float | None]) -> float:
+    """How much the heads changed in a score, as a part of its range where that has ends."""
+    size = changes.filter(pl.col("measure") == name)["value"].abs().mean() or 0.0
+    low, high = ends
+    assert isinstance(size, float)
+    return size / (high - low) if low is not None and high is not None and high > low else 0.0
+
+
+def _sweep(found: Found) -> Columns:
+    farthest = {name: float(words["most"]) for name, words in reaches(found).items()}
+    columns = _band_columns(found)
+    rows = []
+    for row in found.sweep.filter(pl.col("value").is_not_null()).iter_rows(named=True):
+        band = row["band"]
+        who = f"L{row['layer']}H{row['head']}" if band is None else f"layer {row['layer']}, {_told_band(found, row)}"
+        said = f"{who}: {row['measure']} {signed(row['value'])} ({interval_of(row)})"
+        column = row["head"] if band is None else columns[row["layer"], band]
+        reach = row["value"] / (farthest[row["measure"]] or 1.0)
+        rows.append({**row, "column": column, "reach": reach, "clear": clear(row), "said": said})
+    return _columns(rows, ("measure", "layer", "column", "reach", "clear", "said"))
+
+
+def reaches(found: Found) -> dict[str, dict[str, str]]:
+    """By measure: what to fill into the map, so that its colours reach as far as the largest change."""
+    words = {}
+    for name, (title, _) in MEASURES.items():
+        sizes = found.sweep.filter(pl.col("measure") == name)["value"].drop_nulls().abs()
+        if len(sizes):
+            largest = max(float(sizes.max() or 0.0), 1e-6)  # type: ignore[arg-type]
+            words[name] = {"measure": name, "most": f"{largest:.2g}", "title": f"change of {title.lower()}"}
+    return words
+
+
+def _bands(found: Found) -> dict[int, list[Mapping[str, Any]]]:
+    """The bands of every layer that the sweep went through, fastest first."""
+    bands: dict[int, list[Mapping[str, Any]]] = {}
+    for band in found.manifest.get("bands") or ():
+        bands.setdefault(band["layer"], []).append(band)
+    return bands
+
+
+def _band_columns(found: Found) -> dict[tuple[int, str], int]:
+    return {(layer, one["band"]): at for layer, bands in _bands(found).items() for at, one in enumerate(bands)}
+
+
+def _told_band(found: Found, row: Mapping[str, Any]) -> str:
+    for one in _bands(found).get(row["layer"], ()):
+        if one["band"] == row["band"]:
+            return f"{row['band']} (wavelength {_wavelengths(one)} tokens)"
+    return str(row["band"])
+
+
+def _wavelengths(band: Mapping[str, Any]) -> str:
+    slow, fast = band["theta"]
+    near, far = (short(2 * math.pi / theta) if theta else "∞" for theta in (fast, slow))
+    return near if near == far else f"{near}–{far}"
+
+
+def map_labels(found: Found) -> dict[int, str] | None:
+    """What to write below the columns of a map of bands: their wavelengths, if these are the same in all layers."""
+    written = [tuple(map(_wavelengths, bands)) for bands in _bands(found).values()]
+    longest = max(written, key=len, default=())
+    same = all(one == longest[: len(one)] for one in written)
+    return {at: name if same else f"{at}" for at, name in enumerate(longest)} if written else None
+
+
+def interval_of(row: Mapping[str, Any]) -> str:
+    """The interval of a change, with signs.
+
+    >>> interval_of({"low": -0.01, "high": 0.25})
+    '−0.010 to +0.250'
+    """
+    if row["low"] is None or row["high"] is None:
+        return "no interval from one text"
+    return f"{signed(row['low'])} to {signed(row['high'])}"
+
+
+def plain(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def clear(row: Mapping[str, Any]) -> bool:
+    """Whether an interval does not hold zero."""
+    return row["low"] is not None and row["high"] is not None and (row["low"] > 0 or row["high"] < 0)
+
+
+def three(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")
+
+
+def signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def _columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Columns:
+    return {name: [row[name] for row in rows] for name in names}

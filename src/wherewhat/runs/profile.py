@@ -1,0 +1,49 @@
+"""A profile: the tables of `wherewhat heads`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from wherewhat.report.page import Page
+from wherewhat.runs.base import Run, read_table
+from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS
+
+TABLES = {"heads.parquet": HEADS, "offsets.parquet": OFFSETS, "frequencies.parquet": FREQUENCIES}
+
+
+@dataclass(frozen=True)
+class Profile(Run):
+    """Where every head of a model looks, with intervals, chance levels, and where the numbers came from."""
+
+    kind: ClassVar[str] = "heads"
+
+    heads: pl.DataFrame  # one row a head and score
+    offsets: pl.DataFrame  # mean mass by relative offset
+    frequencies: pl.DataFrame  # what each rotary frequency carries; empty for models that have none
+    manifest: Mapping[str, Any]
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        tables = dict(zip(TABLES, (self.heads, self.offsets, self.frequencies), strict=True))
+        return {name: table for name, table in tables.items() if table is not self.frequencies or not table.is_empty()}
+
+    def draw(self) -> Page:
+        from wherewhat.report.heads import page_of_heads
+
+        return page_of_heads(self.heads, self.offsets, self.frequencies, self.manifest)
+
+    @classmethod
+    def read(cls, folder: Path, manifest: Mapping[str, Any]) -> "Profile":
+        """The profile that lies in a folder."""
+        there = {
+            name: schema for name, schema in TABLES.items() if schema is not FREQUENCIES or (folder / name).exists()
+        }
+        found = {name: read_table(folder / name, schema) for name, schema in there.items()}
+        heads, offsets, frequencies = (found.get(name, pl.DataFrame(schema=schema)) for name, schema in TABLES.items())
+        return cls(heads, offsets, frequencies, manifest)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/html": self._repr_html_(), "text/plain": str(self.heads)}

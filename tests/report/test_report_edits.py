@@ -1,0 +1,229 @@
+"""The page of an edit, from tables alone: what it says, what it draws, and what it leaves out."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from wherewhat.errors import UserError
+from wherewhat.report.edits import page_of_edit
+from wherewhat.report.page import Page
+from wherewhat.report.render import render
+from wherewhat.tables.schema import EDIT, HEADS, frame
+
+TOLD = "unrotate high:0.25"
+MODEL = "a <b>model</b>"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+Row = tuple[Any, ...]
+
+
+def manifest(**edit: Any) -> dict[str, Any]:
+    return {
+        "edit": {"told": TOLD, "each": None, "unrotate": ["high:0.25"], **edit},
+        "model": {"id": MODEL, "layers": 2, "heads": 4, "parameters": 260_032},
+        "texts": {"count": 30, "tokens": 1200, "source": "book.txt"},
+        "predicts": "next",
+        "random": {"sequences": 32, "half": 48},
+        "scores": {"position_share": {"range": [0, 1]}, "entropy": {"range": [0, None]}},
+        "bands": [
+            {"layer": layer, "band": f"index:{f}", "theta": [10.0**-f] * 2} for layer in (0, 1) for f in range(3)
+        ],
+    }
+
+
+def whole(**changes: tuple[float, float, float]) -> list[Row]:
+    """Rows about the whole model: before 1, after 1 + change."""
+    rows: list[Row] = []
+    for measure, (change, low, high) in changes.items():
+        about = (MODEL, TOLD, None, None, None, measure)
+        rows.append((*about, "before", 1.0, 0.9, 1.1, 30))
+        rows.append((*about, "after", 1.0 + change, 0.9 + change, 1.1 + change, 30))
+        rows.append((*about, "change", change, low, high, 30))
+    return rows
+
+
+def scored(name: str, *changes: float) -> list[Row]:
+    """Rows about four heads: by how much a score changed."""
+    return [
+        (MODEL, TOLD, n // 2, n % 2, None, f"head.{name}", "change", change, change - 0.01, change + 0.01, 30)
+        for n, change in enumerate(changes)
+    ]
+
+
+def heads(*scores: str, after: bool = True) -> pl.DataFrame:
+    rows = []
+    for model, at in ((MODEL, 0.2), (f"{MODEL} · {TOLD}", 0.5))[: 2 if after else 1]:
+        for n in range(4):
+            rows += [(model, n // 2, n % 2, score, at + 0.1 * n, 0.1, 0.9, 0.3, 30, "decoder") for score in scores]
+    return frame(rows, HEADS)
+
+
+def page(rows: list[Row], table: pl.DataFrame | None = None, **edit: Any) -> Page:
+    shown = heads("position_share", "symbol_share") if table is None else table
+    return page_of_edit(frame(rows, EDIT), shown, manifest(**edit))
+
+
+LOSS = {"loss": (0.25, 0.2, 0.3)}
+
+
+def test_the_first_screen_says_what_changed_and_by_what_operation():
+    made = page(whole(loss=(0.25, 0.2, 0.3), copy=(-0.3, -0.4, -0.2), induction=(0.0, 0.0, 0.0)))
+    assert made.title == MODEL and made.kind == f"Edit: {TOLD}"
+    assert made.lede == (
+        "The loss rises by 0.250 nats, so that the perplexity is 1.28 times what it was; copying random tokens suffers."
+    )
+    first = made.sections[0].body
+    assert first.index("Loss") < first.index("Copy") < first.index("Induction")
+    assert "+0.250" in first and "+0.200 to +0.300" in first and "−0.400 to −0.200" in first and "no change" in first
+    assert "<b>Unrotate</b> removes only a rotation" in first and "<b>Drop</b>" not in first
+    assert ("32 × 48", "random tokens, twice") in made.facts
+
+
+@pytest.mark.parametrize(
+    ("operation", "said"),
+    [
+        ("drop", "<b>Drop</b> removes channels"),
+        ("keep", "<b>Keep</b> removes channels"),
+        ("scale", "<b>Scale</b> changes how loud"),
+        ("ablate", "<b>Ablate</b> silences heads"),
+    ],
+)
+def test_every_operation_is_told_from_the_others(operation: str, said: str):
+    body = page(whole(**LOSS), unrotate=[], **{operation: ["x"]}).sections[0].body
+    assert said in body and "<b>Unrotate</b>" not in body
+
+
+def test_a_change_that_may_be_none_is_called_so():
+    made = page(whole(loss=(0.01, -0.02, 0.04), copy=(0.01, -0.02, 0.04)))
+    assert "does not change beyond chance (−0.020 to +0.040 nats)" in made.lede
+    assert "copying random tokens does not change beyond chance" in made.lede
+    assert "not told from none" in made.sections[0].body
+
+
+def test_a_model_that_never_copied_is_not_said_to_have_kept_it():
+    rows = whole(**LOSS) + [
+        (MODEL, TOLD, None, None, None, "copy", state, 0.001, 0.0, 0.002, 32) for state in ("before", "after", "change")
+    ]
+    assert page(rows).lede.endswith("random tokens are copied neither before nor after.")
+
+
+def test_one_text_gives_no_interval():
+    rows = [(*row[:8], None, None, 1) for row in whole(**LOSS)]
+    assert "no interval from one text" in page(rows).sections[0].body
+
+
+def test_heads_go_from_where_they_were_to_where_they_are():
+    made = page(whole(**LOSS) + scored("position_share", 0.3, 0.3, 0.3, 0.3))
+    moves = made.tables["moves"]
+    assert moves["x"] == pytest.approx([0.2, 0.3, 0.4, 0.5]) and moves["x2"] == pytest.approx([0.5, 0.6, 0.7, 0.8])
+    assert moves["said"][3] == "L1H1: position share 0.50 → 0.80, symbol share 0.50 → 0.80"
+    assert set(moves["pair"]) == {"position_share"} and made.figures["plane"].tables.keys() == {"moves"}
+
+
+def test_other_scores_stand_in_where_shares_are_missing():
+    made = page(whole(**LOSS), heads("previous", "self", "entropy"))
+    assert set(made.tables["moves"]["pair"]) == {"previous"}
+    assert "moves" not in page(whole(**LOSS), heads("entropy")).tables
+
+
+def test_heads_without_a_value_on_both_sides_are_counted():
+    table = heads("position_share", "symbol_share")
+    lost = pl.col("model").str.contains("·") & (pl.col("layer") == 0)
+    made = page(whole(**LOSS), table.with_columns(value=pl.when(lost).then(None).otherwise(pl.col("value"))))
+    section = next(one for one in made.sections if one.name == "plane")
+    assert len(made.tables["moves"]["x"]) == 2 and "2 heads without a value on both sides are not shown" in section.body
+
+
+def test_what_changed_most_comes_first_and_what_may_be_chance_is_grey():
+    made = page(whole(**LOSS) + scored("position_share", 0.1, -0.3, 0.005, 0.2) + scored("induction", 0, 0, 0, 0.5))
+    changed = made.tables["changed"]
+    first = [n for n, score in enumerate(changed["score"]) if score == "position_share"]
+    assert [changed["who"][n] for n in first] == ["L0H1", "L1H1", "L0H0", "L1H0"]
+    assert [changed["side"][n] for n in first] == ["below", "above", "above", "unclear"]
+    assert "sweep" not in made.tables, "the score called induction is none of the model's abilities"
+
+
+def sweep(each: str, *measures: str) -> list[Row]:
+    """Rows of a sweep over two layers and three heads or bands."""
+    rows: list[Row] = []
+    for measure in measures:
+        for layer in (0, 1):
+            for n in range(3):
+                head, band = (n, None) if each == "head" else (None, f"index:{n}")
+                change = 0.1 * n - 0.15 * layer
+                rows.append(
+                    (MODEL, "x", layer, head, band, measure, "change", change, change - 0.06, change + 0.06, 30)
+                )
+    return rows
+
+
+def test_a_sweep_of_heads_is_a_map():
+    made = page(whole(**LOSS) + scored("entropy", 0.1, 0.2) + sweep("head", "loss", "copy"), each="head")
+    assert set(made.tables["changed"]["score"]) == {"entropy"}, "what the sweep measured is no score of a head"
+    cells = made.tables["sweep"]
+    assert len(cells["column"]) == 12 and cells["column"][:3] == [0, 1, 2]
+    assert max(map(abs, cells["reach"])) == pytest.approx(1), "colours reach as far as the largest change"
+    assert cells["clear"][:3] == [False, True, True]
+    section = next(one for one in made.sections if one.name == "map")
+    assert section.title == "Each head alone" and "`L0H2`: +0.200 (+0.140 to +0.260)" in section.lede
+    views = json.loads(re.search(r'data-views="([^"]*)"', section.body)[1].replace("&quot;", '"'))  # type: ignore[index]
+    assert [title for title, _ in views] == ["Loss", "Copy"]
+    assert {"map_loss", "map_copy"} <= made.figures.keys()
+
+
+def test_a_sweep_of_bands_is_a_map_by_wavelength():
+    made = page(whole(**LOSS) + sweep("band", "loss"), each="band")
+    assert "6.28" in json.dumps(made.charts["sweep"]) and "628" in json.dumps(made.charts["sweep"])
+    assert (
+        made.tables["sweep"]["said"][1] == "layer 0, index:1 (wavelength 62.8 tokens): loss +0.100 (+0.040 to +0.160)"
+    )
+
+
+def test_a_sweep_alone_shows_only_before():
+    rows = [row for row in whole(**LOSS) if row[6] == "before"] + sweep("head", "loss")
+    made = page(rows, heads("position_share", "symbol_share", after=False), each="head", unrotate=[])
+    assert made.kind == "Edit: every head alone" and made.sections[0].title == "Before"
+    assert made.lede.startswith("Every head is taken away alone") and [one.name for one in made.sections[:2]] == [
+        "change",
+        "map",
+    ]
+    assert "→" not in made.sections[0].body
+
+
+def test_a_table_without_a_loss_is_refused():
+    with pytest.raises(UserError, match="no loss of the whole model; run `wherewhat edit` again"):
+        page(scored("entropy", 0.1))
+
+
+def test_the_page_is_one_text_and_escapes_what_it_is_given():
+    text = render(page(whole(**LOSS) + scored("entropy", 0.1, 0.2) + sweep("band", "loss"), each="band"))
+    assert "<b>model</b>" not in text and "a &lt;b&gt;model&lt;/b&gt;" in text
+    assert text == render(page(whole(**LOSS) + scored("entropy", 0.1, 0.2) + sweep("band", "loss"), each="band"))
+
+
+@pytest.mark.browser
+def test_the_page_opens_wide_and_narrow_without_a_complaint(tmp_path: Path):
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine to open the page in")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    rows = whole(loss=(0.25, 0.2, 0.3), copy=(-0.3, -0.4, -0.2)) + scored("entropy", 0.1, 0.2) + sweep("band", "loss")
+    path = tmp_path / "report.html"
+    path.write_text(render(page(rows, each="band")), encoding="utf-8")
+    problems: list[str] = []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 1280, "height": 900})
+        tab.on("console", lambda said: problems.append(said.text) if said.type in ("error", "warning") else None)
+        tab.on("pageerror", lambda error: problems.append(str(error)))
+        tab.goto(path.as_uri())
+        tab.wait_for_selector("html[data-ready=true]", timeout=30_000)
+        assert tab.locator("[data-widget=drawn] svg").count() == 5, "two slopes, map, plane, what changed most"
+        assert tab.locator("#map svg .role-mark.mark-rect path").count() == 6
+        tab.set_viewport_size({"width": 390, "height": 800})
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        browser.close()
+    assert problems == []
