@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import encodings, heads, locality_symmetry, memory, path, training, where_or_what
+from benchmarks import canonical, edits, encodings, heads, locality_symmetry, memory, path, training, where_or_what
 
 REPEATS = 5
 LATEST = Path(__file__).parent / "latest.json"
@@ -20,6 +20,8 @@ def main() -> None:
         "training": training,
         "path": path,
         "encodings": encodings,
+        "canonical": canonical,
+        "edits": edits,
     }
     chosen = {name: rooms[name] for name in sys.argv[1:] or rooms}
     found = []

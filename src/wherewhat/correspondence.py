@@ -50,10 +50,10 @@ def _lines(table: pl.DataFrame, layer: int | None, x: str, ys: Sequence[str], se
     for y in ys:
         if y in table.columns:
             points = table.select("layer", "head", pl.col(x).alias("x"), pl.col(y).alias("y")).drop_nulls()
-            yield {"layer": layer, "x": x, "y": y, "points": points.height, **_spearman(points, seed)}
+            yield {"layer": layer, "x": x, "y": y, "points": points.height, **spearman(points, seed)}
 
 
-def _spearman(points: pl.DataFrame, seed: int) -> dict[str, float | None]:
+def spearman(points: pl.DataFrame, seed: int) -> dict[str, float | None]:
     """The correlation of ranks; its interval from sums a head, so that resamples cost nothing."""
     if points.height < 3:
         return {"rho": None, "low": None, "high": None}

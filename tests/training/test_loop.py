@@ -12,7 +12,9 @@ from torch import Tensor, nn
 
 from wherewhat.errors import UserError
 from wherewhat.models.folder import load_model
+from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
+from wherewhat.nets.trunk import Trunk
 from wherewhat.tasks.base import Batch
 from wherewhat.tasks.mixture import Mixture
 from wherewhat.tasks.registry import task
@@ -120,6 +122,70 @@ def test_resume_goes_on_from_the_checkpoint(brief: Settings, tmp_path: Path) -> 
     steps: list[int] = []
     train(brief, out=tmp_path, resume=True, on_step=lambda step, measured: steps.append(step))
     assert steps == list(range(7, 12))
+
+
+def test_someone_may_look_at_the_net_where_it_is_evaluated(brief: Settings) -> None:
+    heard: list[int] = []
+
+    def look(step: int, net: Trunk) -> None:
+        heard.append(step)
+        assert not net.training and not torch.is_grad_enabled()
+
+    modes: set[bool] = set()
+    run = train(brief, on_net=look, on_step=lambda step, measured: modes.add(torch.is_grad_enabled()))
+    assert heard == [0, 4, 8, 11]
+    assert modes == {True}
+    assert run.curve["step"].unique(maintain_order=True).to_list() == [4, 8, 11]
+
+
+def test_the_net_that_is_looked_at_is_the_one_that_learns(brief: Settings) -> None:
+    seen: dict[int, float] = {}
+
+    def look(step: int, net: Trunk) -> None:
+        seen[step] = evaluate(net, brief.task, seed=1, samples=50)["accuracy"]
+
+    run = train(brief, on_net=look)
+    accuracies = run.curve.filter(pl.col("measure") == "accuracy")["value"].to_list()
+    assert [seen[step] for step in (4, 8, 11)] == accuracies
+    first = evaluate(build(brief.net, seed=brief.seed), brief.task, seed=1, samples=50)["accuracy"]
+    assert seen[0] == first
+
+
+def test_a_run_that_is_looked_at_ends_as_one_that_is_not(brief: Settings, tmp_path: Path) -> None:
+    def look(step: int, net: Trunk) -> None:
+        torch.manual_seed(step)
+        evaluate(net, brief.task, seed=9, samples=20)
+        torch.rand(3)
+
+    train(brief, out=tmp_path / "alone")
+    train(brief, out=tmp_path / "seen", on_net=look)
+    assert files(tmp_path / "seen") == files(tmp_path / "alone")
+    with pytest.raises(PowerCutError):
+        train(brief, out=tmp_path / "cut", on_net=look, on_step=cut_at(7))  # type: ignore[arg-type]
+    train(brief, out=tmp_path / "cut", resume=True, on_net=look)
+    assert files(tmp_path / "cut") == files(tmp_path / "alone")
+
+
+def test_a_resumed_run_shows_the_net_from_there_on(brief: Settings, tmp_path: Path) -> None:
+    with pytest.raises(PowerCutError):
+        train(brief, out=tmp_path, on_step=cut_at(7))  # type: ignore[arg-type]
+    heard: list[int] = []
+    train(brief, out=tmp_path, resume=True, on_net=lambda step, net: heard.append(step))
+    assert heard == [8, 11]
+    train(brief, out=tmp_path, resume=True, on_net=lambda step, net: heard.append(step))
+    assert heard == [8, 11]  # a finished run is read, not shown
+
+
+def test_one_who_looks_and_stumbles_leaves_the_net_learning(brief: Settings) -> None:
+    nets: list[Trunk] = []
+
+    def look(step: int, net: Trunk) -> None:
+        nets.append(net)
+        raise PowerCutError
+
+    with pytest.raises(PowerCutError):
+        train(brief, on_net=look)
+    assert nets[0].training
 
 
 def test_resuming_a_finished_run_reads_it(brief: Settings, tmp_path: Path) -> None:

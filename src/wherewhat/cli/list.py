@@ -15,12 +15,12 @@ Lines = Mapping[str, str | dict[str, Any]]  # what there is to say of each name:
 
 
 def list_(
-    what: Annotated[str, typer.Argument(help="models, encodings, scores, tasks or recipes.")],
+    what: Annotated[str, typer.Argument(help="models, encodings, scores, tasks, recipes or reproductions.")],
     name: Annotated[str | None, typer.Argument(help="Only this one; an encoding's options are then explained.")] = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """Say what there is: models, scores, tasks, recipes, one line each; encodings with what to know of them."""
+    """Say what there is, one line each; of encodings also what to know of them."""
     lines = look_up("list", what, LISTS)()
     if name is not None:
         lines = {name: look_up(what.removesuffix("s"), name, lines)}
@@ -94,10 +94,17 @@ def _recipes() -> Lines:
     return {name: recipe.about for name, recipe in RECIPES.items()}
 
 
+def _reproductions() -> Lines:
+    from wherewhat.reproductions.registry import REPRODUCTIONS
+
+    return {name: f"{one.about} ({one.paper})" for name, one in REPRODUCTIONS.items()}
+
+
 LISTS: dict[str, Callable[[], Lines]] = {
     "models": _models,
     "encodings": _encodings,
     "scores": _scores,
     "tasks": _tasks,
     "recipes": _recipes,
+    "reproductions": _reproductions,
 }

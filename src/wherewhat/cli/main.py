@@ -9,6 +9,7 @@ from wherewhat.cli.edit import edit
 from wherewhat.cli.heads import heads
 from wherewhat.cli.list import list_
 from wherewhat.cli.report import report
+from wherewhat.cli.reproduce import reproduce
 from wherewhat.cli.train import train
 from wherewhat.errors import UserError
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 app.command()(heads)
 app.command()(edit)
 app.command()(train)
+app.command()(reproduce)
 app.command()(report)
 app.command("list")(list_)
 

@@ -14,32 +14,42 @@ from wherewhat.errors import UserError
 from wherewhat.nets.build import build
 from wherewhat.nets.trunk import Trunk
 from wherewhat.training.checkpoint import Progress, load_checkpoint, save_checkpoint
-from wherewhat.training.evaluate import answer_logits, evaluate
+from wherewhat.training.evaluate import answer_logits, evaluate, reading
 from wherewhat.training.outcome import Trained, read_outcome, write_outcome
 from wherewhat.training.settings import Settings
 from wherewhat.training.threads import threads
 
 OnStep = Callable[[int, Mapping[str, float]], None]
+OnNet = Callable[[int, Trunk], None]
 
 
 def train(
-    settings: Settings, *, out: Path | None = None, resume: bool = False, on_step: OnStep | None = None
+    settings: Settings,
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    on_step: OnStep | None = None,
+    on_net: OnNet | None = None,
 ) -> Trained:
     """Train a net. The same settings give the same weights, however often the run is interrupted and resumed.
 
     With `out` the run leaves `model/` and `curve.parquet` there and, while it is under way, a checkpoint; `resume` goes
-    on from that checkpoint. `on_step` hears of every step: its number and what was measured.
+    on from that checkpoint. `on_step` hears of every step: its number and what was measured. `on_net` may look at the
+    net, but not change it: at step 0 and wherever it is evaluated, as it reads once it has learnt. A run that is
+    resumed shows it from there on; one that was finished does not show it at all.
     """
     if out is not None and resume and (done := read_outcome(out, settings)):
         return done
     with threads(settings.threads):
-        run = learn(settings, out=out, resume=resume, on_step=on_step)
+        run = learn(settings, out=out, resume=resume, on_step=on_step, on_net=on_net)
     if out is not None:
         write_outcome(out, run)
     return run
 
 
-def learn(settings: Settings, *, out: Path | None, resume: bool, on_step: OnStep | None) -> Trained:
+def learn(
+    settings: Settings, *, out: Path | None, resume: bool, on_step: OnStep | None, on_net: OnNet | None
+) -> Trained:
     """The loop itself: make sequences, answer, compare, step; now and then measure and save."""
     task = settings.task
     net = build(settings.net, seed=settings.seed)
@@ -47,6 +57,8 @@ def learn(settings: Settings, *, out: Path | None, resume: bool, on_step: OnStep
     progress = load_checkpoint(out, net, optimizer, settings) if out is not None and resume else Progress()
     if out is not None:
         save_checkpoint(out, net, optimizer, progress, settings)  # a full disk shows now, not after an hour
+    if progress.step == 0:
+        show(net, 0, on_net)
 
     for step in range(progress.step + 1, settings.steps + 1):
         # Fresh sequences at every step: each sample of the training split is seen once.
@@ -67,12 +79,21 @@ def learn(settings: Settings, *, out: Path | None, resume: bool, on_step: OnStep
             accuracies = evaluate(net, task, seed=settings.data_seed, samples=settings.evaluate_samples)
             progress.record(accuracies)
             measured |= accuracies
+            show(net, step, on_net)
         if out is not None and step % settings.checkpoint_every == 0:
             save_checkpoint(out, net, optimizer, progress, settings)
         if on_step is not None:
             on_step(step, measured)
 
     return Trained(net.eval(), progress.curve(), settings)
+
+
+@torch.no_grad()
+def show(net: Trunk, step: int, on_net: OnNet | None) -> None:
+    """Let someone look at the net as it stands. Training goes on as if nobody had."""
+    if on_net is not None:
+        with reading(net):
+            on_net(step, net)
 
 
 def parameter_groups(net: Trunk) -> list[dict[str, Any]]:

@@ -1,0 +1,44 @@
+"""Let a model write texts of its own, where nobody gave it any."""
+
+import torch
+from torch import Tensor
+
+from wherewhat.capture.door import evaluating, first_device, why_not_run
+from wherewhat.capture.load import Subject
+from wherewhat.capture.speech import NEXT, plain_tokens, speaks, special_tokens
+from wherewhat.errors import UserError
+
+
+def written(subject: Subject, count: int, tokens: int, *, seed: int) -> list[Tensor]:
+    """So many texts of so many tokens, each drawn from what the model says of the next token.
+
+    A text begins as the tokenizer begins one, or with a token drawn at random. Of a model that does not predict the
+    next token there are none, and that is said.
+    """
+    if speaks(subject) != NEXT:
+        raise UserError(
+            f"there is no text for {subject.id}, and it does not write any; give --text FILE (one text a line)"
+        )
+    generator = torch.Generator().manual_seed(seed)
+    ids_NT = _beginnings(subject, count, generator)
+    past, new_NT = None, ids_NT
+    try:
+        with torch.no_grad(), evaluating(subject.model):
+            while ids_NT.shape[1] < tokens:
+                said = subject.model(
+                    input_ids=new_NT.to(first_device(subject.model)), past_key_values=past, use_cache=True
+                )
+                past, chances_NV = said.past_key_values, said.logits[:, -1].float().softmax(-1).cpu()
+                new_NT = torch.multinomial(chances_NV, 1, generator=generator)
+                ids_NT = torch.cat([ids_NT, new_NT], 1)
+    except (RuntimeError, NotImplementedError, IndexError) as error:
+        raise UserError(why_not_run(subject.model, error)) from error
+    return list(ids_NT)
+
+
+def _beginnings(subject: Subject, count: int, generator: torch.Generator) -> Tensor:
+    opening, _ = special_tokens(subject)
+    if opening:
+        return torch.tensor([opening] * count)
+    plain_V = plain_tokens(subject)
+    return plain_V[torch.randint(len(plain_V), (count, 1), generator=generator)]

@@ -1,0 +1,23 @@
+"""Which page shows which reproduction."""
+
+from collections.abc import Callable
+
+import polars as pl
+
+from wherewhat.names import look_up
+from wherewhat.report.canonical import page_of_canonical
+from wherewhat.report.control import page_of_control
+from wherewhat.report.dynamics import page_of_dynamics
+from wherewhat.report.measured import Manifest
+from wherewhat.report.page import Page
+
+PAGES: dict[str, Callable[[pl.DataFrame, Manifest], Page]] = {
+    "canonical": page_of_canonical,
+    "control": page_of_control,
+    "dynamics": page_of_dynamics,
+}
+
+
+def page_of_reproduction(result: pl.DataFrame, manifest: Manifest) -> Page:
+    """Lay out what a reproduction found."""
+    return look_up("reproduction", str(manifest.get("reproduction")), PAGES)(result, manifest)

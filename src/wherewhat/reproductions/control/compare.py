@@ -1,0 +1,73 @@
+"""From what was tried to what is compared: harm of cells, beyond their controls, and of one cell beyond another."""
+
+from collections.abc import Mapping, Sequence
+
+from wherewhat.effects import Ability, Interval
+from wherewhat.reproductions.control.claims import Outcome, Place
+from wherewhat.reproductions.control.contrast import WORSE, Term, contrast, measured
+from wherewhat.reproductions.control.settings import CONTROLS
+from wherewhat.reproductions.control.trying import Tried
+
+PERCENT = 100.0
+
+
+def outcome(found: Sequence[Tried], before: Ability, *, seed: int) -> Outcome:
+    """Compare the four cells of one operation and one size of band."""
+    by_place = {(one.cell.kind, one.cell.side): one for one in found}
+    both = [(place, control) for place in by_place for control in CONTROLS]
+    pairs = [(one, other) for one in by_place for other in by_place if one != other]
+    return Outcome(
+        operation=found[0].operation,
+        share=found[0].cell.share,
+        harm={place: _harm(_change(one, before), before, seed) for place, one in by_place.items()},
+        above={key: _harm(_beyond(by_place[key[0]], key[1]), before, seed) for key in both},
+        beaten={key: _beaten(by_place[key[0]], key[1]) for key in both},
+        equal={(place, control): by_place[place].cell.equal(control) for place, control in both},
+        against={pair: _harm(_versus(by_place, pair), before, seed) for pair in pairs},
+        per_norm={pair: _harm(_each(by_place, pair, before), before, seed) for pair in pairs},
+    )
+
+
+def _harm(terms: Sequence[Term], before: Ability, seed: int) -> dict[str, Interval]:
+    """By measure, above 0 where it is worse."""
+    return {
+        measure: contrast([Term(WORSE[measure] * term.weight, term.abilities) for term in terms], measure, seed=seed)
+        for measure in measured(before)
+    }
+
+
+def _change(one: Tried, before: Ability) -> list[Term]:
+    return [Term(1, (one.ability,)), Term(-1, (before,))]
+
+
+def _beyond(one: Tried, control: str) -> list[Term]:
+    return [Term(1, (one.ability,)), Term(-1, one.equal(control))]
+
+
+def _versus(by_place: Mapping[Place, Tried], pair: tuple[Place, Place]) -> list[Term]:
+    return [Term(1, (by_place[pair[0]].ability,)), Term(-1, (by_place[pair[1]].ability,))]
+
+
+def _each(by_place: Mapping[Place, Tried], pair: tuple[Place, Place], before: Ability) -> list[Term]:
+    """For each percent of the model's norm, so that what is before does not fall out."""
+    one, other = (1 / (PERCENT * by_place[place].cell.change.norm) for place in pair)
+    return [
+        Term(one, (by_place[pair[0]].ability,)),
+        Term(-other, (by_place[pair[1]].ability,)),
+        Term(other - one, (before,)),
+    ]
+
+
+def _beaten(one: Tried, control: str) -> dict[str, tuple[int, int]]:
+    """By measure, how many draws did less harm than the cell, of how many."""
+    found = {}
+    for measure, way in ((name, WORSE[name]) for name in measured(one.ability)):
+        own = way * level(one.ability, measure)
+        levels = [way * level(ability, measure) for ability in one.equal(control)]
+        found[measure] = (sum(other < own for other in levels), len(levels))
+    return found
+
+
+def level(ability: Ability, measure: str) -> float:
+    """A measure over all texts."""
+    return contrast([Term(1, (ability,))], measure, seed=0).value

@@ -1,0 +1,66 @@
+"""Whether what a head goes by goes with the frequencies it uses: rank correlations over heads."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from wherewhat.correspondence import spearman
+from wherewhat.reproductions.control.settings import SIDES, band
+from wherewhat.reproductions.control.use import Use
+
+BEHAVIOUR = ("position_share", "symbol_share", "positional", "symbolic")
+MEAN = "mean_frequency"
+OF_PAIRS = ("positional", "symbolic", "position_part", "symbol_part")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One correlation, with its interval over heads; nothing where there are too few."""
+
+    x: str
+    y: str
+    rho: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def side(self) -> int:
+        """1 or -1 if the interval is clear of 0 on that side, else 0."""
+        if self.low is None or self.high is None:
+            return 0
+        return 1 if self.low > 0 else -1 if self.high < 0 else 0
+
+
+def by_head(heads: pl.DataFrame, used: Use, share: float) -> pl.DataFrame:
+    """One row a head of `used`: its scores, and how much of its norm lies in the fast and in the slow band."""
+    wide = heads.with_columns(name=pl.format("L{}H{}", "layer", "head")).pivot(
+        "score", index=["name", "layer", "head"], values="value"
+    )
+    bands = {band(side, share): used.within(band(side, share)) for side in SIDES}
+    return pl.DataFrame({"name": used.names, **bands}).join(wide, on="name", how="left", maintain_order="left")
+
+
+def over_heads(table: pl.DataFrame, share: float, *, seed: int) -> list[Line]:
+    """Each kind of behaviour against each sign of frequency use."""
+    xs = (MEAN, *(band(side, share) for side in SIDES))
+    return [_line(table, x, y, seed) for x in xs for y in BEHAVIOUR if {x, y} <= set(table.columns)]
+
+
+def over_pairs(frequencies: pl.DataFrame, *, seed: int) -> list[Line]:
+    """Each frequency of each head as a point: what it does alone against how fast it turns."""
+    turning = frequencies.filter(pl.col("theta") > 0)
+    wide = turning.pivot("measure", index=["layer", "head", "frequency", "theta"], values="value")
+    return list(_there(wide, seed))
+
+
+def _there(wide: pl.DataFrame, seed: int) -> Iterator[Line]:
+    for y in OF_PAIRS:
+        if y in wide.columns:
+            yield _line(wide, "theta", y, seed)
+
+
+def _line(table: pl.DataFrame, x: str, y: str, seed: int) -> Line:
+    points = table.select("layer", "head", pl.col(x).alias("x"), pl.col(y).alias("y")).drop_nulls()
+    found = spearman(points, seed)
+    return Line(x, y, found["rho"], found["low"], found["high"])

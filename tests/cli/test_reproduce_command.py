@@ -1,0 +1,91 @@
+"""`wherewhat reproduce`: what it writes and prints, with an experiment that takes no time."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from wherewhat.cli.main import main
+from wherewhat.report import reproductions as pages
+from wherewhat.report.claims import the_claims
+from wherewhat.report.page import Page
+from wherewhat.reproductions import registry
+from wherewhat.reproductions.base import Claim, Found, Order
+from wherewhat.reproductions.registry import REPRODUCTIONS, Reproduction
+from wherewhat.tables.schema import RESULT, frame
+
+CLAIMS = (Claim("Water is wet.", "yes", "yes", "agrees"), Claim("It is dry.", "unknown", "no", "not seen"))
+SCALES = {"tiny": 1, "small": 2}
+
+
+def quick(order: Order) -> Found:
+    """An experiment that only counts."""
+    order.step(1, 1, "done")
+    rows = [("count", "water", "", None, order.seed, "drops", float(order.of(SCALES)), None, None)]
+    return Found(frame(rows, RESULT), CLAIMS, {"drops": order.of(SCALES)}, ("A note.",), {"wet": True})
+
+
+def page_of_quick(result: pl.DataFrame, manifest) -> Page:
+    return Page("quick", "kind", "lede", [(str(result["value"][0]), "drops")], [the_claims(manifest)])
+
+
+@pytest.fixture(autouse=True)
+def one_more(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(registry.REPRODUCTIONS, "quick", Reproduction("quick", "Count.", "a paper", quick))
+    monkeypatch.setitem(pages.PAGES, "quick", page_of_quick)
+
+
+def test_it_writes_table_manifest_and_report_and_prints_the_verdicts(tmp_path: Path, capsys):
+    assert main(["reproduce", "quick", "--scale", "small", "--seed", "3", "--out", str(tmp_path / "run")]) == 0
+    assert "2 claims: 1 agrees, 1 not seen;" in capsys.readouterr().out
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {"result.parquet", "manifest.json", "report.html"}
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["kind"] == "reproduce" and manifest["reproduction"] == "quick" and manifest["scale"] == "small"
+    assert manifest["claims"][1]["verdict"] == "not seen" and manifest["about"] == {"wet": True}
+    table = pl.read_parquet(tmp_path / "run" / "result.parquet")
+    assert table.columns == list(RESULT) and table["seed"].to_list() == [3]
+
+
+def test_its_report_can_be_drawn_again(tmp_path: Path, capsys):
+    main(["reproduce", "quick", "--out", str(tmp_path / "run"), "--quiet"])
+    before = (tmp_path / "run" / "report.html").read_bytes()
+    (tmp_path / "run" / "report.html").unlink()
+    assert main(["report", str(tmp_path / "run")]) == 0
+    assert (tmp_path / "run" / "report.html").read_bytes() == before
+
+
+def test_it_answers_in_json(tmp_path: Path, capsys):
+    assert main(["reproduce", "quick", "--out", str(tmp_path / "run"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [claim["verdict"] for claim in told["claims"]] == ["agrees", "not seen"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["quik"], "unknown reproduction 'quik'; did you mean 'quick'?"),
+        (["quick", "--scale", "huge"], "unknown scale 'huge'"),
+        (["quick", "--seeds", "0"], "seeds is 0; a run needs at least 1"),
+        (["quick", "--seed", "-1"], "seed is -1; give a whole number from 0"),
+        (["quick", "--model", "tiny"], "quick trains nets of its own; leave --model out"),
+        (["quick", "--text", "a.txt"], "quick trains nets of its own; leave --text out"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_nothing_is_written(words, sentence, tmp_path: Path, capsys):
+    assert main(["reproduce", *words, "--out", str(tmp_path / "run")]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_is_not_overwritten_unless_that_is_said(tmp_path: Path, capsys):
+    words = ["reproduce", "quick", "--out", str(tmp_path / "run"), "--quiet"]
+    assert [main(words), main(words), main([*words, "--overwrite"])] == [0, 2, 0]
+    assert "choose another --out or add --overwrite" in capsys.readouterr().err
+
+
+def test_every_reproduction_has_a_page_and_a_line(capsys):
+    assert set(REPRODUCTIONS) == set(pages.PAGES)
+    assert main(["list", "reproductions"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"{one.about} ({one.paper})" in listed for one in REPRODUCTIONS.values())

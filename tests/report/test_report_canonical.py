@@ -1,0 +1,192 @@
+"""The page of the canonical tasks, drawn from a table alone: what it says, what its charts read, and in a browser."""
+
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from wherewhat.errors import UserError
+from wherewhat.report.canonical import page_of_canonical
+from wherewhat.report.canonical_tables import INDEX, ONE, RETRIEVAL, TITLES, TWO, percent
+from wherewhat.report.figures import figures
+from wherewhat.report.page import Page
+from wherewhat.report.render import render
+from wherewhat.tables.schema import RESULT, frame
+
+BASES = (2.0, 1.5, 1.0, 0.8, 0.5, 0.4, 0.25, 0.1, 0.01, 0.0)
+CURVES = {
+    INDEX: [1.0, 0.98, 0.83, 0.64, 0.4, 0.35, 0.29, 0.24, 0.16, 0.15],
+    RETRIEVAL: [0.14, 0.17, 0.22, 0.27, 0.37, 0.45, 0.64, 1.0, 1.0, 1.0],
+    ONE: [0.12, 0.14, 0.18, 0.21, 0.3, 0.34, 0.48, 0.93, 0.99, 0.5],
+    TWO: [0.68, 0.85, 0.99, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5],
+}
+MANIFEST: dict[str, Any] = {
+    "reproduction": "canonical",
+    "command": "wherewhat reproduce canonical",
+    "settings": {"steps": 6400, "seeds": 2},
+    "about": {"bounds": {"index": 2.0, "retrieval": 0.125, "tilt": 0.0665}},
+    "claims": [
+        {"claim": "One frequency is not enough.", "published": "Fails <b>", "ours": "99 %", "verdict": "disagrees"}
+    ],
+}
+
+
+def made(seeds: int = 2) -> pl.DataFrame:
+    """Results in the shape of a real run, without one."""
+    rows: list[Any] = []
+    for name, curve in CURVES.items():
+        for base, value in zip(BASES, curve, strict=True):
+            ends = (None, None) if seeds == 1 else (max(0.0, value - 0.02), min(1.0, value + 0.02))
+            rows += [("accuracy", name, "", base, seed, "accuracy", value, None, None) for seed in range(seeds)]
+            rows.append(("accuracy", name, "", base, None, "accuracy", value, *ends))
+            rows += [
+                ("by_slot", name, f"{4 * bin_}–{4 * bin_ + 3}", base, None, "accuracy", value, *ends)
+                for bin_ in range(8)
+            ]
+            rows += _scores(name, base)
+            rows += _vectors(name, base)
+            rows += [
+                ("lengths", name, f"plane {plane}", base, None, "norm", 10 * value, 0.0, 20 * value)
+                for plane in range(2 if name == TWO else 1)
+            ]
+    return frame([*rows, *_theory()], RESULT)
+
+
+def _scores(name: str, base: float) -> list[Any]:
+    measures = {"positional": 0.9, "symbolic": 0.2, "positional@inf": 0.8, "symbolic@inf": 0.4, "entropy": 0.3}
+    shares = {"position_share": 0.6, "symbol_share": 0.3, "interaction_share": 0.1}
+    shares = dict.fromkeys(shares, float("nan")) if base == 0 else shares  # a head that is flat has none
+    return [("scores", name, "", base, None, key, value, None, None) for key, value in {**measures, **shares}.items()]
+
+
+def _vectors(name: str, base: float) -> list[Any]:
+    rows = []
+    for kind, many in (("key", 16), ("query", 32 if name == INDEX else 16)):
+        for number in range(many):
+            item = f"{kind} {number}" if kind == "query" and name == INDEX else f"{kind} {chr(97 + number)}"
+            turn = 2 * math.pi * number / many
+            for plane in range(2 if name == TWO else 1):
+                for way, value in (("across", 3 * math.cos(turn)), ("up", 3 * math.sin(turn))):
+                    rows.append(("vectors", name, item, base, 0, f"{way}, plane {plane}", value, None, None))
+    return rows
+
+
+def _theory() -> list[Any]:
+    rows: list[Any] = []
+    for name in (INDEX, RETRIEVAL):
+        rows += [("theory", name, "base 1", float(slot), None, "peak", 0.05, None, None) for slot in range(32)]
+        rows += [("theory", name, "by formula", base, None, "norm", 1 / base, None, None) for base in BASES[:-1]]
+    for name in CURVES:
+        rows += [("theory", name, "by hand", base / 4, None, "accuracy", 0.5, None, None) for base in range(9)]
+    return rows
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return page_of_canonical(made(), MANIFEST)
+
+
+def test_it_begins_with_the_curves_and_says_what_is_seen(page: Page) -> None:
+    names = [section.name for section in page.sections]
+    assert names == ["angle", "claims", "slots", "circle", "scores", "both", "theory", "numbers", "made"]
+    first = re.sub(r"<[^>]+>", "", page.sections[0].body).replace("\N{NO-BREAK SPACE}", " ")
+    assert "(index), heads are right in 100 % of cases at base 2, in 15 % without rotation." in first
+    assert "(retrieval), it is the other way round: 14 % at base 2, 100 % without rotation." in first
+    assert "one plane alone reaches 99 % at base 0.01, where the paper says that it fails." in first
+    assert {what: number for number, what in page.facts} == {
+        "angles": "10",
+        "seeds": "2",
+        "steps": "6,400",
+        "heads": "80",
+    }
+
+
+def test_it_does_not_claim_what_is_not_there() -> None:
+    failing = made().with_columns(
+        value=pl.when((pl.col("part") == "accuracy") & (pl.col("subject") == ONE)).then(0.5).otherwise("value")
+    )
+    page = page_of_canonical(failing, MANIFEST)
+    assert "where the paper says" not in page.sections[0].body
+
+
+def test_every_chart_finds_its_numbers(page: Page) -> None:
+    drawn = {name for section in page.sections for name in re.findall(r'data-chart="(\w+)"', section.body)}
+    assert drawn == set(page.charts)
+    for name, spec in page.charts.items():
+        for table in re.findall(r'"data": \{"name": "(\w+)"\}', json.dumps(spec)):
+            assert page.tables[table], (name, table)
+
+
+def test_there_is_a_small_multiple_an_angle(page: Page) -> None:
+    bodies = {section.name: section.body for section in page.sections}
+    assert bodies["slots"].count('data-chart="slots"') == 10
+    assert bodies["circle"].count('data-chart="circle"') == 20
+    assert "without error up to base 0.066." in bodies["both"]
+    assert bodies["both"].count('data-chart="induction_slots"') == 10
+
+
+def test_keys_lie_inside_and_queries_outside(page: Page) -> None:
+    table = page.tables["circle"]
+    size = [math.hypot(x, y) for x, y in zip(table["x"], table["y"], strict=True)]
+    kinds = {kind: {round(one, 6) for one, its in zip(size, table["kind"], strict=True) if its == kind} for kind in
+             set(table["kind"])}  # fmt: skip
+    assert kinds == {"key": {0.62}, "query": {1.0}}
+    hues = {hue for hue, name in zip(table["hue"], table["subject"], strict=True) if name == RETRIEVAL}
+    assert hues == {number / 16 for number in range(16)}  # a key and its query have one colour
+    assert "Query of slot 3: length 3.00" in table["said"]
+    assert "Key of symbol b: length 3.00" in table["said"]
+
+
+def test_heads_without_shares_and_runs_of_one_seed_are_drawn_too() -> None:
+    page = page_of_canonical(made(seeds=1), MANIFEST)
+    assert 0.0 not in page.tables["shares"]["at"]
+    assert set(page.tables["accuracy"]["low"]) == {None}
+    assert "seeds" not in {what for _, what in page.facts}
+    render(page)
+
+
+def test_a_table_that_lacks_a_case_is_refused() -> None:
+    with pytest.raises(UserError, match="the table has nothing on Partial induction, two planes; run `wherewhat repro"):
+        page_of_canonical(made().filter(pl.col("subject") != TWO), MANIFEST)
+
+
+def test_what_is_not_all_is_never_said_to_be() -> None:
+    said = [percent(value).replace("\N{NO-BREAK SPACE}", " ") for value in (0.9999, 1.0, 0.994, 0.0)]
+    assert said == ["99.9 %", "100 %", "99 %", "0 %"]
+
+
+def test_pictures_and_text_are_whole(page: Page) -> None:
+    pictures = figures(page)
+    assert set(pictures) == {"angles", "induction"}
+    assert all(picture.startswith(b"\x89PNG") and len(picture) > 10_000 for picture in pictures.values())
+    text = render(page)
+    assert text == render(page_of_canonical(made(), MANIFEST))
+    assert "Fails &lt;b&gt;" in text
+    assert all(title in text for title in TITLES.values())
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine to open the report in")
+def test_it_draws_in_a_browser_wide_and_narrow(page: Page, tmp_path: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    (tmp_path / "report.html").write_text(render(page), encoding="utf-8")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for width in (1280, 390):
+            tab, problems = browser.new_page(viewport={"width": width, "height": 900}), []
+            tab.on("console", lambda told, to=problems: to.append(told.text) if told.type != "log" else None)
+            tab.on("pageerror", lambda error, to=problems: to.append(str(error)))
+            tab.goto((tmp_path / "report.html").as_uri())
+            tab.wait_for_selector("html[data-ready=true]", timeout=30_000)
+            assert tab.locator(".drawn svg").count() == tab.locator(".drawn").count() == 54
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+            assert problems == []
+        browser.close()

@@ -1,0 +1,151 @@
+"""The page of the control experiment: every part of the result is on it, whatever was or was not measured."""
+
+import shutil
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from wherewhat.report.control import page_of_control
+from wherewhat.report.figures import figures
+from wherewhat.report.page import Page
+from wherewhat.report.render import render
+from wherewhat.tables.schema import RESULT, frame
+
+CONTROLS = ("random bands", "random heads")
+HOSTILE = "<script>alert('x')</script>"
+Row = tuple[Any, ...]
+
+
+def cells(shares: tuple[str, ...], measures: tuple[str, ...]) -> list[Row]:
+    rows: list[Row] = []
+    cell = product(("positional", "symbolic"), ("drop", "unrotate"), ("high", "low"), shares)
+    for number, (kind, operation, side, share) in enumerate(cell):
+        item = f"{operation} {side}:{share}"
+        rows += [("cells", kind, item, None, None, name, 0.01 * number, 0.0, 0.02 * number) for name in measures]
+        rows.append(("cells", kind, item, None, None, "norm", 0.02 + 0.01 * number, None, None))
+        for control, draw in product(CONTROLS, range(3)):
+            ratio = 1 + 0.2 * draw
+            told = {**dict.fromkeys(measures, 0.004 * draw), "norm": 0.03 * ratio, "ratio": ratio, "pairs": 4.0}
+            rows += [(control, kind, item, float(draw), 0, name, value, None, None) for name, value in told.items()]
+        rows += [(f"above {control}", kind, item, None, None, "loss", 0.01, -0.01, 0.03) for control in CONTROLS]
+        rows += [(f"above {control}", kind, item, None, None, "equal", 1.0, None, None) for control in CONTROLS]
+    return rows
+
+
+def heads() -> list[Row]:
+    rows: list[Row] = []
+    for number in range(9):
+        kind = "positional" if number < 3 else "symbolic" if number > 5 else "other"
+        told = {"position_share": 0.9 - 0.1 * number, "symbol_share": 0.05 + 0.1 * number, "mean_frequency": 1.5}
+        told |= {"high:0.25": 0.3, "low:0.25": 0.2}
+        rows += [("heads", kind, f"L0H{number}", None, None, name, value, None, None) for name, value in told.items()]
+    pairs = [("pairs", "theta", "positional", 0.8), ("pairs", "theta", "position_part", 0.1)]
+    pairs += [("heads", "mean_frequency", "position_share", -0.6), ("heads", "high:0.25", "symbolic", 0.05)]
+    rows += [("correlation", of, x, None, None, y, rho, rho - 0.1, rho + 0.1) for of, x, y, rho in pairs]
+    return [*rows, ("correlation", "heads", "low:0.25", None, None, "symbolic", None, None, None)]
+
+
+def run(
+    shares: tuple[str, ...] = ("0.25",), measures: tuple[str, ...] = ("loss", "copy", "induction"), id: str = "a model"
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    before: list[Row] = [("before", "", "", None, None, name, 0.5, 0.4, 0.6) for name in measures]
+    verdicts = ("agrees", "seen", "in part", "not seen", "unknown")
+    claims = [
+        {"claim": f"Claim {verdict} of {id}.", "published": "unknown", "ours": "0.1", "verdict": verdict, "why": ""}
+        for verdict in verdicts
+    ]
+    chosen = {"positional": ["L0H0", "L0H1", "L0H2"], "symbolic": ["L0H6", "L0H7", "L0H8"]}
+    about = {"model": {"id": id, "heads": 9, "parameters": 1000}, "texts": {"count": 4, "tokens": 40}, "chosen": chosen}
+    about |= {"rule": "Of 9 heads the 3 most of each.", "copying": "copy" if "copy" in measures else None}
+    manifest = {"about": about, "claims": claims, "settings": {"near": 0.25}, "notes": ["A note."]}
+    return frame([*before, *heads(), *cells(shares, measures)], RESULT), manifest
+
+
+def section(page: Page, name: str) -> str:
+    return str(next(one.body for one in page.sections if one.name == name))
+
+
+def test_the_first_screen_has_cells_controls_and_what_is_seen():
+    page = page_of_control(*run())
+    first = section(page, "cells")
+    assert page.sections[0].name == "cells" and first.count('data-chart="cells"') == 2, "the loss, and copying"
+    assert "Effect on the loss" in first and "Effect on copying" in first and "50 % copied" in first
+    assert "dropped" in first and "un-rotated" in first
+    assert all(f'data-verdict="{verdict}"' in first for verdict in ("agrees", "seen", "in part", "not seen", "unknown"))
+
+
+def test_draws_count_if_their_norm_is_equal():
+    page = page_of_control(*run())
+    draws = page.tables["draws"]
+    assert len(page.tables["cells"]["value"]) == 8 * 3 and len(draws["value"]) == 8 * 2 * 3 * 3
+    assert draws["counts"][:1] == ["yes"] and set(draws["counts"]) == {"yes", "no"}
+    means = page.tables["means"]
+    assert set(means["value"]) == {0.002}, "the mean of the first two draws; the third is 1.4 times as large"
+    controls = section(page, "controls")
+    assert "1.00 to 1.40" in controls and "2 of 3" in controls and "−0.010 to 0.030" in controls
+
+
+def test_a_reader_may_choose_the_size_of_bands_where_there_are_several():
+    assert "dropped, quarters" not in section(page_of_control(*run()), "cells")
+    both = section(page_of_control(*run(shares=("0.25", "0.5"))), "cells")
+    assert "dropped, quarters" in both and "un-rotated, halfs" not in both and "un-rotated, halves" in both
+
+
+def test_without_copying_there_is_only_the_loss():
+    page = page_of_control(*run(measures=("loss",)))
+    assert section(page, "cells").count('data-chart="cells"') == 1
+    assert set(page.figures) == {"loss_drop_025", "loss_unrotate_025"}
+
+
+def test_chosen_heads_are_listed_by_kind_the_purest_first():
+    chosen = section(page_of_control(*run()), "chosen")
+    places = [chosen.index(f">L0H{number}<") for number in (0, 1, 2, 8, 7, 6)]
+    assert places == sorted(places) and ">L0H4<" not in chosen
+
+
+def test_correlations_that_could_not_be_had_are_left_out():
+    table = page_of_control(*run()).tables["correlations"]
+    assert table["line"] == ["theta positional", "mean_frequency position_share", "high symbolic"]
+    assert table["side"] == ["above", "below", "unclear"]
+
+
+def test_names_cannot_become_markup():
+    written = render(page_of_control(*run(id=HOSTILE)))
+    assert HOSTILE not in written and "&lt;script&gt;alert" in written
+
+
+def test_every_figure_can_be_drawn():
+    result, manifest = run(measures=("loss",))
+    drawn = figures(page_of_control(result, manifest))
+    assert all(picture.startswith(b"\x89PNG") for picture in drawn.values()) and len(drawn) == 2
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine to open the report in")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_draws_itself_in_a_browser_on_a_desk_and_on_a_phone(tmp_path: Path, width: int):
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    path, wrong = tmp_path / "report.html", []
+    path.write_text(render(page_of_control(*run(shares=("0.25", "0.5"), id=HOSTILE))), encoding="utf-8")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, color_scheme="dark")
+        tab = context.new_page()
+        tab.on("console", lambda message: wrong.append(message.text) if message.type in {"error", "warning"} else None)
+        tab.on("pageerror", lambda error: wrong.append(str(error)))
+        tab.goto(path.as_uri())
+        tab.wait_for_selector("html[data-ready]", timeout=60_000)
+        assert tab.locator("#cells .chart svg").count() == 2
+        assert tab.locator("#norms .chart svg, #use .chart svg").count() == 3
+        assert tab.locator("#cells").get_by_text("fast, positional heads").count() == 2
+        tab.locator("#cells button", has_text="un-rotated, halves").first.click()
+        tab.wait_for_timeout(300)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width, "nothing is cut off"
+        browser.close()
+    assert wrong == []

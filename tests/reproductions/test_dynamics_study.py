@@ -1,0 +1,151 @@
+"""The whole experiment, as small as it can be: its rows are what the net does, and its verdicts follow the numbers."""
+
+import json
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from dynamics_worlds import as_published, rows_of, the_other_way, world
+
+from wherewhat.errors import UserError
+from wherewhat.measure import profile
+from wherewhat.reproductions.base import VERDICTS, Found, Order
+from wherewhat.reproductions.dynamics.claims import CLAIMS, claims_of
+from wherewhat.reproductions.dynamics.evidence import Evidence
+from wherewhat.reproductions.dynamics.job import Job
+from wherewhat.reproductions.dynamics.settings import SCALES, Scale
+from wherewhat.reproductions.dynamics.study import dynamics, study
+from wherewhat.reproductions.dynamics.watch import SCORES, watch
+from wherewhat.tables.schema import RESULT
+from wherewhat.tasks.letter import Letter
+from wherewhat.tasks.number import Number
+from wherewhat.training.evaluate import evaluate
+from wherewhat.training.loop import train
+
+SIZES = {"window": 3, "pre": 3, "hops": (1, 2)}
+MICRO = Scale(
+    number=Number(n_letters=5, **SIZES),  # type: ignore[arg-type]
+    letter=Letter(n_letters=4, n_int=3, **SIZES),  # type: ignore[arg-type]
+    layers=2,
+    width=8,
+    steps=20,
+    batch=8,
+    learning_rate=1e-2,
+    warmup=2,
+    seeds=2,
+    every=20,
+    answers=60,
+    texts=4,
+    lengths=(9, 14),
+    longer=40,
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> Found:
+    return study(MICRO, Order(seed=5), workers=1)
+
+
+def test_the_rows_tell_what_the_net_does() -> None:
+    rows = watch(Job(MICRO, "number", 5), lambda step: None)
+    run = train(MICRO.training("number", 5))
+    measured = evaluate(run.net, MICRO.number, seed=1, samples=60)
+    ours = {item: value for part, _, item, at, _, _, value, _, _ in rows if part == "accuracy" and at == 20}
+    assert ours == {
+        "all": measured["accuracy"],
+        "1 hop": measured["accuracy number 1 hop"],
+        "2 hops": measured["accuracy number 2 hops"],
+    }
+    longer = evaluate(run.net, replace(MICRO.number, before=7), seed=1, samples=40)["accuracy"]
+    assert longer in [value for part, _, item, at, *_, value, _, _ in rows if (part, item, at) == ("length", "all", 14)]
+    texts = Job(MICRO, "number", 5).texts(7)
+    scores = profile(run.net, texts, queries="last", first=0, scores=("positional",)).heads["value"].to_list()
+    watched = [row[6] for row in rows if row[0] == "heads" and row[3] == 20 and row[5] == "positional"]
+    assert watched == pytest.approx(scores, abs=1e-6)
+
+
+def test_the_result_has_every_part_for_every_run(found: Found) -> None:
+    assert found.result.schema == pl.Schema(RESULT)
+    heads = rows_of(found.result, "heads", subject="letter", seed=6)
+    assert heads.height == 2 * 2 * len(SCORES)
+    assert sorted(heads["at"].unique()) == [0, 20]
+    assert sorted(rows_of(found.result, "accuracy", seed=5)["at"].unique()) == [0, 20]
+    assert sorted(rows_of(found.result, "loss", seed=5)["at"].unique()) == [20]
+    assert sorted(rows_of(found.result, "length", seed=None)["at"].unique()) == [7, 9, 14]
+    assert sorted(rows_of(found.result, "gap", seed=5, measure="gap")["at"].unique()) == [7, 9, 14]
+    assert set(found.result["seed"].drop_nulls()) == {5, 6}
+    assert rows_of(found.result, "purity", seed=None, item="all").height == 2 * 2 * 8
+
+
+def test_the_means_are_means_of_the_runs(found: Found) -> None:
+    keys = ["part", "subject", "item", "at", "measure"]
+    runs = found.result.filter(pl.col("seed").is_not_null() & (pl.col("part") != "gap"))
+    means = found.result.filter(pl.col("seed").is_null() & (pl.col("part") != "gap"))
+    both = runs.group_by(keys).agg(pl.col("value").mean().alias("mean")).join(means, on=keys)
+    assert both.height == means.height
+    assert both.select((pl.col("mean") - pl.col("value")).abs().max()).item() < 1e-12
+
+
+def test_every_claim_has_a_verdict(found: Found) -> None:
+    assert len(found.claims) == len(CLAIMS)
+    assert {claim.verdict for claim in found.claims} <= set(VERDICTS)
+    assert all(claim.claim.endswith(".") and claim.published and claim.ours for claim in found.claims)
+
+
+def test_everything_beside_the_rows_is_plain(found: Found) -> None:
+    json.dumps([dict(found.settings), dict(found.about), list(found.notes)], allow_nan=False)
+    assert found.settings["seeds"] == [5, 6]
+    assert found.settings["number"]["n_letters"] == 5
+
+
+def test_the_same_seed_gives_the_same_rows_and_progress_goes_from_nothing_to_all(found: Found) -> None:
+    heard: list[tuple[int, int, str]] = []
+    one = study(MICRO, Order(seed=6, seeds=1, on_step=lambda *told: heard.append(told)), workers=1)
+    runs = found.result.filter(pl.col("seed") == 6)
+    assert one.result.filter(pl.col("seed") == 6).equals(runs)
+    assert heard[-1][:2] == (40, 40)
+    assert [done for done, _, _ in heard] == sorted(done for done, _, _ in heard)
+    assert "number 10" in heard[0][2]
+
+
+def test_an_unknown_scale() -> None:
+    with pytest.raises(UserError, match="unknown scale 'smal'; did you mean 'small'"):
+        dynamics(Order(scale="smal"))
+    assert set(SCALES) == {"tiny", "small", "paper"}
+
+
+@pytest.fixture(scope="module")
+def agreeing() -> Evidence:
+    return world(as_published, published=True)
+
+
+def test_a_world_as_published_agrees(agreeing: Evidence) -> None:
+    verdicts = {claim.__name__: claim(agreeing).verdict for claim in CLAIMS}
+    counts = {"number_counts", "letter_counts"}  # of nets of another size
+    assert {name for name, verdict in verdicts.items() if verdict == "agrees"} == set(verdicts) - counts
+    assert {verdicts[name] for name in counts} == {"in part"}
+
+
+def test_a_world_the_other_way_round_disagrees() -> None:
+    contrary = world(the_other_way, published=False)
+    verdicts = {claim.__name__: claim(contrary).verdict for claim in CLAIMS}
+    assert {name for name, verdict in verdicts.items() if verdict not in ("disagrees", "in part")} == set()
+    partly = {name for name, verdict in verdicts.items() if verdict == "in part"}
+    assert partly <= {"number_counts", "together"}
+
+
+def test_the_sentences_carry_the_numbers(agreeing: Evidence) -> None:
+    seen = {claim.__name__: claim(agreeing) for claim in CLAIMS}
+    assert "first look with 90 % right, in steps of 128: 1 hop 100, 2 hops 300" in seen["in_turn"].ours
+    assert "9 tokens (number, 1.0 ×), 200 tokens (letter, 22.2 ×)" in seen["longer_inputs"].ours
+    assert seen["number_counts"].ours == (
+        "of 4, mean over seeds; γ = 0.1: 2 + 2 by scores, 2 + 2 by shares; γ = 0.05: 2 + 2 by scores, 2 + 2 by shares"
+    )
+    assert "positional heads 0.03, symbolic heads 0.68" in seen["frequencies"].ours
+
+
+def test_hops_that_are_never_learnt_are_told(agreeing: Evidence) -> None:
+    low = pl.when(pl.col("part") == "accuracy").then(pl.col("value") * 0.5).otherwise(pl.col("value"))
+    claims = claims_of(replace(agreeing, result=agreeing.result.with_columns(value=low)))
+    assert "1 hop never (50 % at the end), 2 hops never (50 % at the end)" in claims[0].ours
+    assert [claim.verdict for claim in claims[:2]] == ["in part", "unknown"]
