@@ -1,42 +1,19 @@
 """The page in a real browser with no network: it draws, answers to pointer and keys, and runs nothing but its own."""
 
 import random
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import Tab, watched
 from synthetic import BOTH, DECODER, ENCODER, LEARNED, ONE, ROTARY, Shape, run_of
 from test_report_page import HOSTILE, hostile
 
 from wherewhat.report import page_of_heads, render
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine to open the report in"),
-]
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-Tab = Any  # a page of playwright's; its types are not at hand where it is not installed
+pytestmark = pytest.mark.browser
 Opener = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")
@@ -60,23 +37,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 def opened(browser: Any, written: Callable[[str], Path]) -> Opener:
     """Open a report with the network off; on leaving, nothing may have gone wrong inside or been asked of outside."""
 
-    @contextmanager
-    def opening(name: str, *, width: int = 1280, height: int = 900, **settings: Any) -> Iterator[Tab]:
-        context = browser.new_context(viewport={"width": width, "height": height}, offline=True, **settings)
-        context.route(lambda url: not url.startswith("file:"), lambda route: route.abort())
-        context.set_default_timeout(15_000)
-        tab, wrong, asked = context.new_page(), [], []
-        tab.on("console", lambda message: wrong.append(message.text) if message.type in {"error", "warning"} else None)
-        tab.on("pageerror", lambda error: wrong.append(str(error)))
-        tab.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        tab.on("request", lambda request: asked.append(request.url))
-        address = written(name).as_uri()
-        tab.goto(address)
-        tab.wait_for_selector("html[data-ready]", timeout=30_000)
-        yield tab
-        assert wrong == []
-        assert asked == [address]
-        context.close()
+    def opening(name: str, **settings: Any) -> Any:
+        return watched(browser, written(name), **settings)
 
     return opening
 

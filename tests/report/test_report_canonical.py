@@ -3,8 +3,6 @@
 import json
 import math
 import re
-import shutil
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -170,23 +168,8 @@ def test_pictures_and_text_are_whole(page: Page) -> None:
     assert all(title in text for title in TITLES.values())
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine to open the report in")
-def test_it_draws_in_a_browser_wide_and_narrow(page: Page, tmp_path: Path) -> None:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    (tmp_path / "report.html").write_text(render(page), encoding="utf-8")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        for width in (1280, 390):
-            tab, problems = browser.new_page(viewport={"width": width, "height": 900}), []
-            tab.on("console", lambda told, to=problems: to.append(told.text) if told.type != "log" else None)
-            tab.on("pageerror", lambda error, to=problems: to.append(str(error)))
-            tab.goto((tmp_path / "report.html").as_uri())
-            tab.wait_for_selector("html[data-ready=true]", timeout=30_000)
-            assert tab.locator(".drawn svg").count() == tab.locator(".drawn").count() == 54
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            assert problems == []
-        browser.close()
+@pytest.mark.parametrize(("width", "light"), [(1280, "light"), (390, "dark")])
+def test_it_draws_in_a_browser_wide_and_narrow(page: Page, shown: Any, width: int, light: str) -> None:
+    with shown(page, width=width, color_scheme=light) as tab:
+        assert tab.locator(".drawn svg").count() == tab.locator(".drawn").count() == 54

@@ -1,7 +1,5 @@
 """Charts that draw themselves, and the table of claims, in a real browser."""
 
-import shutil
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,10 +9,9 @@ from wherewhat.report.drawn import drawn, figure_of, panel
 from wherewhat.report.figures import figures
 from wherewhat.report.marks import WHERE, layered, named
 from wherewhat.report.page import Page, Section
-from wherewhat.report.render import render
 from wherewhat.report.tags import join, tag
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BAR = ".mark-rect path"
 CLAIM = {
     "claim": "Snow is <b>white</b>.",
     "published": "yes",
@@ -39,51 +36,28 @@ def made() -> Page:
     return Page("Title", "kind", "lede", [("3", "bars")], sections, charts, tables, figures={"bars": picture})
 
 
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine to open the page in")
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(render(made()), encoding="utf-8")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": 1280, "height": 900})
-        problems: list[str] = []
-        tab.on(
-            "console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None
-        )
-        tab.on("pageerror", lambda error: problems.append(str(error)))
-        tab.goto(path.as_uri())
-        tab.wait_for_selector("html[data-ready=true]", timeout=30_000)
-        tab.problems = problems
-        yield tab
-        browser.close()
-
-
 def bars_in(tab: Any, place: int) -> int:
-    return tab.locator("[data-widget=drawn]").nth(place).locator("svg .mark-rect path").count()
+    return tab.locator("[data-widget=drawn]").nth(place).locator(f"svg {BAR}").count()
 
 
 @pytest.mark.browser
-def test_a_chart_draws_itself_from_the_rows_of_its_view(opened: Any):
-    assert (bars_in(opened, 0), bars_in(opened, 1)) == (2, 1)
-    opened.get_by_role("button", name="Second").click()
-    opened.wait_for_function(
-        "document.querySelectorAll('[data-widget=drawn] svg')[0].querySelectorAll('.mark-rect path').length == 1"
-    )
-    assert opened.problems == []
+def test_a_chart_draws_itself_from_the_rows_of_its_view(shown: Any):
+    with shown(made()) as tab:
+        assert (bars_in(tab, 0), bars_in(tab, 1)) == (2, 1)
+        tab.get_by_role("button", name="Second").click()
+        tab.wait_for_function(
+            f"document.querySelector('[data-widget=drawn] svg').querySelectorAll('{BAR}').length == 1"
+        )
 
 
 @pytest.mark.browser
-def test_claims_stand_beside_each_other_and_below_each_other_on_a_phone(opened: Any):
-    line = opened.locator(".claims > div").nth(1)
-    assert "Snow is <b>white</b>." in line.inner_text()
-    assert line.locator(".said").first.is_hidden()
-    opened.set_viewport_size({"width": 390, "height": 800})
-    assert line.locator(".said").first.is_visible()
-    assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    opened.set_viewport_size({"width": 1280, "height": 900})
+def test_claims_stand_beside_each_other_and_below_each_other_on_a_phone(shown: Any):
+    with shown(made()) as tab:
+        line = tab.locator(".claims > div").nth(1)
+        assert "Snow is <b>white</b>." in line.inner_text()
+        assert line.locator(".said").first.is_hidden()
+        tab.set_viewport_size({"width": 390, "height": 800})
+        assert line.locator(".said").first.is_visible()
 
 
 def test_a_picture_takes_along_only_the_tables_its_chart_names():

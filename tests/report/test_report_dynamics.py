@@ -1,8 +1,6 @@
 """The page of nets that learn: every chart has its numbers, every number its words, and nothing gets in as markup."""
 
 import json
-import shutil
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -129,29 +127,11 @@ def test_a_run_of_one_seed_has_its_page_too() -> None:
     assert render(page)
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine to open the report in")
 @pytest.mark.parametrize(("width", "light"), [(1280, "light"), (390, "dark")])
-def test_in_a_browser_every_chart_is_drawn_and_nothing_goes_wrong(
-    page: Page, tmp_path: Path, width: int, light: str
-) -> None:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    (tmp_path / "report.html").write_text(render(page), encoding="utf-8")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        tab = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=light, offline=True).new_page()
-        wrong: list[str] = []
-        tab.on("console", lambda told: wrong.append(told.text) if told.type in {"error", "warning"} else None)
-        tab.on("pageerror", lambda error: wrong.append(str(error)))
-        tab.goto((tmp_path / "report.html").as_uri())
-        tab.wait_for_selector("html[data-ready]", timeout=60_000)
+def test_in_a_browser_every_chart_is_drawn_and_nothing_goes_wrong(page: Page, shown: Any, width: int, light: str):
+    with shown(page, width=width, color_scheme=light) as tab:
         assert tab.locator("[data-widget=drawn] svg").count() == 11
         tab.locator("#plane").get_by_text("seed 1").first.click()
         tab.locator("#layers").get_by_text("Content").first.click()
         tab.wait_for_timeout(300)
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        browser.close()
-    assert wrong == []

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from synthetic import DECODER, ENCODER, run_of
-from test_report_browser import browser, playwright, pytestmark  # noqa: F401  # the fixture, and when to skip
+from test_report_browser import pytestmark  # noqa: F401
 
 from wherewhat.report import page_of_heads, render
 from wherewhat.report.measured import measured
@@ -33,7 +33,7 @@ OFFSETS = pl.DataFrame(
 
 
 @pytest.fixture
-def page(browser: Any, tmp_path: Path) -> Any:  # noqa: F811
+def page(browser: Any, tmp_path: Path) -> Any:
     """Three heads, one on each side of chance and one that cannot be told from it."""
     (tmp_path / "report.html").write_text(render(page_of_heads(THREE, OFFSETS, pl.DataFrame(), {})), encoding="utf-8")
     tab = browser.new_page()

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from synthetic import ROTARY, run_of
-from test_report_browser import browser, name_shown, opened, pytestmark, written  # noqa: F401  # fixtures, when to skip
+from test_report_browser import name_shown, opened, pytestmark, written  # noqa: F401  # fixtures, when to skip
 
 Opener = Callable[..., Any]
 Tab = Any
