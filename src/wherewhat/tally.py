@@ -238,7 +238,10 @@ def summarise(account: Account, score: str, *, texts: int, seed: int) -> Summary
 
     The interval resamples texts; the same draws serve every head and score.
     """
-    value_H, means, texts_H = _averaged(account, score, draws(texts, seed))
+    values, weights = _by_text(account, score, texts)
+    known = np.isfinite(values)
+    value_H, means = _averaged(values, weights, known, draws(texts, seed))
+    texts_H = known.sum(0)
     chances = np.array([account.chances[score].get(number, np.nan) for number in range(texts)])
     with np.errstate(invalid="ignore", divide="ignore"):
         chance = np.nansum(chances) / np.isfinite(chances).sum()
@@ -251,25 +254,32 @@ def paired(before: Account, after: Account, score: str, *, texts: int, seed: int
     Chance is left out: it belongs to the rows, which are the same in both.
     """
     drawn = draws(texts, seed)
-    first_H, firsts, known_H = _averaged(before, score, drawn)
-    second_H, seconds, also_H = _averaged(after, score, drawn)
-    texts_H = np.minimum(known_H, also_H)
+    first, second = _by_text(before, score, texts), _by_text(after, score, texts)
+    known = np.isfinite(first[0]) & np.isfinite(second[0])  # a text that answers once only says nothing of a change
+    first_H, firsts = _averaged(*first, known, drawn)
+    second_H, seconds = _averaged(*second, known, drawn)
+    texts_H = known.sum(0)
     return Summary(second_H - first_H, *interval(seconds - firsts, texts_H), float("nan"), texts_H)
 
 
-def _averaged(account: Account, score: str, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The mean over texts, that of every resample, and how many texts have a value; each by head."""
-    texts = drawn.shape[1]
+def _by_text(account: Account, score: str, texts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values and weights of a score, a row a text and a column a head; NaN where a text gave no value."""
     values = np.full((texts, len(next(iter(account.values[score].values())))), np.nan)
     weights = np.zeros_like(values)
     for number, value_H in account.values[score].items():
         values[number] = value_H
         weights[number] = account.weights[score][number]
-    known = np.isfinite(values)
+    return values, weights
+
+
+def _averaged(
+    values: np.ndarray, weights: np.ndarray, known: np.ndarray, drawn: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The mean over known texts, and that of every resample; each by head."""
     weights = np.where(known, weights, 0.0)
     filled = np.where(known, values, 0.0) * weights
     with np.errstate(invalid="ignore", divide="ignore"):
-        return filled.sum(0) / weights.sum(0), (drawn @ filled) / (drawn @ weights), known.sum(0)
+        return filled.sum(0) / weights.sum(0), (drawn @ filled) / (drawn @ weights)
 
 
 @cache

@@ -215,3 +215,16 @@ def test_a_damaged_folder_keeps_its_sentence(tmp_path: Path):
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(UserError, match="damaged or cut short"):
         find_speaking(str(tmp_path / "short"), Loading(device="cpu"))
+
+
+def test_no_special_token_counts_as_plain_however_it_is_said():
+    tokenizer = reader()
+    tokenizer.add_special_tokens({"additional_special_tokens": ["a"]})
+    model = speaking("llama")
+    model.config.eos_token_id = [7, 8]
+    plain = plain_tokens(Subject("", model, tokenizer)).tolist()
+    assert not {0, 1, 5, 7, 8} & set(plain) and {6, 9} <= set(plain)
+
+
+def test_a_model_of_three_tokens_can_be_asked():
+    assert speaks(wrap(speaking("llama", vocab_size=3))) == "next"

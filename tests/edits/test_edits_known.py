@@ -1,5 +1,6 @@
 """Edits whose outcome is known without a formula, and models that are as they were once an edit is over."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -362,3 +363,63 @@ def test_the_softmax_of_other_modules_is_not_silenced():
         even = torch.zeros(1, 4, 2, 2).softmax(-1)
         hidden(model)
         assert torch.equal(torch.zeros(1, 4, 2, 2).softmax(-1), even) and float(even[0, 0, 0, 0]) == 0.5
+
+
+# What others do at the same time --------------------------------------------------------------------------------------
+
+
+def test_two_threads_edit_two_models_and_each_gets_its_own():
+    models = [BY_NAME["llama"].build(seed=seed) for seed in (0, 1)]
+    wanted = [{"unrotate": "high:0.5"}, {"drop": "low:0.5"}]
+
+    def edited(which: int) -> Tensor:
+        with edit(models[which], **wanted[which]):
+            return hidden(models[which])
+
+    alone = [edited(0), edited(1)]
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(10):
+            together = list(pool.map(edited, (0, 1)))
+            assert all(torch.equal(ours, theirs) for ours, theirs in zip(together, alone, strict=True))
+
+
+def test_an_eager_model_still_tells_its_attention_while_it_is_edited():
+    model = BY_NAME["llama"].build()
+    model.set_attn_implementation("eager")
+    plain_L = model(IDS[None], output_attentions=True).attentions
+    with edit(model, drop="all"):
+        edited_L = model(IDS[None], output_attentions=True).attentions
+    assert [one.shape for one in edited_L] == [one.shape for one in plain_L]
+    slots_T = torch.arange(1, len(IDS) + 1, dtype=plain_L[0].dtype)
+    assert torch.allclose(edited_L[0].amax(-1), (1 / slots_T).expand(edited_L[0].shape[:3])), "nothing left to tell by"
+
+
+def test_edits_of_models_that_share_a_config_may_end_in_any_order():
+    first = BY_NAME["falcon"].build()
+    second = type(first)(first.config).eval()
+    own = first.config._attn_implementation
+    with edit(second, ablate="L0H0"):
+        alone = hidden(second)
+    one, other = edit(first, ablate="L0H0"), edit(second, ablate="L0H0")
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert torch.equal(hidden(second), alone)
+    other.__exit__(None, None, None)
+    assert first.config._attn_implementation == own
+
+
+def test_a_reading_that_was_interrupted_leaves_nothing_for_the_next_one_in_the_block():
+    model = BY_NAME["gptj"].build()
+
+    def interrupt(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    with edit(model, ablate="L0H0"):
+        right = hidden(model)
+        hook = model.get_submodule("h.0.attn.out_proj").register_forward_pre_hook(interrupt)
+        with suppress(KeyboardInterrupt):
+            hidden(model)
+        hook.remove()
+        assert torch.equal(hidden(model), right)
+    assert frames() == []

@@ -98,3 +98,18 @@ def test_a_model_without_frequencies_has_none_to_choose() -> None:
     with pytest.raises(UserError) as refusal:
         chosen("high:1", torch.empty(0))
     assert str(refusal.value) == "there are no rotary frequencies to choose from; got 'high:1'"
+
+
+@pytest.mark.parametrize(("share", "of", "count"), [(0.29, 100, 29), (0.7, 90, 63), (0.58, 50, 29), (0.3, 8, 2)])
+def test_a_share_loses_no_pair_to_rounding(share: float, of: int, count: int) -> None:
+    theta_F = torch.linspace(1, 0.1, of, dtype=torch.float64)
+    assert int(chosen(f"high:{share}", theta_F).sum()) == count
+
+
+@pytest.mark.parametrize("of", [3, 12, 48])
+def test_the_least_share_that_is_advised_names_one(of: int) -> None:
+    theta_F = torch.linspace(1, 0.1, of, dtype=torch.float64)
+    with pytest.raises(UserError) as raised:
+        chosen("high:0.001", theta_F)
+    advised = str(raised.value).partition("at least ")[2].partition(",")[0]
+    assert int(chosen(f"high:{advised}", theta_F).sum()) == 1

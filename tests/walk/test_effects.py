@@ -10,7 +10,7 @@ from test_speech import reader, some_texts, speaking
 from torch import Tensor
 
 from wherewhat.capture.load import Loading, Subject, wrap
-from wherewhat.capture.speech import find_speaking
+from wherewhat.capture.speech import find_speaking, plain_tokens
 from wherewhat.capture.survey import Layer, survey
 from wherewhat.capture.texts import own_texts
 from wherewhat.edits.door import applied
@@ -178,7 +178,11 @@ def test_masked_models_fill_in_tokens_that_stood_there_before():
 def test_random_tokens_fit_the_model_and_follow_the_seed():
     subject = causal()
     short = trial(subject, [], half=400).random
-    assert short is not None and short.shape == (32, 2 * ((64 - 1) // 2)), "its context holds 64, one begins the text"
+    assert short is not None and short.shape == (32, 2 * len(plain_tokens(subject))), "no token stands twice in a half"
+    assert all(len(half_T.unique()) == len(half_T) for half_T in short[:, : short.shape[1] // 2])
+    subject.model.config.max_position_embeddings = 41
+    tight = trial(subject, [], half=400).random
+    assert tight is not None and tight.shape == (32, 40), "its context holds 41, one begins the text"
     one, same, other = (trial(subject, [], seed=seed).random for seed in (1, 1, 2))
     assert one is not None and same is not None and other is not None
     assert torch.equal(one, same) and not torch.equal(one, other)
@@ -223,13 +227,21 @@ def test_the_interval_of_a_changed_score_takes_the_same_texts_of_both_by_what_th
     for head in range(3):
         means = []
         for counts in (np.ones(12), *drawn):
-            known = counts * np.isfinite(value_SNH[:, :, head]) * weight_SNH[:, :, head]
+            known = counts * np.isfinite(value_SNH[:, :, head]).all(0) * weight_SNH[:, :, head]
             first, second = (known * np.nan_to_num(value_SNH[:, :, head])).sum(1) / known.sum(1)
             means.append(second - first)
         assert found.value_H[head] == pytest.approx(means[0], rel=1e-12)
         ends = np.quantile(means[1:], [0.025, 0.975])
         assert (found.low_H[head], found.high_H[head]) == pytest.approx(tuple(ends), rel=1e-12)
     assert found.texts_H.tolist() == [11, 11, 11]
+
+
+def test_a_text_that_answers_on_one_side_only_is_no_change():
+    values = {number: np.array([float(number)]) for number in range(6)}
+    gone = {**values, 4: np.array([np.nan]), 5: np.array([np.nan])}
+    alike = {"x": dict.fromkeys(range(6), np.ones(1))}
+    found = paired(Account(1, {"x": values}, alike), Account(1, {"x": gone}, alike), "x", texts=6, seed=0)
+    assert (found.value_H[0], found.low_H[0], found.high_H[0], found.texts_H[0]) == (0, 0, 0, 4)
 
 
 def test_nothing_is_said_of_chance_from_a_single_text():
@@ -275,6 +287,31 @@ def test_each_head_alone_is_edited_or_ablated():
     ]
     assert told(steps_of(replace(asked, heads=("L2H1",)), "head", layers)) == ["drop low:0.5 in L2H1"]
     assert [(step.layer, step.head) for step in steps_of(asked, "head", layers)] == [(0, 0), (0, 1), (2, 0), (2, 1)]
+
+
+def test_each_head_leaves_out_layers_that_do_not_have_the_band():
+    fast, slow = layers_of(4)[0], replace(layers_of(4)[0], number=1, theta_F=layers_of(4)[0].theta_F * 1e-6)
+    assert told(steps_of(Edit(drop=("angle:0.5..2",)), "head", (fast, slow))) == [
+        f"drop angle:0.5..2 in L0H{head}" for head in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        (Edit(heads=("L0H0", "L99H0")), "there is no head L99H0; the model has layers 0 to 1"),
+        (Edit(layers=(0, 99)), "there is no layer 99; the model has layers 0 to 1"),
+    ],
+)
+def test_a_sweep_without_an_edit_names_what_is_not_there(wanted: Edit, sentence: str):
+    with pytest.raises(UserError, match=sentence):
+        steps_of(wanted, "head", layers_of(4, 4))
+
+
+def test_a_sweep_finds_out_before_it_starts_that_a_step_cannot_be_done():
+    shared = replace(layers_of(4)[0], groups=1, sliced=4, rotations=None)
+    with pytest.raises(UserError, match="share keys of which only a part turns"):
+        steps_of(Edit(unrotate=("all",)), "head", (shared,))
 
 
 def test_each_band_alone_goes_from_fast_to_slow():
@@ -336,7 +373,7 @@ def test_the_walk_gives_before_after_and_change():
     )
     gap = joined["value_after"] - joined["value"] - joined["value_change"]
     assert len(joined) == len(before) and gap.drop_nulls().abs().max() < 1e-12
-    assert found.manifest["predicts"] == "next" and found.manifest["random"] == {"sequences": 3, "half": 31}
+    assert found.manifest["predicts"] == "next" and found.manifest["random"] == {"sequences": 3, "half": 27}
 
 
 def test_heads_are_read_while_they_are_edited_and_numbered_as_in_the_survey():

@@ -75,28 +75,23 @@ def _change_family(model: nn.Module, touched: Mapping[str, Sequence[Wanted]]) ->
             if by_attention:
                 put_back.enter_context(borrowed(config))
             elif silenced:
-                put_back.enter_context(_eager(config))
+                put_back.enter_context(borrowed(config, "eager"))  # a fused kernel would hide the softmax
         put_back.enter_context(wrapped_rotations(model))
         for each in standing:
             put_back.enter_context(each.standing_by())
-        put_back.callback(model.register_forward_pre_hook(partial(_begin, standing)).remove)
+        for part in model.modules():
+            if isinstance(part, PreTrainedModel):
+                inside = set(part.modules())
+                its = [each for each in standing if each.module in inside]
+                put_back.callback(part.register_forward_pre_hook(partial(_begin, its)).remove)
         yield
 
 
 def _begin(standing: Sequence["Standing"], model: nn.Module, args: object) -> None:
+    """A model starts to read: what an earlier reading that broke off has left is forgotten."""
     for each in standing:
         each.calls = 0
-
-
-@contextmanager
-def _eager(config: Any) -> Iterator[None]:
-    """Families outside the interface are silenced at their softmax, which a fused kernel would hide."""
-    own = config._attn_implementation
-    config._attn_implementation_internal = "eager"
-    try:
-        yield
-    finally:
-        config._attn_implementation_internal = own
+        each.forget()
 
 
 @dataclass(eq=False)
@@ -114,7 +109,7 @@ class Standing:
         with ExitStack() as put_back:
             if hasattr(self.module, "apply_rotary_position_embeddings"):
                 put_back.enter_context(watch_sinusoid(self.module, []))
-            put_back.callback(self._forget)
+            put_back.callback(self.forget)
             put_back.callback(self.module.register_forward_pre_hook(self._enter).remove)
             put_back.callback(self.module.register_forward_hook(self._leave, always_call=True).remove)
             yield
@@ -136,7 +131,8 @@ class Standing:
             if frame.module is module:
                 break
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Leave the module, if it was entered and never left."""
         while any(frame.module is self.module for frame in frames()):
             self._leave(self.module, None, None)
 

@@ -7,6 +7,7 @@ come along without a table of families.
 """
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import eager_mask, sdpa_mask
 
-from wherewhat.capture.peculiar import instead
+from wherewhat.capture.instead import instead
 from wherewhat.capture.reader import Place, Reader, Terms, rows_at_once
 from wherewhat.capture.rotation import Rotation
 from wherewhat.capture.running import Frame, retuned, running
@@ -37,6 +38,7 @@ EAGER = "wherewhat-eager"
 # found by the module that attends: two models can be watched at once, and one that is not runs as if we were not here.
 _WATCHED: dict[nn.Module, "Watched"] = {}
 _BORROWED: dict[int, tuple[str, int]] = {}  # by config: its own setting, and how many watched models read it now
+_BORROWING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -97,11 +99,12 @@ def configs_of(model: PreTrainedModel) -> list[Any]:
 
 
 @contextmanager
-def borrowed(config: Any) -> Iterator[None]:
-    """Name our function in a config; models that share it may borrow it together."""
-    own, users = _BORROWED.get(id(config), (config._attn_implementation, 0))
-    _BORROWED[id(config)] = (own, users + 1)
-    config._attn_implementation_internal = EAGER if own == "eager" else FUSED
+def borrowed(config: Any, name: str | None = None) -> Iterator[None]:
+    """Name an attention in a config, ours unless said; models that share it may borrow it together."""
+    with _BORROWING:
+        own, users = _BORROWED.get(id(config), (config._attn_implementation, 0))
+        _BORROWED[id(config)] = (own, users + 1)
+        config._attn_implementation_internal = name or (EAGER if own == "eager" else FUSED)
     try:
         yield
     finally:
@@ -110,14 +113,15 @@ def borrowed(config: Any) -> Iterator[None]:
 
 def _give_back(config: Any) -> None:
     """The last to leave puts the config's own setting back."""
-    own, users = _BORROWED.pop(id(config))
-    if users > 1:
-        _BORROWED[id(config)] = (own, users - 1)
-    else:
-        config._attn_implementation_internal = own
+    with _BORROWING:
+        own, users = _BORROWED.pop(id(config))
+        if users > 1:
+            _BORROWED[id(config)] = (own, users - 1)
+        else:
+            config._attn_implementation_internal = own
 
 
-Attend = Callable[..., tuple[Tensor, None]]
+Attend = Callable[..., tuple[Tensor, Tensor | None]]
 
 
 def _attend_edited(
@@ -128,7 +132,7 @@ def _attend_edited(
     value: Tensor,
     attention_mask: Tensor | None,
     **more: Any,
-) -> tuple[Tensor, None]:
+) -> tuple[Tensor, Tensor | None]:
     """Attend, with the queries that an edit wants and without the heads that it has silenced."""
     frame = running(module)
     if frame is None:
@@ -137,17 +141,17 @@ def _attend_edited(
         _refuse_unmet(frame, module)
         query = change.gained(query, start=change.start)
     with _as_many_values(module, key, value) as values:
-        output, nothing = attend(module, query, key, values, attention_mask, **more)
+        output, attention = attend(module, query, key, values, attention_mask, **more)
     if frame.wanted.silent_H is not None:
         output = output.masked_fill(frame.wanted.silent_H.to(output.device)[:, None], 0)
-    return output, nothing
+    return output, attention
 
 
 def _refuse_unmet(frame: Frame, module: nn.Module) -> None:
     if not frame.met:
         raise UserError(
             f"{type(module).__name__} turns its queries and keys outside of itself, where an edit cannot reach them; "
-            "this family cannot be edited"
+            "neither can this family be edited, nor a copy of a model that was made inside of a block"
         )
 
 
@@ -183,13 +187,19 @@ def _attend_fused(
 
 def _attend_eager(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **more: Any
-) -> tuple[Tensor, None]:
-    """The model's output by the family's eager function, a few rows at a time, of which the wanted ones are kept."""
+) -> tuple[Tensor, Tensor | None]:
+    """The model's output by the family's eager function, a few rows at a time, of which the wanted ones are kept.
+
+    In a model that nobody watches, because it is only being edited, it is called as ever.
+    """
     _refuse_sparse(module, more)
-    watched = _WATCHED.get(module)
-    if watched:
-        place = watched.enter(query, key, ahead=_sees_ahead(attention_mask, watched.reader.first_token))
-        terms = _terms(watched, place, module, query, key, more)
+    watched, eager = _WATCHED.get(module), _eager_of(module)
+    if watched is None and eager is not None:
+        whole: tuple[Tensor, Tensor] = eager(module, query, key, value, attention_mask, **more)
+        return whole
+    assert watched is not None
+    place = watched.enter(query, key, ahead=_sees_ahead(attention_mask, watched.reader.first_token))
+    terms = _terms(watched, place, module, query, key, more)
     outputs = []
     step = rows_at_once(query.shape[0] * query.shape[1] * key.shape[2])
     for first in range(0, query.shape[2], step):
@@ -198,9 +208,8 @@ def _attend_eager(
         mask_B1QK = None if attention_mask is None else _take_rows(attention_mask, rows_BQ)
         output, attention_BHQK = _call_eager(module, query, key, value, rows_BQ, mask_B1QK, more)
         outputs.append(output)
-        if watched:
-            allowed_BQK = _allowed(attention_mask, rows_BQ, keys=key.shape[2], causal=False)
-            watched.reader.hand_on_block(place, block_Q, attention_BHQK, allowed_BQK, terms)
+        allowed_BQK = _allowed(attention_mask, rows_BQ, keys=key.shape[2], causal=False)
+        watched.reader.hand_on_block(place, block_Q, attention_BHQK, allowed_BQK, terms)
     return torch.cat(outputs, dim=1), None
 
 

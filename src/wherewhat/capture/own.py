@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from wherewhat.capture.addends import OpaqueError
-from wherewhat.capture.own_change import Edited
+from wherewhat.capture.own_change import EditedEncoding
 from wherewhat.capture.own_logits import Call, reweighs, terms_of
 from wherewhat.capture.reader import Place, Reader, Terms
 from wherewhat.encodings.base import Context, Encoding
@@ -38,7 +38,7 @@ class _Watching:
 
     def __call__(self, encoding: Encoding, q_BHTC: Tensor, k_BHTC: Tensor, v_BHTC: Tensor, context: Context) -> Tensor:
         out_BHTC = self.attend(encoding, q_BHTC, k_BHTC, v_BHTC, context)
-        own, retuned = (encoding.own, encoding.retuned) if isinstance(encoding, Edited) else (encoding, None)
+        own, retuned = (encoding.own, encoding.retuned) if isinstance(encoding, EditedEncoding) else (encoding, None)
         self._show(Call(self.encoding, own, q_BHTC, k_BHTC, context, retuned), encoding)
         return out_BHTC
 

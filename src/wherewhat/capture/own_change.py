@@ -13,7 +13,7 @@ from wherewhat.nets.attention import Attend, SelfAttention
 from wherewhat.nets.trunk import Trunk
 
 
-class Edited(Encoding):
+class EditedEncoding(Encoding):
     """A net's own encoding, with what an edit makes of the queries and keys that come out of it."""
 
     def __init__(self, own: Encoding, retuned: Retuned) -> None:
@@ -72,7 +72,7 @@ def change_net(net: Trunk, touched: Mapping[str, Sequence[Wanted]]) -> Iterator[
         for block, (name, module) in enumerate(attentions(net)):
             wanted = touched[name][0] if name in touched else Wanted()
             if wanted.retuned is not None:
-                encodings[block] = Edited(encodings[block], wanted.retuned)
+                encodings[block] = EditedEncoding(encodings[block], wanted.retuned)
             if wanted.silent_H is not None:
                 put_back.callback(setattr, module, "attend", module.attend)
                 module.attend = _Silencing(module.attend, wanted.silent_H)

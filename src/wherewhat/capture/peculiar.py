@@ -7,10 +7,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from wherewhat.capture.follow import Follower
+from wherewhat.capture.instead import instead
 from wherewhat.capture.running import innermost
-from wherewhat.capture.turning import Call, edited
-
-ABSENT = object()
+from wherewhat.capture.turning import Call, changed_on_its_way
 
 
 @contextmanager
@@ -40,7 +39,7 @@ def watch_sinusoid(attention: nn.Module, calls: list[Call]) -> Iterator[None]:
         turned: tuple[Tensor, ...] = rotate(angles, query, key, value)
         call = Call(_angles_last, (query, key, angles, rotate), {}, turned[0])
         if (frame := innermost()) is not None:
-            turned, call = edited(frame, call, turned)
+            turned, call = changed_on_its_way(frame, call, turned)
         calls[:] = [call]
         return turned
 
@@ -50,14 +49,3 @@ def watch_sinusoid(attention: nn.Module, calls: list[Call]) -> Iterator[None]:
 
 def _angles_last(query: Tensor, key: Tensor, angles: Tensor, rotate: Callable[..., Any]) -> Any:
     return rotate(angles, query, key)
-
-
-@contextmanager
-def instead(module: nn.Module, name: str, value: Any) -> Iterator[None]:
-    """For the time of the block a module has something of ours under this name."""
-    before = vars(module).get(name, ABSENT)
-    setattr(module, name, value)
-    try:
-        yield
-    finally:
-        delattr(module, name) if before is ABSENT else setattr(module, name, before)

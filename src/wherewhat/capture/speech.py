@@ -165,7 +165,8 @@ def _looks_ahead(model: nn.Module) -> bool:
 
 def _probe(model: nn.Module, last: int) -> Any:
     """What a model gives back for a few tokens."""
-    ids = torch.tensor([[2 + slot % 2 for slot in range(PROBE - 1)] + [last]])
+    known = Subject("", model).vocabulary
+    ids = torch.tensor([[(2 + slot % 2) % known for slot in range(PROBE - 1)] + [last % known]])
     batch = Batch((0,), ids, torch.ones_like(ids, dtype=torch.bool), (torch.tensor([0]),)).to(first_device(model))
     try:
         with torch.no_grad(), evaluating(model):
@@ -201,6 +202,9 @@ def plain_tokens(subject: Subject) -> Tensor:
     known = subject.vocabulary if subject.tokenizer is None else min(subject.vocabulary, len(subject.tokenizer))
     config = getattr(subject.model, "config", None)
     stated = [getattr(config, name, None) for name in ("bos_token_id", "eos_token_id", "pad_token_id")]
-    special = set(getattr(subject.tokenizer, "all_special_ids", ())) | {id for id in stated if isinstance(id, int)}
+    several = [id for each in stated for id in (each if isinstance(each, (list, tuple)) else [each])]
+    added = getattr(subject.tokenizer, "added_tokens_decoder", {})
+    special = {id for id in several if isinstance(id, int)} | set(getattr(subject.tokenizer, "all_special_ids", ()))
+    special |= {id for id, token in added.items() if token.special}
     ids_V = torch.arange(known)
     return ids_V[~torch.isin(ids_V, torch.tensor(sorted(special), dtype=torch.long))]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import torch
@@ -37,6 +37,7 @@ class Layer:
     sliced: int = 0  # channels beside the rotated ones that join them after the rotation
     groups: int = 0  # how many keys its heads share; those of a group follow each other
     instead: str = ""  # where nothing turns, what is known of its position, as half a sentence
+    unknown: bool = False  # it could not be told whether anything turns
 
 
 def survey(model: nn.Module) -> tuple[Layer, ...]:
@@ -54,7 +55,10 @@ def survey(model: nn.Module) -> tuple[Layer, ...]:
     if isinstance(model, Trunk):
         rotations = _of_net(model, seen)
     return tuple(
-        _layer(number, seen[place], rotations.get(place), _instead(model, seen[place], captured.opaque.get(place)))
+        replace(
+            _layer(number, seen[place], rotations.get(place), _instead(model, seen[place], captured.opaque.get(place))),
+            unknown=place in captured.opaque,
+        )
         for place, number in numbered(captured.places).items()
     )
 

@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from wherewhat.capture.addends import OpaqueError, terms_of
 from wherewhat.capture.follow import Follower
-from wherewhat.capture.interface import configs_of
+from wherewhat.capture.interface import borrowed, configs_of
 from wherewhat.capture.peculiar import watch_shift, watch_sinusoid
 from wherewhat.capture.reader import Place, Reader, Terms
 from wherewhat.capture.rotation import Rotation
@@ -103,8 +103,7 @@ def watch_softmax(model: PreTrainedModel, reader: Reader) -> Iterator[SoftmaxTap
     tap = SoftmaxTap(reader, bool(getattr(model.config, "is_encoder_decoder", False)))
     with ExitStack() as put_back:
         for config in configs_of(model):
-            put_back.callback(setattr, config, "_attn_implementation_internal", config._attn_implementation)
-            config._attn_implementation_internal = "eager"
+            put_back.enter_context(borrowed(config, "eager"))
         put_back.enter_context(listen_to_rotations(model))
         for name, module in model.named_modules():
             if "attention" in type(module).__name__.lower():

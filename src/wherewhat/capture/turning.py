@@ -4,6 +4,7 @@ The same ear serves edits: in an attention that is being edited, what leaves the
 """
 
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,11 +19,21 @@ from torch import Tensor, nn
 from wherewhat.capture.rotation import Pairs, Rotation, find_pairs, rotation_of, spread_slots, turns
 from wherewhat.capture.running import Frame, innermost
 
-_LISTENING: list[nn.Module] = []  # the models that are being captured
-# The calls since the last attention took them. A model that nobody watches may leave some here, so they are few and
-# every forward pass that is watched begins by forgetting them.
-_CALLS: deque["Call"] = deque(maxlen=4)
 _WRAPPED: dict[tuple[ModuleType, str], tuple[Callable[..., Any], int]] = {}  # the function itself, and its users
+_WRAPPING = threading.Lock()
+
+
+class _Hearing(threading.local):
+    """What a thread has heard: the functions are one for all threads, and each may read a model of its own."""
+
+    def __init__(self) -> None:
+        self.models: list[nn.Module] = []  # that are being captured
+        # The calls since the last attention took them. A model that nobody watches may leave some here, so they are
+        # few and every forward pass that is watched begins by forgetting them.
+        self.calls: deque[Call] = deque(maxlen=4)
+
+
+_HEARING = _Hearing()
 
 
 @dataclass(frozen=True)
@@ -80,13 +91,13 @@ class Turning:
 
     def begin(self) -> None:
         """A forward pass starts: forget calls and angles of the last one."""
-        _CALLS.clear()
+        _HEARING.calls.clear()
         self._turns.clear()
 
     def taken(self) -> list[Call]:
         """The calls since the last attention, the latest last; they are forgotten."""
-        calls = list(_CALLS)
-        _CALLS.clear()
+        calls = list(_HEARING.calls)
+        _HEARING.calls.clear()
         return calls
 
     def rotation(self, call: Call, query_BHTC: Tensor, owner: nn.Module) -> Rotation | None:
@@ -116,12 +127,12 @@ class Turning:
 def listen_to_rotations(model: nn.Module) -> Iterator[None]:
     """Record the calls of every rotation function in the files that this model is written in."""
     with wrapped_rotations(model):
-        _LISTENING.append(model)
+        _HEARING.models.append(model)
         try:
             yield
         finally:
-            _LISTENING.remove(model)
-            _CALLS.clear()
+            _HEARING.models.remove(model)
+            _HEARING.calls.clear()
 
 
 @contextmanager
@@ -146,19 +157,21 @@ def _rotation_functions(model: nn.Module) -> list[tuple[ModuleType, str]]:
 
 
 def _wrap(module: ModuleType, name: str) -> None:
-    function, users = _WRAPPED.get((module, name), (getattr(module, name), 0))
-    _WRAPPED[(module, name)] = (function, users + 1)
-    if not users:
-        setattr(module, name, _heard(function))
+    with _WRAPPING:
+        function, users = _WRAPPED.get((module, name), (getattr(module, name), 0))
+        _WRAPPED[(module, name)] = (function, users + 1)
+        if not users:
+            setattr(module, name, _heard(function))
 
 
 def _unwrap(module: ModuleType, name: str) -> None:
     """The last to leave puts the function itself back."""
-    function, users = _WRAPPED.pop((module, name))
-    if users > 1:
-        _WRAPPED[(module, name)] = (function, users - 1)
-    else:
-        setattr(module, name, function)
+    with _WRAPPING:
+        function, users = _WRAPPED.pop((module, name))
+        if users > 1:
+            _WRAPPED[(module, name)] = (function, users - 1)
+        else:
+            setattr(module, name, function)
 
 
 def _heard(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,15 +183,15 @@ def _heard(function: Callable[..., Any]) -> Callable[..., Any]:
             return out
         call = Call(function, args, kwargs, turned)
         if (frame := innermost()) is not None:
-            out, call = edited(frame, call, out)
-        if _LISTENING:
-            _CALLS.append(call)
+            out, call = changed_on_its_way(frame, call, out)
+        if _HEARING.models:
+            _HEARING.calls.append(call)
         return out
 
     return heard
 
 
-def edited(frame: Frame, call: Call, out: Any) -> tuple[Any, Call]:
+def changed_on_its_way(frame: Frame, call: Call, out: Any) -> tuple[Any, Call]:
     """What the attention is given in the place of what a rotation gave, and the call as it is to be remembered."""
     frame.met = True
     retuned = frame.wanted.retuned

@@ -29,6 +29,9 @@ def edit(
     or in those named (`heads="L3H7"`, `layers=3`). They can be dropped (they leave the dot product of queries with
     keys), unrotated (they stay and lose their position), kept (all others are dropped) or scaled (`"all=0.25..1.4^2"`).
     Heads that are ablated write nothing. An xpos net loses its fading together with its rotation.
+
+    Generating works inside the block, with a cache that was made there: keys of another time are turned as they were.
+    Run a backward pass inside of it too, and copy the model outside.
     """
     wanted = Edit(drop=drop, unrotate=unrotate, keep=keep, scale=scale, ablate=ablate, heads=heads, layers=layers)  # type: ignore[arg-type]
     with applied(model, wanted):

@@ -1,12 +1,12 @@
 """What is to be changed inside a model, in the words of the command line."""
 
+import operator
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 from wherewhat.errors import UserError
 
-HEAD_NAME = re.compile(r"L(\d+)H(\d+)")
+HEAD_NAME = re.compile(r"L(\d{1,6})H(\d{1,6})")
 BANDS = ("drop", "unrotate", "keep", "scale")  # the edits of rotary frequencies, in the order they are told
 
 
@@ -32,9 +32,10 @@ class Edit:
         for name in (*self.heads, *self.ablate):
             if not isinstance(name, str) or not HEAD_NAME.fullmatch(name):
                 raise UserError(f"'{name}' is not the name of a head; heads are named like L3H7, counted from 0")
-        for layer in self.layers:
-            if not isinstance(layer, int) or isinstance(layer, bool) or layer < 0:
-                raise UserError(f"{layer!r} is not the number of a layer; layers are counted from 0")
+        for band in (band for verb in BANDS for band in getattr(self, verb)):
+            if not isinstance(band, str):
+                raise UserError(f"{band!r} names no frequencies; name them as text, like high:0.25")
+        object.__setattr__(self, "layers", tuple(map(_layer_number, self.layers)))
         if self.keep and self.drop:
             raise UserError(
                 f"frequencies are either kept or dropped; got keep '{self.keep[0]}' and drop '{self.drop[0]}', give one"
@@ -64,4 +65,18 @@ class Edit:
 
 def _several(value: object) -> tuple[object, ...]:
     """One name, or several, as a tuple of them."""
-    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+    try:
+        return (value,) if isinstance(value, str) else tuple(value)  # type: ignore[arg-type]  # it is tried
+    except TypeError:
+        return (value,)
+
+
+def _layer_number(value: object) -> int:
+    """A whole number from 0, of whatever kind."""
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]  # it is tried
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise UserError(f"{value!r} is not the number of a layer; layers are counted from 0")
+    return number

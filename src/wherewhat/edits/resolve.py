@@ -21,6 +21,7 @@ def resolved(wanted: Edit, layers: Sequence[Layer]) -> dict[int, Change]:
         )
     if not wanted.rotary and (wanted.heads or wanted.layers):
         raise UserError("heads and layers say where frequencies are edited and no frequencies are named; name some")
+    refuse_missing(wanted, layers)
     named, silent = _by_layer(wanted.heads, layers), _by_layer(wanted.ablate, layers)
     tables = _tables(wanted, layers, named) if wanted.rotary else {}
     changes = {}
@@ -51,12 +52,17 @@ def _by_layer(names: Sequence[str], layers: Sequence[Layer]) -> dict[int, list[i
     return found
 
 
+def refuse_missing(wanted: Edit, layers: Sequence[Layer]) -> None:
+    """Every head and layer that is named has to be there."""
+    _by_layer((*wanted.heads, *wanted.ablate), layers)
+    if missing := set(wanted.layers) - {layer.number for layer in layers}:
+        raise UserError(f"there is no layer {min(missing)}; the model has layers 0 to {len(layers) - 1}")
+
+
 def _turning(wanted: Edit, layers: Sequence[Layer], named: dict[int, list[int]]) -> list[Layer]:
     """The layers in which frequencies are to be changed."""
     if all(layer.theta_F is None for layer in layers):
         raise UserError(f"frequencies are edited where queries and keys turn{_instead(layers)}; only ablate heads here")
-    if missing := set(wanted.layers) - {layer.number for layer in layers}:
-        raise UserError(f"there is no layer {min(missing)}; the model has layers 0 to {len(layers) - 1}")
     asked = [
         layer
         for layer in layers
@@ -68,6 +74,11 @@ def _turning(wanted: Edit, layers: Sequence[Layer], named: dict[int, list[int]])
     if still and (wanted.layers or named):
         where = f"in layer {still[0].number}"
         raise UserError(f"frequencies are edited where queries and keys turn{_instead(still, where)}; leave it out")
+    if unknown := [layer for layer in still if layer.unknown]:
+        raise UserError(
+            f"in layer {unknown[0].number} {unknown[0].instead}, so its frequencies cannot be edited; name the layers "
+            "that you mean"
+        )
     return [layer for layer in asked if layer.theta_F is not None]
 
 
@@ -124,6 +135,8 @@ def _bands(texts: Sequence[str], layers: Sequence[Layer]) -> dict[int, list[Tens
                 found[layer.number].append(torch.zeros(len(layer.theta_F), dtype=torch.bool))
         if len(faults) == len(layers):
             raise faults[0]
+        if not any(bool(found[layer.number][-1].any()) for layer in layers):
+            raise UserError(f"'{text}' names no frequency at all; name at least one")
     return found
 
 
@@ -135,7 +148,8 @@ def _once(verb: str, texts: Sequence[str], layers: Sequence[Layer]) -> dict[int,
         named_F = torch.stack([torch.zeros(len(layer.theta_F), dtype=torch.bool), *found[layer.number]]).sum(0)
         if int(named_F.max()) > 1:
             pair = int(named_F.argmax())
-            raise UserError(f"frequency {pair} is named twice to {verb}, in '{texts[0]}' and after; name it once")
+            first = next(text for text, here_F in zip(texts, found[layer.number], strict=True) if here_F[pair])
+            raise UserError(f"frequency {pair} is named twice to {verb}, in '{first}' and after; name it once")
         once[layer.number] = named_F > 0
     return once
 

@@ -98,15 +98,13 @@ def _copying(subject: Subject, trial: Trial) -> tuple[np.ndarray | None, np.ndar
 
 
 def _repeated(subject: Subject, random: int, half: int, seed: int) -> Tensor | None:
-    """repeated_MT: tokens drawn without putting any back, as long as there are enough, then the same again."""
+    """repeated_MT: tokens drawn without putting any back, then the same again; none stands twice in a half."""
     around, plain_V = sum(map(len, special_tokens(subject))), plain_tokens(subject)
-    fitting = min(half, ((subject.context or around + 2 * half) - around) // 2)
-    if random < 1 or fitting < LEAST_HALF or not len(plain_V):
+    fitting = min(half, ((subject.context or around + 2 * half) - around) // 2, len(plain_V))
+    if random < 1 or fitting < LEAST_HALF:
         return None
     generator = torch.Generator().manual_seed(seed)
     drawn = [torch.randperm(len(plain_V), generator=generator)[:fitting] for _ in range(random)]
-    if len(plain_V) < fitting:
-        drawn = list(torch.randint(len(plain_V), (random, fitting), generator=generator))
     half_MT = plain_V[torch.stack(drawn)]
     return torch.cat([half_MT, half_MT], 1)
 

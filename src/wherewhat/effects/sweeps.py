@@ -10,6 +10,7 @@ from torch import Tensor
 
 from wherewhat.capture.survey import Layer
 from wherewhat.edits.plan import BANDS, Edit
+from wherewhat.edits.resolve import refuse_missing, resolved
 from wherewhat.encodings.bands import chosen
 from wherewhat.errors import UserError
 
@@ -31,13 +32,20 @@ def each_head(wanted: Edit, layers: Sequence[Layer]) -> list[Step]:
     """The rotary edit in every head alone or, if there is none, every head ablated alone."""
     steps = []
     for layer in _of(wanted, layers):
-        for head in range(layer.heads if not wanted.rotary or layer.theta_F is not None else 0):
+        for head in range(layer.heads if _reaches(wanted, layer) else 0):
             name = f"L{layer.number}H{head}"
             if wanted.heads and name not in wanted.heads:
                 continue
             alone = replace(wanted, heads=(name,), layers=(), ablate=()) if wanted.rotary else Edit(ablate=(name,))
             steps.append(Step(alone, layer.number, head=head))
     return steps
+
+
+def _reaches(wanted: Edit, layer: Layer) -> bool:
+    """Whether an edit has anything to do in a layer."""
+    bands = [band.partition("=")[0] for _, band in asked_bands(wanted)]
+    theta_F = layer.theta_F
+    return not bands or (theta_F is not None and any(bool(_there(band, theta_F).any()) for band in bands))
 
 
 def each_band(wanted: Edit, layers: Sequence[Layer]) -> list[Step]:
@@ -72,12 +80,15 @@ def steps_of(wanted: Edit, each: str, layers: Sequence[Layer]) -> list[Step]:
     """All the edits of a sweep."""
     if each not in SWEEPS:
         raise UserError(f"--each is '{each}'; say head or band")
+    refuse_missing(wanted, layers)
     if len(asked := asked_bands(wanted)) > 1:
         told = " and ".join(f"--{operation} {band}" for operation, band in asked[:2])
         raise UserError(f"--each {each} goes through one edit of frequencies at a time, and there are {told}; give one")
     steps = SWEEPS[each](wanted, layers)
     if not steps:
         raise UserError(f"--each {each} has nothing to go through: no layer that is left has rotary frequencies")
+    for step in steps:
+        resolved(step.wanted, layers)  # what cannot be done is said before anything is measured
     return steps
 
 

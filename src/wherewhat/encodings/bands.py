@@ -22,6 +22,7 @@ from torch import Tensor
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
+ROUNDING = 1e-9  # 0.29 of 100 is 28.999999999999996
 CLOSE = 1e-6  # an end of a band is met by a frequency this near to it, because models store theirs in float32
 
 
@@ -62,12 +63,14 @@ def _share(text: str, theta_F: Tensor, order_F: Tensor) -> Tensor:
     share, total = _number(_value(text), text), len(theta_F)
     if not 0 <= share <= 1:
         raise UserError(f"a share of the frequencies lies between 0 and 1; got '{text}'")
-    if share > 0 and int(share * total) == 0:
+    count = int(share * total + ROUNDING)
+    if share > 0 and count == 0:
         raise UserError(
-            f"'{text}' of {total} frequencies is less than one; use at least {1 / total:.4g}, or 0 for none"
+            f"'{text}' of {total} frequencies is less than one; use at least {math.ceil(1e4 / total) / 1e4:g}, "
+            "or 0 for none"
         )
     chosen_F = torch.zeros_like(theta_F, dtype=torch.bool)
-    chosen_F[order_F[: int(share * total)]] = True
+    chosen_F[order_F[:count]] = True
     return chosen_F
 
 
@@ -82,7 +85,7 @@ def _index(text: str, theta_F: Tensor) -> Tensor:
 
 
 def _ends_of_range(item: str, text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d+)(?:-(\d+))?", item)
+    found = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", item)
     if found is None:
         raise UserError(f"pairs are named by whole numbers from 0, such as index:0,3,5-7; got '{text}'")
     first, last = int(found[1]), int(found[2] or found[1])
