@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wherewhat.models.registry import MODELS as MODELS
     from wherewhat.recipes.registry import RECIPES as RECIPES
     from wherewhat.recipes.registry import recipe as recipe
+    from wherewhat.reproductions.run import reproduce as reproduce
     from wherewhat.runs.profile import Profile as Profile
     from wherewhat.runs.registry import load as load
     from wherewhat.scores.registry import SCORES as SCORES
@@ -42,6 +43,7 @@ _HOMES = {
     "load": "wherewhat.runs.registry",
     "profile": "wherewhat.measure",
     "recipe": "wherewhat.recipes.registry",
+    "reproduce": "wherewhat.reproductions.run",
     "train": "wherewhat.training.loop",
 }
 

@@ -19,7 +19,7 @@ IDS = torch.arange(5, 15)[None]
 SENTENCES: list[tuple[dict[str, Any], str]] = [
     ({}, "there is nothing to edit; name frequencies to drop, unrotate, keep or scale, or heads to ablate"),
     ({"ablate": "L0H0", "heads": "L0H1"},
-     "heads and layers say where frequencies are edited and no frequencies are named; name some"),
+     "L0H1 says where frequencies are edited, and none are named; say which to drop or unrotate"),
     ({"drop": "angle:2..3"}, "no frequency lies in 'angle:2..3'; they go from 0.001 to 1 radians a token"),
     ({"keep": "wavelength:1..2"}, "no frequency lies in 'wavelength:1..2'; they go from 6.283 to 6283 tokens a turn"),
     ({"unrotate": "index:4"}, "there is no frequency 4 among the 4 from 0; got 'index:4'"),

@@ -96,8 +96,8 @@ def test_every_operation_is_told_from_the_others(operation: str, said: str):
 
 def test_a_change_that_may_be_none_is_called_so():
     made = page(whole(loss=(0.01, -0.02, 0.04), copy=(0.01, -0.02, 0.04)))
-    assert "does not change beyond chance (−0.020 to +0.040 nats)" in made.lede
-    assert "copying random tokens does not change beyond chance" in made.lede
+    assert "No change of the loss can be told (−0.020 to +0.040 nats)" in made.lede
+    assert "no change of copying can be told" in made.lede
     assert "not told from none" in made.sections[0].body
 
 
@@ -189,6 +189,33 @@ def test_a_sweep_alone_shows_only_before():
         "map",
     ]
     assert "→" not in made.sections[0].body
+
+
+def test_one_text_gives_no_interval_and_the_page_says_so():
+    rows = [(*row[:8], None, None, 1) for row in whole(**LOSS) + sweep("band", "loss")]
+    made = page(rows, each="band")
+    assert made.lede.startswith("The loss rises by 0.250 nats, so that") and "(one text gives no interval)" in made.lede
+    assert "not told from none" not in render(made)
+    assert made.tables["whole"]["low"] == made.tables["whole"]["value"], "nothing is drawn from nothing"
+
+
+def test_the_page_says_which_frequencies_a_band_is():
+    band = {"operation": "unrotate", "band": "high:0.25", "numbers": "0", "of": 4, "wavelengths": [6.28, 6.28]}
+    text = render(page(whole(**LOSS), frequencies=[{**band, "layers": [0, 1]}]))
+    assert "Here <code>high:0.25</code> is frequency 0 of 4, counted from 0, of 6.28 tokens a turn." in text
+    bands = [{**band, "layers": [0]}, {**band, "layers": [1], "numbers": "0-1", "wavelengths": [6.28, 62.8]}]
+    assert "is frequencies 0-1 of 4, counted from 0, of 6.28 to 62.8 tokens a turn in layer 1." in render(
+        page(whole(**LOSS), frequencies=bands)
+    )
+
+
+def test_copying_no_more_than_guessing_would_is_no_copying():
+    rows = whole(loss=(0.25, 0.2, 0.3)) + whole(copy=(-0.02, -0.03, -0.01))
+    rows = [(*row[:7], 0.05 if row[6] != "change" else row[7], *row[8:]) if row[5] == "copy" else row for row in rows]
+    few = {**manifest(), "random": {"sequences": 8, "half": 10, "of": 20}}
+    made = page_of_edit(frame(rows, EDIT), frame([], HEADS), few)
+    assert made.lede.endswith("random tokens are copied neither before nor after.")
+    assert "guessing gives 0.050" in render(made)
 
 
 def test_a_table_without_a_loss_is_refused():

@@ -17,6 +17,7 @@ from wherewhat.edits.door import applied
 from wherewhat.edits.plan import Edit
 from wherewhat.effects import Ability, Trial, ability, effect, measures, trial
 from wherewhat.effects.sweeps import Step, steps_of
+from wherewhat.effects.telling import frequencies_of
 from wherewhat.effects.walk import edited
 from wherewhat.errors import UserError
 from wherewhat.tally import Account, paired
@@ -314,6 +315,22 @@ def test_a_sweep_finds_out_before_it_starts_that_a_step_cannot_be_done():
         steps_of(Edit(unrotate=("all",)), "head", (shared,))
 
 
+@pytest.mark.parametrize(
+    ("wanted", "each"),
+    [(Edit(unrotate=("all",), ablate=("L0H0",)), "head"), (Edit(ablate=("L0H0",)), "band")],
+)
+def test_a_sweep_of_frequencies_does_not_leave_an_ablation_out_unsaid(wanted: Edit, each: str):
+    with pytest.raises(UserError, match=f"--each {each} goes through an edit of frequencies, and L0H0 is ablated"):
+        steps_of(wanted, each, layers_of(4))
+
+
+def test_a_band_is_told_by_numbers_and_wavelengths_once_for_layers_that_turn_alike():
+    slow = replace(layers_of(4)[0], number=2, theta_F=layers_of(4)[0].theta_F * 1e-3)
+    (fast, other) = frequencies_of(Edit(drop=("high:0.5",)), (*layers_of(4, 4), slow))
+    assert (fast["numbers"], fast["of"], fast["layers"], other["layers"]) == ("0-1", 4, [0, 1], [2])
+    assert fast["wavelengths"] == pytest.approx([2 * np.pi, 20 * np.pi])
+
+
 def test_each_band_alone_goes_from_fast_to_slow():
     layers = layers_of(3, None, 2)
     found = steps_of(Edit(), "band", layers)
@@ -373,7 +390,7 @@ def test_the_walk_gives_before_after_and_change():
     )
     gap = joined["value_after"] - joined["value"] - joined["value_change"]
     assert len(joined) == len(before) and gap.drop_nulls().abs().max() < 1e-12
-    assert found.manifest["predicts"] == "next" and found.manifest["random"] == {"sequences": 3, "half": 27}
+    assert found.manifest["predicts"] == "next" and found.manifest["random"] == {"sequences": 3, "half": 27, "of": 27}
 
 
 def test_heads_are_read_while_they_are_edited_and_numbered_as_in_the_survey():

@@ -139,12 +139,17 @@ def _kind(name: str, config: Any) -> Any:
     if getattr(config, "is_encoder_decoder", False):
         raise UserError(
             f"{name} is an encoder-decoder; loss and copying are measured of models that predict the next token or "
-            "masked ones"
+            "masked ones; name one of those"
         )
     for ending, kind in ENDINGS.items():
         if any(saved.endswith(ending) for saved in config.architectures or ()):
             return kind
     causal, masked = (type(config) in known for known in (MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING))
+    if not causal and not masked:
+        raise UserError(
+            f"{name} ({config.model_type}) predicts no tokens; loss and copying are measured of models that predict "
+            "the next token or masked ones, name one of those"
+        )
     if masked and not (causal and getattr(config, "is_decoder", False)):
         return AutoModelForMaskedLM
     return AutoModelForCausalLM

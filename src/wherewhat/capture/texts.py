@@ -87,7 +87,7 @@ def _tokenizer(subject: Subject) -> Any:
     if subject.tokenizer is None:
         raise UserError(
             f"{subject.id} has no tokenizer, so it cannot read text; save one beside the model, "
-            "or hand token ids to wherewhat.profile"
+            "or hand in token ids from Python"
         )
     return subject.tokenizer
 

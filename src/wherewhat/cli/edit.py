@@ -56,11 +56,13 @@ def edit(
     drop: Annotated[Bands, option(EDIT, "BAND", "These frequencies leave the dot product. Repeatable.")] = [],  # noqa: B006
     unrotate: Annotated[Bands, option(EDIT, "BAND", "They stay but no longer turn: no position. Repeatable.")] = [],  # noqa: B006
     keep: Annotated[Bands, option(EDIT, "BAND", "All others leave the dot product. Repeatable.")] = [],  # noqa: B006
-    scale: Annotated[Bands, option(EDIT, "BAND=FACTOR", "They count so many times as much. Repeatable.")] = [],  # noqa: B006
+    scale: Annotated[Bands, option(EDIT, "BAND=FACTOR", "They count so much more; =FROM..TO^BETA for a ramp.")] = [],  # noqa: B006
     ablate: Annotated[str | None, option(EDIT, "NAMES", "What these heads write becomes 0, such as L3H7.")] = None,
     heads: Annotated[str | None, option(EDIT, "NAMES", "Change frequencies in these heads only.")] = None,
     layers: Annotated[str | None, option(EDIT, "NUMBERS", "Change frequencies in these layers only.")] = None,
-    each: Annotated[str | None, option(EDIT, "head|band", "Also do it in every head, or band, alone.")] = None,
+    each: Annotated[
+        str | None, option(EDIT, "head|band", "Also in each head or band alone; else ablate or drop it.")
+    ] = None,
     text: Files = [],  # noqa: B006  # typer reads it, nobody writes it
     column: Column = "text",
     dataset: Dataset = None,
@@ -88,9 +90,9 @@ def edit(
 ) -> None:
     """Change position inside a model: loss, copying and heads before and after, as tables and one page.
 
-    A BAND is `high:0.25`, `low:0.25`, `index:0,3-5`, `angle:0.01..1`, `wavelength:8..64` or `all`.
+    A BAND is `high:0.25`, `low:0.25`, `index:0,3-5`, `angle:0.01..1`, `wavelength:8..64` or `all`; `+` joins.
 
-    Try: `wherewhat edit --unrotate high:0.25` · `wherewhat edit MODEL --ablate L3H7 --each head --text book.txt`
+    Try: `wherewhat edit --unrotate high:0.25` · `wherewhat edit MODEL --each head --text book.txt`
     """
     from wherewhat.runs.edited import Edited
     from wherewhat.tables.files import refuse_to_overwrite
@@ -150,9 +152,10 @@ def _print(found: "Edited", out: Path, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         told = {"out": str(out), "report": str(out / "report.html"), "model": about["model"]["id"]}
         told |= {"edit": about["edit"]["told"], "heads": about["model"]["heads"], "texts": about["texts"]["count"]}
-        print(json.dumps({**told, **rows, "seconds": about["seconds"]}))
+        print(json.dumps({**told, **rows, "strongest": found.strongest, "seconds": about["seconds"]}))
     elif not quiet:
         said = [_told(name, states) for name, states in rows.items() if name != "induction"]
+        said += [f"most by {found.strongest['edit']} ({found.strongest['value']:+.3f})"] if found.strongest else []
         print("; ".join([*said, f"{about['model']['heads']} heads", str(out / "report.html")]))
 
 

@@ -1,8 +1,6 @@
 """`wherewhat reproduce`: one published experiment, ours beside what was published."""
 
 import json
-import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +10,12 @@ from wherewhat.cli.options import (
     ASKED,
     MODEL,
     RESULT,
+    TEXTS,
     AllowPickle,
     Column,
     Dataset,
     Device,
     Dtype,
-    Files,
     Json,
     Offline,
     Overwrite,
@@ -37,6 +35,7 @@ from wherewhat.errors import UserError
 
 if TYPE_CHECKING:
     from wherewhat.reproductions.registry import Reproduction
+    from wherewhat.runs.reproduced import Reproduced
 
 
 def reproduce(
@@ -45,8 +44,8 @@ def reproduce(
     scale: Annotated[str, option(ASKED, "tiny|small|paper", "How large; paper is as published.")] = "tiny",
     seed: Seed = 0,
     seeds: Annotated[int | None, option(ASKED, "N", "How many runs of each kind; the scale's unless said.")] = None,
-    model: Annotated[str | None, option(MODEL, "MODEL", "For control: a Hub id, a folder, or a built-in name.")] = None,
-    text: Files = [],  # noqa: B006  # typer reads it, nobody writes it
+    model: Annotated[str | None, option(MODEL, "MODEL", "For control: as elsewhere; tiny unless said.")] = None,
+    text: Annotated[list[Path], option(TEXTS, "FILE", "For control; without, a model writes its own texts.")] = [],  # noqa: B006
     column: Column = "text",
     dataset: Dataset = None,
     split: Split = "test",
@@ -74,56 +73,47 @@ def reproduce(
         trust_remote_code=trust_remote_code,
         allow_pickle=allow_pickle,
     )
+    from dataclasses import replace
+
     from wherewhat.names import look_up
     from wherewhat.reproductions.base import Order
     from wherewhat.reproductions.registry import REPRODUCTIONS
+    from wherewhat.reproductions.run import reproduce as run
     from wherewhat.runs.reproduced import Reproduced
     from wherewhat.tables.files import refuse_to_overwrite
-    from wherewhat.tables.manifest import peak_memory, provenance
 
     chosen = look_up("reproduction", name, REPRODUCTIONS)
     _check(chosen, {"--model": model, "--text": text, "--dataset": dataset})
     folder = Path("runs") / chosen.name if out is None else out
     refuse_to_overwrite(folder, kind=Reproduced.kind, overwrite=overwrite)
-    began = time.perf_counter()
     with progress(chosen.name, quiet=quiet) as step:
-        found = chosen.run(
-            Order(
-                scale=scale,
-                seed=seed,
-                seeds=seeds,
-                model=model or "tiny",
-                texts=texts_from(text, column=column, dataset=dataset, split=split),
-                source=dataset or ", ".join(map(str, text)),
-                loading=loading,
-                on_step=step,
-            )
+        order = Order(
+            scale=scale,
+            seed=seed,
+            seeds=seeds,
+            model=model or "tiny",
+            texts=texts_from(text, column=column, dataset=dataset, split=split),
+            source=dataset or ", ".join(map(str, text)),
+            loading=loading,
+            on_step=step,
         )
-    manifest = {
-        **provenance(),
-        "reproduction": chosen.name,
-        "paper": chosen.paper,
-        "command": command_line(),
-        "scale": scale,
-        "seed": seed,
-        "settings": dict(found.settings),
-        "claims": [asdict(claim) for claim in found.claims],
-        "notes": list(found.notes),
-        "about": dict(found.about),
-        "seconds": round(time.perf_counter() - began, 3),
-        "peak_memory_bytes": peak_memory(),
-    }
-    run = Reproduced(found.result, manifest)
-    run.save(folder, overwrite=overwrite)
+        found = run(chosen.name, order)
+    found = replace(found, manifest={**found.manifest, "command": command_line()})
+    found.save(folder, overwrite=overwrite)
     if png is not None:
-        run.figures(png)
-    verdicts = [claim.verdict for claim in found.claims]
+        found.figures(png)
+    _print(found, folder, as_json=as_json, quiet=quiet)
+
+
+def _print(found: "Reproduced", folder: Path, *, as_json: bool, quiet: bool) -> None:
+    claims, seconds = found.manifest["claims"], found.manifest["seconds"]
     if as_json:
-        told = {"out": str(folder), "report": str(folder / "report.html"), "claims": manifest["claims"]}
-        print(json.dumps({**told, "seconds": manifest["seconds"]}, ensure_ascii=False))
+        told = {"out": str(folder), "report": str(folder / "report.html"), "claims": claims}
+        print(json.dumps({**told, "seconds": seconds}, ensure_ascii=False))
     elif not quiet:
+        verdicts = [claim["verdict"] for claim in claims]
         counted = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
-        print(f"{len(verdicts)} claims: {counted}; {manifest['seconds']:.0f} s: {folder / 'report.html'}")
+        print(f"{len(verdicts)} claims: {counted}; {seconds:.0f} s: {folder / 'report.html'}")
 
 
 def _check(chosen: "Reproduction", given: dict[str, object]) -> None:

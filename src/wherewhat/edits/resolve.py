@@ -20,7 +20,8 @@ def resolved(wanted: Edit, layers: Sequence[Layer]) -> dict[int, Change]:
             "there is nothing to edit; name frequencies to drop, unrotate, keep or scale, or heads to ablate"
         )
     if not wanted.rotary and (wanted.heads or wanted.layers):
-        raise UserError("heads and layers say where frequencies are edited and no frequencies are named; name some")
+        where = ", ".join([*wanted.heads, *(f"layer {layer}" for layer in wanted.layers)])
+        raise UserError(f"{where} says where frequencies are edited, and none are named; say which to drop or unrotate")
     refuse_missing(wanted, layers)
     named, silent = _by_layer(wanted.heads, layers), _by_layer(wanted.ablate, layers)
     tables = _tables(wanted, layers, named) if wanted.rotary else {}

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from wherewhat.capture.survey import Layer
-from wherewhat.edits.plan import BANDS, Edit
+from wherewhat.edits.plan import Edit
 from wherewhat.edits.resolve import refuse_missing, resolved
-from wherewhat.encodings.bands import chosen
+from wherewhat.effects.telling import asked_bands, named, there
 from wherewhat.errors import UserError
 
 MOST_BANDS = 16  # of a layer; more frequencies than that are taken together with their neighbours
@@ -45,7 +44,7 @@ def _reaches(wanted: Edit, layer: Layer) -> bool:
     """Whether an edit has anything to do in a layer."""
     bands = [band.partition("=")[0] for _, band in asked_bands(wanted)]
     theta_F = layer.theta_F
-    return not bands or (theta_F is not None and any(bool(_there(band, theta_F).any()) for band in bands))
+    return not bands or (theta_F is not None and any(bool(there(band, theta_F).any()) for band in bands))
 
 
 def each_band(wanted: Edit, layers: Sequence[Layer]) -> list[Step]:
@@ -59,8 +58,8 @@ def each_band(wanted: Edit, layers: Sequence[Layer]) -> list[Step]:
         heads = tuple(name for name in wanted.heads if name.startswith(f"L{layer.number}H"))
         if layer.theta_F is None or (wanted.heads and not heads):
             continue
-        for some_F in _neighbours(layer.theta_F, _there(band, layer.theta_F)):
-            name, theta_F = _named(some_F), layer.theta_F[some_F]
+        for some_F in _neighbours(layer.theta_F, there(band, layer.theta_F)):
+            name, theta_F = named(some_F), layer.theta_F[some_F]
             band_alone: dict[str, Any] = {operation: (f"{name}{equals}{factor}",)}
             alone = Edit(**band_alone, heads=heads, layers=() if heads else (layer.number,))
             ends = (float(theta_F.min()), float(theta_F.max()))
@@ -71,11 +70,6 @@ def each_band(wanted: Edit, layers: Sequence[Layer]) -> list[Step]:
 SWEEPS: dict[str, Callable[[Edit, Sequence[Layer]], list[Step]]] = {"head": each_head, "band": each_band}
 
 
-def asked_bands(wanted: Edit) -> list[tuple[str, str]]:
-    """Every rotary operation of an edit and the band that it acts on."""
-    return [(operation, band) for operation in BANDS for band in getattr(wanted, operation)]
-
-
 def steps_of(wanted: Edit, each: str, layers: Sequence[Layer]) -> list[Step]:
     """All the edits of a sweep."""
     if each not in SWEEPS:
@@ -84,6 +78,10 @@ def steps_of(wanted: Edit, each: str, layers: Sequence[Layer]) -> list[Step]:
     if len(asked := asked_bands(wanted)) > 1:
         told = " and ".join(f"--{operation} {band}" for operation, band in asked[:2])
         raise UserError(f"--each {each} goes through one edit of frequencies at a time, and there are {told}; give one")
+    if wanted.ablate and (asked or each == "band"):
+        raise UserError(
+            f"--each {each} goes through an edit of frequencies, and {wanted.ablate[0]} is ablated; leave it"
+        )
     steps = SWEEPS[each](wanted, layers)
     if not steps:
         raise UserError(f"--each {each} has nothing to go through: no layer that is left has rotary frequencies")
@@ -96,29 +94,8 @@ def _of(wanted: Edit, layers: Sequence[Layer]) -> list[Layer]:
     return [layer for layer in layers if not wanted.layers or layer.number in wanted.layers]
 
 
-def _there(band: str, theta_F: Tensor) -> Tensor:
-    """chosen_F; a band that is somewhere may be empty in a layer that turns at other speeds."""
-    try:
-        return chosen(band, theta_F)
-    except UserError:
-        return torch.zeros_like(theta_F, dtype=torch.bool)
-
-
 def _neighbours(theta_F: Tensor, chosen_F: Tensor) -> list[Tensor]:
     """The numbers of the chosen frequencies, fastest first: each alone, or with its neighbours where there are many."""
     order_F = theta_F.argsort(descending=True, stable=True)
     order_F = order_F[chosen_F[order_F]]
     return list(torch.tensor_split(order_F, min(MOST_BANDS, len(order_F)))) if len(order_F) else []
-
-
-def _named(some_F: Tensor) -> str:
-    """Frequencies by their numbers, in the language of bands.
-
-    >>> _named(torch.tensor([4, 5, 6, 9]))
-    'index:4-6,9'
-    """
-    runs = []
-    for _, run in groupby(enumerate(sorted(some_F.tolist())), key=lambda pair: pair[1] - pair[0]):
-        numbers = [number for _, number in run]
-        runs.append(f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}")
-    return f"index:{','.join(runs)}"

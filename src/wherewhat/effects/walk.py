@@ -12,13 +12,14 @@ from wherewhat.about import about_model, about_score, about_texts, notes
 from wherewhat.asking import Measuring, about_swaps, told
 from wherewhat.capture.load import Loading, Subject, wrap
 from wherewhat.capture.reader import Place, numbered
-from wherewhat.capture.speech import ANSWER, body, find_speaking
+from wherewhat.capture.speech import ANSWER, body, find_speaking, plain_tokens
 from wherewhat.capture.survey import Layer, survey
 from wherewhat.edits.door import applied
 from wherewhat.edits.plan import Edit
 from wherewhat.effects.abilities import Ability, Trial, ability, trial
 from wherewhat.effects.measures import Interval, effect, measures
 from wherewhat.effects.sweeps import Step, steps_of
+from wherewhat.effects.telling import frequencies_of
 from wherewhat.errors import UserError
 from wherewhat.measure import Say, listen, read
 from wherewhat.runs.edited import Edited
@@ -90,7 +91,7 @@ def edited(
     manifest = {
         **provenance(),
         "command": None,
-        "edit": {"told": wanted.told, "each": each, **{name: list(getattr(wanted, name)) for name in _FIELDS}},
+        "edit": _told_edit(wanted, each, layers),
         "settings": {**told(settings, loading if isinstance(model, str) else None), "random": random},
         "texts": about_texts(subject, ids, "its own task" if texts is None else source),
         **_about(study, before, steps),
@@ -101,7 +102,10 @@ def edited(
     return Edited(frame(rows, EDIT), heads, manifest)
 
 
-_FIELDS = tuple(each.name for each in fields(Edit))
+def _told_edit(wanted: Edit, each: str | None, layers: Sequence[Layer]) -> dict[str, Any]:
+    """The edit as the manifest tells it."""
+    said = {one.name: list(getattr(wanted, one.name)) for one in fields(Edit)}
+    return {"told": wanted.told, "each": each, **said, "frequencies": frequencies_of(wanted, layers)}
 
 
 def _settings(measuring: dict[str, Any]) -> Measuring:
@@ -227,10 +231,11 @@ def _about(study: Study, before: State, steps: Sequence[Step]) -> dict[str, Any]
     drawn, parameter = study.trial.random, next(study.subject.model.parameters())
     heads = sum(account.heads for account in before.tally.accounts.values())
     scores = dict.fromkeys(name for account in before.tally.accounts.values() for name in account.values)
+    plain = len(plain_tokens(study.subject)) if drawn is not None else 0
     return {
         "model": about_model(body(study.subject), layers=len(before.layers), heads=heads),
         "predicts": study.trial.speaks,
-        "random": None if drawn is None else {"sequences": len(drawn), "half": drawn.shape[1] // 2},
+        "random": None if drawn is None else {"sequences": len(drawn), "half": drawn.shape[1] // 2, "of": plain},
         "seed": study.settings.seed,
         "dtype": str(parameter.dtype).removeprefix("torch."),
         "device": str(parameter.device),

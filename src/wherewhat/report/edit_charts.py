@@ -39,7 +39,7 @@ def slope() -> Spec:
 def moves(*, layers: int) -> Spec:
     """Every head between two scores, from a ring (before) to a dot (after). `{pair}` says which two."""
     rows = named("moves").transform_filter("datum.pair == '{pair}'")
-    scale = alt.Scale(nice=True, zero=False, padding=12)
+    scale = alt.Scale(nice=True, zero=False)
     axis = alt.Axis(tickCount=6, labelSeparation=8)
 
     def at(channel: Any, name: str, title: str) -> Any:
@@ -128,4 +128,4 @@ def _band(channel: Any, name: str, title: str, axis: Any) -> Any:
 
 def _written(labels: Mapping[int, str]) -> str:
     pairs = ", ".join(f"'{place}': '{label}'" for place, label in labels.items())
-    return "{" + pairs + "}[datum.value]"
+    return "split({" + pairs + "}[datum.value], '|')"  # in two lines

@@ -15,7 +15,7 @@ from wherewhat.report.page import Columns
 MEASURES = {  # what a model can do: its title, and how to read the number
     "loss": ("Loss", "nats a token; lower is better"),
     "copy": ("Copy", "share of random tokens that are repeated exactly; higher is better"),
-    "induction": ("Induction", "nats a token by which the loss falls where random tokens come again"),
+    "induction": ("Induction", "nats a token by which the loss falls where random tokens come again; higher is better"),
 }
 OF_HEAD = "head."  # stands before the name of a head's score among the measures
 PAIRS = (("position_share", "symbol_share"), ("positional", "symbolic"), ("previous", "self"))
@@ -82,7 +82,11 @@ class Found:
 
 def _whole(found: Found) -> Columns:
     rows = [
-        {**state, "order": order, "said": f"{name}: {three(state['value'])} {interval(state['low'], state['high'])}"}
+        {
+            **_drawable(state),
+            "order": order,
+            "said": f"{name}: {three(state['value'])} {interval(state['low'], state['high'])}",
+        }
         for states in found.whole.values()
         for order, name in enumerate(("before", "after"))
         if (state := states.get(name)) is not None
@@ -146,7 +150,7 @@ def _changed(found: Found) -> Columns:
             side = ("above" if row["value"] > 0 else "below") if clear(row) else "unclear"
             who = f"L{row['layer']}H{row['head']}"
             said = f"{who} {plain(name)}: {signed(row['value'])} ({interval_of(row)})"
-            rows.append({**row, "score": name, "who": who, "rank": rank, "side": side, "said": said})
+            rows.append({**_drawable(row), "score": name, "who": who, "rank": rank, "side": side, "said": said})
     return _columns(rows, ("score", "who", "rank", "value", "low", "high", "side", "said"))
 
 
@@ -202,6 +206,10 @@ def _told_band(found: Found, row: Mapping[str, Any]) -> str:
     return str(row["band"])
 
 
+def _number(band: Mapping[str, Any]) -> str:
+    return str(band["band"]).removeprefix("index:")
+
+
 def _wavelengths(band: Mapping[str, Any]) -> str:
     slow, fast = band["theta"]
     near, far = (short(2 * math.pi / theta) if theta else "∞" for theta in (fast, slow))
@@ -209,8 +217,8 @@ def _wavelengths(band: Mapping[str, Any]) -> str:
 
 
 def map_labels(found: Found) -> dict[int, str] | None:
-    """What to write below the columns of a map of bands: their wavelengths, if these are the same in all layers."""
-    written = [tuple(map(_wavelengths, bands)) for bands in _bands(found).values()]
+    """What to write below the columns of a map of bands: number and wavelength, if these are the same in all layers."""
+    written = [tuple(f"{_number(one)}|{_wavelengths(one)}" for one in bands) for bands in _bands(found).values()]
     longest = max(written, key=len, default=())
     same = all(one == longest[: len(one)] for one in written)
     return {at: name if same else f"{at}" for at, name in enumerate(longest)} if written else None
@@ -227,8 +235,18 @@ def interval_of(row: Mapping[str, Any]) -> str:
     return f"{signed(row['low'])} to {signed(row['high'])}"
 
 
+def _drawable(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row whose interval can be drawn: from one text it is the value itself."""
+    return {**row, "low": row["value"], "high": row["value"]} if unsaid(row) else dict(row)
+
+
 def plain(name: str) -> str:
     return name.replace("_", " ")
+
+
+def unsaid(row: Mapping[str, Any]) -> bool:
+    """Whether there is no interval: a single text gives none."""
+    return row["low"] is None or row["high"] is None
 
 
 def clear(row: Mapping[str, Any]) -> bool:

@@ -1,6 +1,7 @@
 """The page of an edit: what the model could do before and after, how its heads moved, and the map of a sweep."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,10 +21,11 @@ from wherewhat.report.edit_tables import (
     reaches,
     signed,
     three,
+    unsaid,
 )
 from wherewhat.report.made import how_it_was_made, the_texts
 from wherewhat.report.measured import Manifest
-from wherewhat.report.numbers import count, large
+from wherewhat.report.numbers import count, large, short
 from wherewhat.report.page import Figure, Page, Section, Spec
 from wherewhat.report.tags import Html, join, prose, tag
 
@@ -70,14 +72,36 @@ def before_and_after(found: Found) -> Section:
     tiles = [_tile(name, found) for name in found.whole]
     operations = [name for name in OPERATIONS if (found.manifest.get("edit") or {}).get(name)]
     words = [tag("p", _bold(OPERATIONS[name])) for name in operations]
+    words += [tag("p", which, class_="note") for which in _which_frequencies(found)]
     body = join(tag("div", *tiles, class_="tiles"), tag("div", *words, class_="operations") if words else "")
     lede = (
-        "Measured on the same texts and the same random tokens. Lines are 95 % intervals over texts. That of the "
-        "change takes the same texts before and after, so what makes one text harder than another cancels out."
-        if found.after
-        else "What the model can do as it is; each head or band below is changed alone."
+        _how_measured(found) if found.after else "What the model can do as it is; each of those below is changed alone."
     )
     return Section("change", "Before and after" if found.after else "Before", lede, body, short="Change")
+
+
+def _how_measured(found: Found) -> str:
+    copied = "copy" in found.whole
+    return (
+        f"Measured on the same texts{' and the same random tokens' if copied else ''}. Lines are 95 % intervals over "
+        f"texts{', of copy and induction over random sequences' if copied else ''}. That of the change takes the same "
+        "before and after, so what makes one text harder than another cancels out."
+    )
+
+
+def _which_frequencies(found: Found) -> list[Html]:
+    """Which frequencies of this model every band is; by layer where layers turn at different speeds."""
+    told = []
+    bands = (found.manifest.get("edit") or {}).get("frequencies") or ()
+    for band in bands:
+        near, far = (short(length) for length in band["wavelengths"])
+        many = re.search(r"[,-]", str(band["numbers"])) is not None
+        alike = sum(one["band"] == band["band"] and one["operation"] == band["operation"] for one in bands) == 1
+        where = "" if alike else f" in layer {', '.join(map(str, band['layers']))}"
+        which = f"frequenc{'ies' if many else 'y'} {band['numbers']} of {band['of']}"
+        turn = near if near == far else f"{near} to {far}"
+        told.append(prose(f"Here `{band['band']}` is {which}, counted from 0, of {turn} tokens a turn{where}."))
+    return told
 
 
 def the_map(found: Found) -> Section | None:
@@ -104,9 +128,10 @@ def how_heads_move(found: Found) -> Section | None:
     missing = found.count - found.tables["moves"]["pair"].count(views[0][1]["pair"])
     few = f"{count(missing, 'head')} without a value on both sides {'is' if missing == 1 else 'are'} not shown."
     body = panel(chart, tag("p", few, class_="note") if missing else "")
-    lede = (
-        "Each head goes from its ring, before, to its dot, after. Heads that were not touched move too: they read "
-        "what others wrote."
+    edit = found.manifest.get("edit") or {}
+    others = any(edit.get(name) for name in ("heads", "layers", "ablate"))
+    lede = "Each head goes from its ring, before, to its dot, after." + (
+        " Heads that were not touched move too: they read what others wrote." if others else ""
     )
     return Section("plane", "How heads move", lede, body, short="Heads")
 
@@ -120,7 +145,8 @@ def what_changed(found: Found) -> Section | None:
     most = max(found.tables["changed"]["score"].count(name) for name in names)
     body = panel(drawn("changed", "The heads that changed most", height=60 + 26 * most, views=views))
     lede = (
-        "The heads that changed most in a score, with 95 % intervals paired over texts. Grey: not told from no change."
+        "The heads that changed most in a score, with 95 % intervals paired over texts: orange rises, blue falls, grey "
+        "is not told from no change."
     )
     return Section("most", "What changed most", lede, body, short="Most")
 
@@ -130,6 +156,7 @@ def _tile(name: str, found: Found) -> Html:
     states = found.whole[name]
     title, note = MEASURES[name]
     note = OF_LOSS.get(str(found.manifest.get("predicts")), note) if name == "loss" else note
+    note += f"; guessing gives {short(_guessed(found))}" if name == "copy" and _guessed(found) else ""
     before, after = states["before"], states.get("after")
     big = [tag("span", three(before["value"]))]
     if after is not None:
@@ -142,7 +169,7 @@ def _tile(name: str, found: Found) -> Html:
 def _by(change: Mapping[str, Any]) -> list[Html]:
     if change["value"] == change["low"] == change["high"] == 0:
         return [tag("b", "no change")]
-    unsure = "" if clear(change) else ", not told from none"
+    unsure = "" if clear(change) or unsaid(change) else ", not told from none"
     return [tag("b", signed(change["value"])), tag("span", f"{interval_of(change)}{unsure}")]
 
 
@@ -151,24 +178,31 @@ def _lede(found: Found) -> str:
     if not found.after:
         return f"Every {found.each} is taken away alone, one after the other, to see what each of them carries."
     change = states["change"]
-    if not clear(change):
-        loss = f"The loss does not change beyond chance ({interval_of(change)} nats)"
+    if not clear(change) and not unsaid(change):
+        loss = f"No change of the loss can be told ({interval_of(change)} nats)"
     else:
         way = "rises" if change["value"] > 0 else "falls"
         times = f"the perplexity is {math.exp(change['value']):.2f} times what it was"
         loss = f"The loss {way} by {three(abs(change['value']))} nats, so that {times}"
-    return f"{loss}{_copying(found.whole.get('copy'))}."
+    alone = " (one text gives no interval)" if unsaid(change) else ""
+    return f"{loss}{alone}{_copying(found)}."
 
 
-def _copying(states: Mapping[str, Mapping[str, Any]] | None) -> str:
+def _copying(found: Found) -> str:
     """What became of copying, as the end of a sentence."""
+    states = found.whole.get("copy")
     if states is None:
         return ""
-    if max(states["before"]["value"], states["after"]["value"]) < HARDLY:
+    if max(states["before"]["value"], states["after"]["value"]) < max(HARDLY, 2 * _guessed(found)):
         return "; random tokens are copied neither before nor after"
     if not clear(states["change"]):
-        return "; copying random tokens does not change beyond chance"
+        return "; no change of copying can be told"
     return f"; copying random tokens {'improves' if states['change']['value'] > 0 else 'suffers'}"
+
+
+def _guessed(found: Found) -> float:
+    """The share of random tokens that guessing would copy."""
+    return 1 / ((found.manifest.get("random") or {}).get("of") or math.inf)
 
 
 def _facts(found: Found) -> list[tuple[str, str]]:
@@ -195,8 +229,8 @@ def _strongest(found: Found) -> str:
     if rows.is_empty():
         return ""
     row = rows.sort(pl.col("value").abs(), descending=True).row(0, named=True)
-    if not clear(row):
-        return "None of them changes the loss beyond chance."
+    if not clear(row) and not unsaid(row):
+        return "Of none of them a change of the loss can be told."
     who = f"L{row['layer']}H{row['head']}" if row["head"] is not None else f"{row['band']} in layer {row['layer']}"
     return f"The loss changes most by `{who}`: {signed(row['value'])} ({interval_of(row)})."
 
@@ -213,7 +247,7 @@ def _charts(found: Found) -> dict[str, Spec]:
     if "changed" in found.tables:
         charts["changed"] = changed()
     if "sweep" in found.tables:
-        across = "head" if found.each == "head" else "wavelength in tokens, fastest first"
+        across = "head" if found.each == "head" else "frequency, and its tokens a turn"
         charts["sweep"] = sweep_map(across, map_labels(found))
     return charts
 

@@ -23,6 +23,13 @@ class Edited(Run):
     manifest: Mapping[str, Any]
 
     @property
+    def strongest(self) -> dict[str, Any] | None:
+        """The edit of a sweep that changes the loss most, if there was a sweep."""
+        swept = self.edit.filter((pl.col("measure") == "loss") & pl.col("layer").is_not_null())
+        found = swept.sort(pl.col("value").abs(), descending=True, nulls_last=True).head(1)
+        return next(found.select("edit", "value", "low", "high").iter_rows(named=True), None)
+
+    @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
         return {"edit.parquet": self.edit, "heads.parquet": self.heads}
 

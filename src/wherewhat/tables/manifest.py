@@ -58,7 +58,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; name the folder of a finished run")
     if not path.is_file():
-        raise UserError(f"{folder} holds no finished run (no {MANIFEST}); run `wherewhat heads --out {folder}` first")
+        raise UserError(f"{folder} holds no finished run (no {MANIFEST}); run a command with --out {folder} first")
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

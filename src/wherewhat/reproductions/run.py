@@ -1,0 +1,32 @@
+"""Run a reproduction by name, and keep where its numbers came from."""
+
+import time
+from dataclasses import asdict
+
+from wherewhat.names import look_up
+from wherewhat.reproductions.base import Order
+from wherewhat.reproductions.registry import REPRODUCTIONS
+from wherewhat.runs.reproduced import Reproduced
+from wherewhat.tables.manifest import peak_memory, provenance
+
+
+def reproduce(name: str, order: Order | None = None) -> Reproduced:
+    """Do a published experiment again: its table, and in the manifest published, ours and verdict."""
+    began, order = time.perf_counter(), order or Order()
+    chosen = look_up("reproduction", name, REPRODUCTIONS)
+    found = chosen.run(order)
+    manifest = {
+        **provenance(),
+        "reproduction": chosen.name,
+        "paper": chosen.paper,
+        "command": None,
+        "scale": order.scale,
+        "seed": order.seed,
+        "settings": dict(found.settings),
+        "claims": [asdict(claim) for claim in found.claims],
+        "notes": list(found.notes),
+        "about": dict(found.about),
+        "seconds": round(time.perf_counter() - began, 3),
+        "peak_memory_bytes": peak_memory(),
+    }
+    return Reproduced(found.result, manifest)
