@@ -35,3 +35,19 @@ def watched(browser: Any, path: Path, *, width: int = 1280, height: int = 900, *
     assert wrong == []
     assert asked == [path.as_uri()]
     context.close()
+
+
+CUT_OFF = """
+() => [...document.querySelectorAll("svg text")].filter((text) => {
+  const words = text.getBoundingClientRect();
+  const chart = text.closest("svg").getBoundingClientRect();
+  const seen = words.width > 0 && getComputedStyle(text).opacity > 0;
+  return seen && (words.left < chart.left - 2 || words.right > chart.right + 2);
+}).map((text) => text.textContent)
+"""
+
+
+def nothing_is_cut_off(tab: Tab) -> None:
+    """The page is no wider than its window, and every word of a chart lies inside the chart."""
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.evaluate(CUT_OFF) == []

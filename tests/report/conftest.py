@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import CHROMIUM, QUIET, Tab, watched
+from browsing import CHROMIUM, QUIET, Tab, nothing_is_cut_off, watched
 
 from wherewhat.report.page import Page
 from wherewhat.report.render import render
@@ -34,6 +34,6 @@ def shown(browser: Any, tmp_path: Path) -> Callable[..., Any]:
         path.write_text(render(page), encoding="utf-8")
         with watched(browser, path, **settings) as tab:
             yield tab
-            assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off"
+            nothing_is_cut_off(tab)
 
     return showing

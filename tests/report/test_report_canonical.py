@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -34,10 +35,10 @@ MANIFEST: dict[str, Any] = {
 }
 
 
-def made(seeds: int = 2) -> pl.DataFrame:
+def made(seeds: int = 2, curves: Mapping[str, Sequence[float]] = CURVES) -> pl.DataFrame:
     """Results in the shape of a real run, without one."""
     rows: list[Any] = []
-    for name, curve in CURVES.items():
+    for name, curve in curves.items():
         for base, value in zip(BASES, curve, strict=True):
             ends = (None, None) if seeds == 1 else (max(0.0, value - 0.02), min(1.0, value + 0.02))
             rows += [("accuracy", name, "", base, seed, "accuracy", value, None, None) for seed in range(seeds)]
@@ -89,12 +90,18 @@ def page() -> Page:
     return page_of_canonical(made(), MANIFEST)
 
 
+def words(page: Page, name: str) -> str:
+    """What a section says, without its tags."""
+    (section,) = (section for section in page.sections if section.name == name)
+    return re.sub(r"<[^>]+>", "", f"{section.title}. {section.lede} {section.body}").replace("\N{NO-BREAK SPACE}", " ")
+
+
 def test_it_begins_with_the_curves_and_says_what_is_seen(page: Page) -> None:
     names = [section.name for section in page.sections]
     assert names == ["angle", "claims", "slots", "circle", "scores", "both", "theory", "numbers", "made"]
-    first = re.sub(r"<[^>]+>", "", page.sections[0].body).replace("\N{NO-BREAK SPACE}", " ")
-    assert "(index), heads are right in 100 % of cases at base 2, in 15 % without rotation." in first
-    assert "(retrieval), it is the other way round: 14 % at base 2, 100 % without rotation." in first
+    first = words(page, "angle")
+    assert "(index), heads are right in 100 % of cases at base 2, and in 15 % without rotation." in first
+    assert "(retrieval), heads are right in 14 % of cases at base 2, and in 100 % without rotation." in first
     assert "one plane alone reaches 99 % at base 0.01, where the paper says that it fails." in first
     assert {what: number for number, what in page.facts} == {
         "angles": "10",
@@ -110,6 +117,49 @@ def test_it_does_not_claim_what_is_not_there() -> None:
     )
     page = page_of_canonical(failing, MANIFEST)
     assert "where the paper says" not in page.sections[0].body
+
+
+def test_a_page_of_the_opposite_outcome_says_the_opposite_or_what_is_theory() -> None:
+    swapped = {INDEX: RETRIEVAL, RETRIEVAL: INDEX, ONE: TWO, TWO: ONE}
+    curves = {name: [*CURVES[other][:-1], 0.8] for name, other in swapped.items()}
+    page = page_of_canonical(made(curves=curves), MANIFEST)
+    first, both = words(page, "angle"), words(page, "both")
+    assert "(index), heads are right in 14 % of cases at base 2, and in 80 % without rotation." in first
+    assert "(retrieval), heads are right in 100 % of cases at base 2, and in 80 % without rotation." in first
+    assert "at least 98 % are right at base 0.01." in both
+    assert "no better than a coin. Measured: 80 % with one plane, 80 % with two." in both
+    ledes = [page.lede, words(page, "slots"), words(page, "circle"), both]
+    assert all("By theory" in lede for lede in ledes)  # what is said of shapes is not said to be measured
+    assert "fails" not in words(page, "theory")
+
+
+def test_two_planes_that_never_succeed() -> None:
+    page = page_of_canonical(made(curves=CURVES | {TWO: [0.5] * 10}), MANIFEST)
+    assert "one that turns, no angle reaches 98 %." in words(page, "both")
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.964, True), (0.6, False)])
+def test_content_explains_two_planes_only_if_it_makes_up_nearly_all(share: float, said: bool) -> None:
+    here = (pl.col("subject") == TWO) & (pl.col("measure") == "symbol_share") & (pl.col("at") > 0)
+    result = made().with_columns(value=pl.when(here).then(share).otherwise("value"))
+    both = words(page_of_canonical(result, MANIFEST), "both")
+    assert "at least 98 % are right at bases 0.01 to 1." in both
+    assert (f"Content makes up {share:.0%} or more".replace("%", " %") in both) is said
+    assert ("Content" in both) is said
+
+
+def test_one_seed_is_not_said_to_have_intervals(page: Page) -> None:
+    single = page_of_canonical(made(seeds=1), MANIFEST)
+    for name in ("angle", "slots", "numbers"):
+        assert "95 % interval" in words(page, name)
+        assert "interval" not in words(single, name)
+        assert "one seed" in words(single, name)
+
+
+def test_the_table_of_accuracies_never_rounds_up_to_all() -> None:
+    nearly = made(seeds=1, curves=CURVES | {RETRIEVAL: [0.14, 0.17, 0.22, 0.27, 0.37, 0.45, 0.64, 0.9996, 1, 1]})
+    table = words(page_of_canonical(nearly, MANIFEST), "numbers")
+    assert "0.124.099.993.0100.0" in table  # base 0.1, then index, retrieval, one plane, two planes
 
 
 def test_every_chart_finds_its_numbers(page: Page) -> None:

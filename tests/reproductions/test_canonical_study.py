@@ -1,5 +1,7 @@
 """The whole canonical experiment at a scale of seconds, its scores against plain oracles, and verdicts from numbers."""
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import cosh, inf, sqrt
 from typing import Any
@@ -9,9 +11,23 @@ import polars as pl
 import pytest
 
 from wherewhat.errors import UserError
-from wherewhat.reproductions.base import Found, Order
+from wherewhat.reproductions.base import Claim, Found, Order
 from wherewhat.reproductions.canonical import study
-from wherewhat.reproductions.canonical.claims import Mean, claims
+from wherewhat.reproductions.canonical.claims import (
+    bound_of_retrieval,
+    claims,
+    index_rises,
+    inverted_u,
+    norm_of_index,
+    one_plane_fails,
+    pure_heads,
+    retrieval_falls,
+    scores_by_angle,
+    still_tosses_a_coin,
+    two_planes_succeed,
+    u_shape,
+)
+from wherewhat.reproductions.canonical.evidence import Mean, Measured
 from wherewhat.reproductions.canonical.measure import interval, scores, turned
 from wherewhat.reproductions.canonical.settings import BASES, CASES, CONTEXT, SCALES, Scale, angle
 from wherewhat.reproductions.canonical.study import canonical, expected
@@ -89,7 +105,7 @@ def test_scores_and_shares_by_plain_loops(name: str) -> None:
     table_KS = np.array([[_logit(heads, some, number, k, s) for s in range(CONTEXT)] for k in range(CONTEXT)])
     actual_S = np.diag(table_KS)
     np.testing.assert_allclose(turned(heads, some, number).actual_HQK[0, 0, :CONTEXT], actual_S, atol=1e-9)
-    rows = {row[5]: row[6] for row in scores(heads, some) if row[3] == BASES[number] and row[4] == 3}
+    rows: dict[Any, Any] = {row[5]: row[6] for row in scores(heads, some) if row[3] == BASES[number] and row[4] == 3}
     content, slot = table_KS.mean(1), table_KS.mean(0)
     total = table_KS.var()
     assert rows["position_share"] == pytest.approx(slot.var() / total, abs=1e-6)
@@ -139,81 +155,230 @@ def theory() -> tuple[Any, ...]:
     return tuple(expected())
 
 
-def table(curves: Curves, bend: dict[str, float] | None = None, norm: float = 50.0) -> pl.DataFrame:
-    """A table of made-up accuracies over three seeds; `bend` lifts the ends of the context over its middle."""
-    rows: list[Any] = list(theory())
-    for name in CASES:
-        for base in BASES:
-            value = curves[name][base]
-            rows.append(("accuracy", name, "", base, None, "accuracy", value, value - 0.01, value + 0.01))
-            rows.append(("lengths", name, "plane 0", base, None, "norm", norm, None, None))
-            for share in ("position_share", "symbol_share"):
-                rows.append(("scores", name, "", base, None, share, 0.99, 0.98, 1.0))
+@dataclass(frozen=True)
+class World:
+    """A run that never was, over three seeds: what came out at each angle."""
+
+    accuracy: Curves
+    bends: dict[str, tuple[float, float]] = field(default_factory=dict)  # the first and last slots over the middle
+    leans: dict[str, tuple[float, float]] = field(default_factory=dict)  # at the smallest angle and at the largest
+    norm: float = 75.0
+    share: float = 0.99
+
+    def table(self) -> pl.DataFrame:
+        rows = [row for name in CASES for base in BASES for row in self._rows(name, base)]
+        return frame([*theory(), *rows], RESULT)
+
+    def _rows(self, name: str, base: float) -> Iterator[Any]:
+        value = self.accuracy[name][base]
+        yield ("accuracy", name, "", base, None, "accuracy", value, value - 0.01, min(1.0, value + 0.01))
+        yield ("lengths", name, "plane 0", base, None, "norm", self.norm, None, None)
+        for share in ("position_share", "symbol_share"):
+            yield ("scores", name, "", base, None, share, self.share, None, None)
+        (first, last), (slow, fast) = self.bends.get(name, (0.0, 0.0)), self.leans.get(name, (0.0, 0.0))
+        lean = slow + (fast - slow) * base / 2
+        for seed in range(3):
+            for measure, score in (("positional", (1 + lean) / 2), ("symbolic", (1 - lean) / 2)):
+                yield ("scores", name, "", base, seed, measure, score + 0.001 * seed, None, None)
             for bin_ in range(8):
-                end = (bend or {}).get(name, 0.0) * (bin_ in (0, 7))
-                for seed in range(3):
-                    item = f"{4 * bin_}–{4 * bin_ + 3}"
-                    rows.append(("by_slot", name, item, base, seed, "accuracy", 0.5 + end + 0.001 * seed, None, None))
-    return frame(rows, RESULT)
+                item, end = f"{4 * bin_}–{4 * bin_ + 3}", {0: first, 7: last}.get(bin_, 0.0)
+                jitter = 0.002 * (seed - 1) * (bin_ == 3)
+                yield ("by_slot", name, item, base, seed, "accuracy", 0.5 + end + jitter, None, None)
 
 
 def level(value: float) -> dict[float, float]:
     return dict.fromkeys(BASES, value)
 
 
-PAPER: Curves = {
-    "index": {base: 0.1 + 0.4 * base for base in BASES},
-    "retrieval": {base: 1.0 if base < 0.125 else 0.6 - 0.2 * base for base in BASES},
-    ONE: level(0.5),
-    TWO: {base: 0.5 if base == 0 else 1.0 for base in BASES},
-}
-BENDS = {"index": 0.2, "retrieval": -0.2}
+PAPER = World(
+    {
+        "index": {base: min(1, 0.15 + 0.55 * base) for base in BASES},
+        "retrieval": {base: 1.0 if base < 0.125 else 0.6 - 0.23 * base for base in BASES},
+        ONE: level(0.5),
+        TWO: {base: 0.5 if base == 0 else 1.0 for base in BASES},
+    },
+    bends={"index": (0.2, 0.2), "retrieval": (-0.2, -0.2)},
+    leans={"index": (0.0, 1.0), "retrieval": (-1.0, 0.0)},
+)
+UNLEARNT = World({name: level(0.3) for name in CASES})
 
 
-def verdicts(result: pl.DataFrame) -> list[str]:
-    return [claim.verdict for claim in claims(result)]
+def but(**curves: dict[float, float]) -> World:
+    """The world of the paper, but for some curves."""
+    names = {"one": ONE, "two": TWO}
+    return replace(PAPER, accuracy=PAPER.accuracy | {names.get(name, name): curve for name, curve in curves.items()})
+
+
+def told(world: World, check: Callable[[Measured], Claim]) -> tuple[str, str, str]:
+    """The verdict of a claim, what it says was measured, and why."""
+    claim = check(Measured(world.table()))
+    return claim.verdict, claim.ours.replace("\N{NO-BREAK SPACE}", " "), claim.why
+
+
+def verdict(world: World, check: Callable[[Measured], Claim]) -> str:
+    return told(world, check)[0]
 
 
 def test_a_world_as_published_agrees() -> None:
-    told = claims(table(PAPER, BENDS))
-    assert [claim.verdict for claim in told[:8]] == ["agrees"] * 8
-    assert told[-1].verdict == told[-1].published == "unknown"
-    assert told[4].why == ""
-    assert "rank correlation with the angle 1.00" in told[0].ours
-    assert "ends against middle, in points: +20 at 0.8" in told[2].ours
+    found = claims(PAPER.table())
+    assert [claim.verdict for claim in found] == ["agrees"] * 10 + ["seen", "unknown"]
+    assert [claim.published for claim in found[-2:]] == ["unknown", "unknown"]
+    assert found[4].why == found[5].why == ""  # two planes have no trouble above base 1 here
+    assert "rank correlation with the angle 1.00" in found[0].ours
+    assert "ends against middle, in points: +20 at 1, +20 at 0.8" in found[2].ours
+    assert found[2].ours.endswith("+20 at 0.01")
+
+
+def test_heads_that_learnt_nothing_tell_nothing() -> None:
+    assert {claim.verdict for claim in claims(UNLEARNT.table())} == {"unknown"}
+    for check in (index_rises, retrieval_falls, u_shape, inverted_u, bound_of_retrieval, pure_heads, scores_by_angle):
+        assert told(UNLEARNT, check)[2] == "No head reached 95 %, so that it cannot be told."
+    assert "training may have been too short" in told(UNLEARNT, one_plane_fails)[2]
+    assert "worse than a coin" in told(UNLEARNT, still_tosses_a_coin)[2]
 
 
 def test_a_world_upside_down_disagrees() -> None:
-    upside = PAPER | {"index": PAPER["retrieval"], "retrieval": PAPER["index"], TWO: level(0.2)}
-    told = verdicts(table(upside, {"index": -0.2, "retrieval": 0.2}))
-    assert told[:4] == ["disagrees"] * 4
-    assert told[5:7] == ["disagrees", "in part"]
+    curves = PAPER.accuracy
+    upside = but(index=curves["retrieval"], retrieval=curves["index"], two=level(0.2))
+    for check in (index_rises, retrieval_falls, two_planes_succeed, bound_of_retrieval):
+        assert verdict(upside, check) == "disagrees"
+    assert told(upside, u_shape) == (
+        "unknown",
+        "no such angle",
+        "It is learnt at the smallest angle, so that none is too small.",
+    )
+    assert verdict(upside, inverted_u) == verdict(upside, one_plane_fails) == "unknown"
+
+
+def test_a_world_without_limits_is_no_error() -> None:
+    easy = World({name: level(0.97) for name in CASES}, leans=PAPER.leans)
+    assert [claim.verdict for claim in claims(easy.table())] == [
+        *("disagrees", "disagrees", "unknown", "unknown", "disagrees", "in part", "disagrees", "disagrees"),
+        *("in part", "agrees", "seen", "unknown"),
+    ]
+    assert told(easy, one_plane_fails)[2] == ""  # theory has no reason for it at large angles
+
+
+@pytest.mark.parametrize(("angle_0", "base_2"), [(0.15, 0.94), (0.21, 1.0)])
+def test_accuracy_has_to_go_all_the_way(angle_0: float, base_2: float) -> None:
+    index = PAPER.accuracy["index"] | {0.0: angle_0, 2.0: base_2}
+    assert verdict(but(index=index), index_rises) == "in part"
+    retrieval = PAPER.accuracy["retrieval"] | {0.0: base_2, 2.0: angle_0}
+    assert verdict(but(retrieval=retrieval), retrieval_falls) == "in part"
+
+
+def test_a_weak_trend_is_not_even_in_part() -> None:
+    ragged = dict(zip(BASES, [0.96, 0.1, 0.5, 0.2, 0.4, 0.3, 0.6, 0.2, 0.5, 0.1], strict=True))
+    assert verdict(but(index=ragged), index_rises) == "disagrees"
+
+
+def test_shapes_are_judged_at_every_angle_that_is_too_small_or_too_large() -> None:
+    flat = replace(PAPER, bends={})
+    assert told(flat, u_shape)[0] == told(flat, inverted_u)[0] == "disagrees"
+    assert told(flat, inverted_u)[1].startswith("ends against middle, in points: 0 at 2, 0 at 1.5")
+    assert "no clear shape at 1 and 0.8 and 0.5 and" in told(flat, u_shape)[1]
+    wrong = replace(PAPER, bends={"index": (-0.2, -0.2), "retrieval": (0.2, 0.2)})
+    assert told(wrong, u_shape)[0] == told(wrong, inverted_u)[0] == "disagrees"
+    mixed = pl.concat([PAPER.table().filter(pl.col("at") != 0.01), flat.table().filter(pl.col("at") == 0.01)])
+    claim = u_shape(Measured(mixed))
+    assert (claim.verdict, claim.ours[-40:]) == ("in part", "+20 at 0.1, 0 at 0.01; no clear shape at 0.01"[-40:])
+
+
+def test_one_end_alone_makes_no_u() -> None:
+    assert verdict(replace(PAPER, bends={"index": (0.4, -0.1)}), u_shape) == "disagrees"
+    assert verdict(replace(PAPER, bends={"retrieval": (-0.4, 0.1)}), inverted_u) == "disagrees"
+
+
+def test_a_bend_that_seeds_do_not_share_makes_no_u() -> None:
+    ends = (pl.col("part") == "by_slot") & pl.col("item").is_in(["0–3", "28–31"])
+    scattered = PAPER.table().with_columns(
+        value=pl.when(ends).then(pl.col("value") + 0.4 * (pl.col("seed") - 1)).otherwise("value")
+    )
+    assert (u_shape(Measured(scattered)).verdict, inverted_u(Measured(scattered)).verdict) == ("disagrees",) * 2
 
 
 def test_one_plane_that_succeeds_disagrees_and_says_why() -> None:
     succeeding = level(0.3) | {0.1: 0.93, 0.01: 0.99}
-    claim = claims(table(PAPER | {ONE: succeeding}))[4]
-    assert claim.verdict == "disagrees"
-    assert claim.ours == (
-        "93.0 % (92.0 to 94.0) at base 0.1 and 99.0 % (98.0 to 100.0) at base 0.01; at most 30 % elsewhere"
+    assert told(but(one=succeeding), one_plane_fails)[:2] == (
+        "disagrees",
+        "at best 99.0 % (98.0 to 100.0) at base 0.01 and 93.0 % (92.0 to 94.0) at base 0.1",
     )
-    assert "Symbols lie 2π/16 apart" in claim.why
-    assert "up to base 0.066" in claim.why
-    assert claims(table(PAPER | {ONE: level(0.8)}))[4].verdict == "in part"
+    why = told(but(one=succeeding), one_plane_fails)[2]
+    assert "Symbols lie 2π/16 apart" in why
+    assert "turns by less than half of that" in why
+    assert "up to base 0.066." in why
+    assert told(but(one=level(0.8)), one_plane_fails)[::2] == ("in part", "")
+    assert verdict(but(two=level(0.5)), one_plane_fails) == "unknown"
 
 
-def test_shapes_that_are_not_told_from_flat_do_not_agree() -> None:
-    told = verdicts(table(PAPER, {"index": 0.0, "retrieval": 0.0}))
-    assert told[2:4] == ["disagrees", "disagrees"]
+def test_two_planes_say_what_happens_above_base_1_only_if_it_does() -> None:
+    losing = PAPER.accuracy[TWO] | {1.5: 0.85, 2.0: 0.68}
+    assert "by theory it looks near again" in told(but(two=losing), two_planes_succeed)[2]
+    assert told(but(two=losing | {0.5: 0.6}), two_planes_succeed)[::2] == ("in part", "")
+    assert verdict(but(two=level(0.5)), two_planes_succeed) == "disagrees"
+
+
+def test_a_head_that_stands_still_and_knows_disagrees() -> None:
+    assert told(but(one=level(0.8)), still_tosses_a_coin)[::2] == ("disagrees", "")
+    assert "It has to be so" in told(PAPER, still_tosses_a_coin)[2]
 
 
 def test_lengths_decide_the_claim_about_lengths() -> None:
-    index = {base: 1.0 if base >= 1.5 else 0.5 for base in BASES}
-    assert verdicts(table(PAPER | {"index": index}, norm=75.0))[8] == "agrees"
-    assert verdicts(table(PAPER | {"index": level(0.99)}, norm=75.0))[8] == "in part"
-    assert verdicts(table(PAPER, norm=1.0))[8] == "unknown"
+    assert told(PAPER, norm_of_index)[1].endswith(
+        ": 75 of 44 at base 2 (100 %), 75 of 77 at base 1.5 (98 %), 75 of 174 at base 1 (70 %), "
+        "75 of 694 at base 0.5 (43 %)"
+    )
+    assert verdict(but(index=level(0.99)), norm_of_index) == "in part"
+    assert verdict(but(index={base: 1.0 if base < 1 else 0.3 for base in BASES}), norm_of_index) == "disagrees"
+    for norm in (1.0, 1e9):
+        assert verdict(replace(PAPER, norm=norm), norm_of_index) == "unknown"
+
+
+def test_heads_are_called_pure_only_where_they_learnt_something_and_turn() -> None:
+    assert told(PAPER, pure_heads)[1] == (
+        "place explains at least 99.0 % of the logits of index (base 1.5); "
+        "content explains at least 99.0 % of the logits of retrieval (base 0.01)"
+    )
+    assert verdict(replace(PAPER, share=0.6), pure_heads) == "disagrees"
+    still = but(retrieval=level(0.5) | {0.0: 1.0})  # without rotation every head is symbolic
+    assert told(still, pure_heads)[0] == "unknown"
+    assert "retrieval" not in told(still, pure_heads)[1]
+
+
+def test_scores_by_angle_are_seen_or_not() -> None:
+    assert told(PAPER, scores_by_angle)[1] == (
+        "positional minus symbolic score, base 0.01 to 2: from 0 to +1.00 for index and from −1.00 to 0 for retrieval"
+    )
+    assert "By theory a small angle" in told(PAPER, scores_by_angle)[2]
+    other_way = {"index": (1.0, 0.0), "retrieval": (0.0, -1.0)}
+    assert verdict(replace(PAPER, leans=other_way), scores_by_angle) == "not seen"
+    the_same = {"index": (1.0, 1.0), "retrieval": (-1.0, -1.0)}
+    assert verdict(replace(PAPER, leans=the_same), scores_by_angle) == "not seen"
+    assert verdict(replace(PAPER, leans=PAPER.leans | {"retrieval": (-0.3, 0.0)}), scores_by_angle) == "in part"
+    back = PAPER.table().with_columns(
+        value=pl.when((pl.col("measure") == "positional") & (pl.col("at") == 1)).then(0.0).otherwise("value")
+    )
+    assert scores_by_angle(Measured(back)).verdict == "not seen"
+
+
+def test_what_is_not_all_is_never_said_to_be() -> None:
+    assert str(Mean(0.9996, None, None)) == "99.9\N{NO-BREAK SPACE}%"
+    nearly = but(retrieval=PAPER.accuracy["retrieval"] | {0.1: 0.9996})
+    assert told(nearly, bound_of_retrieval)[1].startswith("99.9 % (99.0 to 100.0) at base 0.1,")
 
 
 def test_means_say_their_interval() -> None:
     assert (Mean(0.5, None, None).least, Mean(0.5, 0.4, 0.6).least, Mean(0.5, 0.4, 0.6).most) == (0.5, 0.4, 0.6)
     assert angle(1.0) == pytest.approx(np.pi / 33)
+
+
+def test_notes_say_how_training_differs_from_the_paper(found: Found) -> None:
+    assert found.notes[0] == (
+        "Training takes 20 steps of 64 samples, all of them fresh; the paper takes 64,000 steps, 100 epochs of 40,960 "
+        "samples; accuracy is read on 512 samples a seed, 20,480 in the paper."
+    )
+    assert found.settings["samples"] == "fresh"
+    assert any("learnt gain" in note and "the query is no key" in note for note in found.notes)
+    assert study.training(SCALES["paper"]).startswith("As published")
+    assert "from 80; the paper" in study.training(Scale(samples=80))
+    assert study.settings(SCALES["paper"], 0)["samples"] == 40_960

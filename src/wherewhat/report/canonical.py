@@ -17,6 +17,7 @@ from wherewhat.report.canonical_tables import (
     Row,
     percent,
     spread,
+    tenths,
 )
 from wherewhat.report.claims import the_claims
 from wherewhat.report.drawn import drawn, figure_of, panel, titled
@@ -26,7 +27,8 @@ from wherewhat.report.numbers import count
 from wherewhat.report.page import Figure, Page, Section, Spec
 from wherewhat.report.tags import Html, join, tag
 
-SOLVED = 0.98
+LEARNT, SOLVED = 0.95, 0.98  # accuracies from which a task counts as learnt, and as solved
+MOSTLY = 0.9  # share from which content is said to make up nearly all
 
 
 def page_of_canonical(result: pl.DataFrame, manifest: Manifest) -> Page:
@@ -49,8 +51,8 @@ def page_of_canonical(result: pl.DataFrame, manifest: Manifest) -> Page:
         title="One head, one frequency",
         kind="Reproduction of arXiv 2511.11579: canonical tasks",
         lede=(
-            "The smallest heads there are, trained at ten angles of rotation. A large angle lets a head find places, "
-            "a small one lets it find contents."
+            "The smallest heads there are, each trained at one angle of rotation. By theory a head finds places if its "
+            "angle is large, and contents if it is small."
         ),
         facts=_facts(found),
         sections=[*made, how_it_was_made(manifest)],
@@ -63,36 +65,39 @@ def page_of_canonical(result: pl.DataFrame, manifest: Manifest) -> Page:
 def by_angle(found: Canonical) -> Section:
     """The first screen: the two curves that cross, and what is seen in them."""
     chart = panel(drawn("curves", "Accuracy of index and retrieval by base angle", height=430))
+    many = "Lines are means over seeds with 95 % intervals, small dots are single seeds."
     lede = (
-        "Each head was trained at one angle. Lines are means over seeds with 95 % intervals, small dots are single "
-        "seeds. Dashed is theory: below 2π/(n·m) symbols stay apart wherever they stand, up to 2π/n no two slots look "
-        "alike, for n tokens and m symbols."
+        f"Each head was trained at one angle. {many if found.seeds > 1 else 'Lines are those of one seed.'} Dashed is "
+        "theory: below 2π/(n·m) symbols stay apart wherever they stand, up to 2π/n no two slots look alike, for n "
+        "tokens and m symbols."
     )
     body = tag("div", chart, _seen(found), class_="first")
-    return Section("angle", "Where needs a large angle, what a small one", lede, body, "Angle")
+    return Section("angle", "Index and retrieval by angle", lede, body, "Angle")
 
 
 def _seen(found: Canonical) -> Html:
     """What the first chart shows, in three sentences."""
-    still, fast = found.bases[0], found.bases[-1]
-    right = {name: [percent(found.mean(name, base)["value"]) for base in (still, fast)] for name in (INDEX, RETRIEVAL)}
     one, two = (max((found.mean(name, base) for base in found.bases), key=_value) for name in (ONE, TWO))
-    paper = ", where the paper says that it fails" if one["value"] > 0.9 else ""
-    index = f"), heads are right in {right[INDEX][1]} of cases at base {fast:g}, in {right[INDEX][0]} without rotation."
-    retrieval = (
-        f"), it is the other way round: {right[RETRIEVAL][1]} at base {fast:g}, {right[RETRIEVAL][0]} without rotation."
-    )
+    paper = ", where the paper says that it fails" if one["value"] >= LEARNT else ""
     both = (
-        f"Partial induction asks for both. Two planes reach {percent(two['value'])}; one plane alone reaches "
+        f"Partial induction asks for both. Two planes reach {percent(two['value'])} at best; one plane alone reaches "
         f"{percent(one['value'])} at base {one['at']:g}{paper}."
     )
     return tag(
         "div",
-        tag("p", "Asked which symbol stands in a slot (", _word("index", "where"), index),
-        tag("p", "Asked which integer goes with a symbol (", _word("retrieval", "what"), retrieval),
+        tag("p", "Asked which symbol stands in a slot (", _word("index", "where"), "), ", _ends(found, INDEX)),
+        tag(
+            "p", "Asked which integer goes with a symbol (", _word("retrieval", "what"), "), ", _ends(found, RETRIEVAL)
+        ),
         tag("p", both),
         class_="says-it",
     )
+
+
+def _ends(found: Canonical, subject: str) -> str:
+    still, fast = found.bases[0], found.bases[-1]
+    without, turning = (percent(found.mean(subject, base)["value"]) for base in (still, fast))
+    return f"heads are right in {turning} of cases at base {fast:g}, and in {without} without rotation."
 
 
 def _value(row: Row) -> float:
@@ -102,10 +107,12 @@ def _value(row: Row) -> float:
 def by_slot(found: Canonical) -> Section:
     """Small multiples over angles: a U for index, an inverted U for retrieval."""
     lede = (
-        "Right answers by the slot in which the answer stands, 0 to 31, at every angle. Where its angle is too small, "
-        "index keeps only the ends: a U. Where it is too large, retrieval keeps the middle: an inverted U."
+        "Right answers by the slot in which the answer stands, 0 to 31, at every angle. By theory index does best at "
+        "both ends where its angle is too small, a U, and retrieval in the middle where its angle is too large, an "
+        "inverted U."
     )
-    words = (_word("index", "where"), " and ", _word("retrieval", "what"), ", with 95 % intervals over seeds.")
+    ends = ", with 95 % intervals over seeds." if found.seeds > 1 else ", of one seed."
+    words = (_word("index", "where"), " and ", _word("retrieval", "what"), ends)
     body = panel(_multiples("slots", "Accuracy by slot", found), tag("p", *words, class_="note"))
     return Section("slots", "By slot of the answer", lede, body, "Slots")
 
@@ -127,8 +134,9 @@ def circles(found: Canonical) -> Section:
     """Learnt keys and queries, a small multiple an angle."""
     lede = (
         "Keys (dots, inner circle) and queries (rings, outer circle) of one seed, each kind drawn as large as its "
-        "longest. Index: one key for all symbols, and queries that walk around by slot. Retrieval: every symbol has a "
-        "place of its own on the circle, and its query, in the same colour, points there."
+        "longest. By theory index needs one key for all symbols and queries that walk around by slot; retrieval needs "
+        "a place of its own for every symbol, and a query, in the same colour, that points there. Where a task is not "
+        "learnt, vectors need not look like that."
     )
     rows = [
         tag(
@@ -179,7 +187,7 @@ def both_at_once(found: Canonical) -> Section:
     chart = panel(drawn("induction", "Accuracy of partial induction by base angle", height=400))
     slots = _multiples("induction_slots", "Partial induction by slot", found)
     lede = (
-        "Two pairs have the symbol asked for and the later one counts, so a head must go by content and by place. "
+        "Two pairs have the symbol asked for and the later one counts: content finds the pairs, place has to choose. "
         "Dashed are heads put together by hand, with all attention on the largest logit; training may do better, as it "
         "chooses lengths too."
     )
@@ -192,30 +200,54 @@ def both_at_once(found: Canonical) -> Section:
 
 def _about_both(found: Canonical) -> Html:
     one, two = ({base: found.mean(name, base)["value"] for base in found.bases} for name in (ONE, TWO))
-    solved = [base for base in found.bases if two[base] >= SOLVED]
     best, still = max(one, key=lambda base: one[base]), found.bases[0]
     bound = int(1000 * found.bounds.get("tilt", 0)) / 1000  # rounded down, so that it holds
     by_hand = f" By hand that works without error up to base {bound:g}." if bound else ""
-    with_two = (
-        f"at least {percent(SOLVED)} are right from base {solved[0]:g} to {solved[-1]:g}."
-        if solved
-        else f"no angle reaches {percent(SOLVED)}."
-    )
     return tag(
         "div",
-        tag("p", f"With two planes, one that stands still and one that turns, {with_two}"),
+        tag("p", _with_two(found, [base for base in found.bases if two[base] >= SOLVED])),
         tag(
             "p",
-            f"With one plane it is {percent(one[best])} at base {best:g}. Symbols lie 2π/16 apart on the circle, and "
-            f"a small angle uses the room between them to tilt the head towards the later pair.{by_hand}",
+            f"With one plane the best is {percent(one[best])}, at base {best:g}. By theory a small angle can use the "
+            f"room between symbols, 2π/16 on the circle, to tilt a head towards the later pair.{by_hand}",
         ),
         tag(
             "p",
-            f"Without rotation a head tosses a coin: {percent(one[still])} with one plane, {percent(two[still])} "
-            "with two.",
+            "Without rotation both pairs look alike, so that theory allows no better than a coin. Measured: "
+            f"{percent(one[still])} with one plane, {percent(two[still])} with two.",
         ),
         class_="says-it",
     )
+
+
+def _with_two(found: Canonical, solved: Sequence[float]) -> str:
+    """Where two planes succeed, and how little of their logits has to go by place for that."""
+    planes = "With two planes, one that stands still and one that turns,"
+    if not solved:
+        return f"{planes} no angle reaches {percent(SOLVED)}."
+    rows = found.means.filter(part="scores", subject=TWO, measure="symbol_share")
+    content = rows.filter(pl.col("at").is_in(solved))["value"].drop_nulls().drop_nans().to_list()
+    little = (
+        f" Content makes up {percent(min(content))} or more of what decides their logits: to choose between two pairs, "
+        "place has only to tip the scale."
+        if content and min(content) >= MOSTLY
+        else ""
+    )
+    return f"{planes} at least {percent(SOLVED)} are right at {_bases(solved, found.bases)}.{little}"
+
+
+def _bases(some: Sequence[float], every: Sequence[float]) -> str:
+    """Name base angles, as a range where none is left out.
+
+    >>> _bases([0.1], [0, 0.1, 0.5]), _bases([0.1, 0.5, 1], [0, 0.1, 0.5, 1]), _bases([0.1, 1, 2], [0.1, 0.5, 1, 2])
+    ('base 0.1', 'bases 0.1 to 1', 'bases 0.1, 1 and 2')
+    """
+    names = [f"{base:g}" for base in some]
+    if len(names) == 1:
+        return f"base {names[0]}"
+    if len(names) > 2 and list(every[every.index(some[0]) :][: len(some)]) == list(some):
+        return f"bases {names[0]} to {names[-1]}"
+    return f"bases {', '.join(names[:-1])} and {names[-1]}"
 
 
 def theory(found: Canonical) -> Section:
@@ -223,14 +255,14 @@ def theory(found: Canonical) -> Section:
     cards = (
         _card(
             "Index: how long queries and keys must be",
-            "For every slot to get half of the attention, query times key must grow as 1/θ². Where training does not "
-            "get there, index fails.",
+            "For every slot to get half of the attention when it is asked for, query times key must grow as 1/θ² "
+            "(dashed). Solid is what was learnt.",
             drawn("norms", "Length of query times key, learnt and asked for", height=300, words={"subject": INDEX}),
         ),
         _card(
             "Retrieval: heads by hand",
-            "Symbols evenly on the circle, attention on the largest logit, no training (dashed). Learnt heads (solid) "
-            "keep the same bound.",
+            "Symbols evenly on the circle, attention on the largest logit, no training (dashed). Solid are learnt "
+            "heads.",
             drawn("by_hand", "Learnt retrieval beside heads by hand", height=300, words={"subject": RETRIEVAL}),
         ),
         _card(
@@ -260,13 +292,14 @@ def numbers(found: Canonical) -> Section:
         for base in reversed(found.bases)
     ]
     table = tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), class_="numbers accuracies panel")
+    many = "Means over seeds in per cent, with 95 % intervals by Student's t."
     return Section(
-        "numbers", "Every accuracy", "Means over seeds in per cent, with 95 % intervals by Student's t.", table, "Table"
+        "numbers", "Every accuracy", many if found.seeds > 1 else "In per cent, of one seed.", table, "Table"
     )
 
 
 def _cell(row: Row) -> str:
-    return f"{100 * row['value']:.1f}{spread(row)}"
+    return f"{tenths(row['value'])}{spread(row)}"
 
 
 def _word(name: str, tone: str) -> Html:
@@ -279,10 +312,9 @@ def _keys(names: Sequence[str]) -> list[Html]:
 
 def _facts(found: Canonical) -> list[tuple[str, str]]:
     settings = found.manifest.get("settings") or {}
-    seeds = len(found.result.filter(part="accuracy")["seed"].drop_nulls().unique())
-    facts = [(str(len(found.bases)), "angles"), (str(seeds), "seed" if seeds == 1 else "seeds")]
+    facts = [(str(len(found.bases)), "angles"), (str(found.seeds), "seed" if found.seeds == 1 else "seeds")]
     facts += [(f"{settings['steps']:,}", "steps")] if settings.get("steps") else []
-    return [*facts, (f"{len(found.subjects) * len(found.bases) * seeds:,}", "heads")]
+    return [*facts, (f"{len(found.subjects) * len(found.bases) * found.seeds:,}", "heads")]
 
 
 def _charts() -> dict[str, Spec]:

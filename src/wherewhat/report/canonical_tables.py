@@ -43,6 +43,11 @@ class Canonical:
         return sorted(self.result.filter(part="accuracy")["at"].unique())
 
     @cached_property
+    def seeds(self) -> int:
+        """How many seeds there are."""
+        return self.result.filter(part="accuracy")["seed"].drop_nulls().n_unique()
+
+    @cached_property
     def means(self) -> pl.DataFrame:
         """What is known over all seeds."""
         return self.result.filter(pl.col("seed").is_null())
@@ -84,11 +89,20 @@ def percent(value: float) -> str:
     return f"{said}\N{NO-BREAK SPACE}%"
 
 
+def tenths(value: float) -> str:
+    """A share as a number of per cent with one decimal; what is not all is never said to be.
+
+    >>> tenths(0.9312), tenths(1.0), tenths(0.9998)
+    ('93.1', '100.0', '99.9')
+    """
+    return f"{100 * value if value >= 1 else min(100 * value, 99.9):.1f}"
+
+
 def spread(row: Row) -> str:
     """The interval of a share, if it has one."""
     if row["low"] is None or row["high"] is None:
         return ""
-    return f" ({100 * row['low']:.1f} to {100 * row['high']:.1f})"
+    return f" ({tenths(row['low'])} to {tenths(row['high'])})"
 
 
 def _accuracy(found: Canonical) -> Columns:

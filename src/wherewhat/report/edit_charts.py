@@ -22,7 +22,7 @@ def slope() -> Spec:
         title=None,
         axis=alt.Axis(ticks=False, domain=False, labelPadding=8, minExtent=46),
     )
-    axis = alt.Axis(tickCount=4, grid=True)
+    axis = alt.Axis(tickCount=4, grid=True, labelOverlap=True)
     x = alt.X("value", type="quantitative", title=None, scale=alt.Scale(zero=False, nice=True, padding=10), axis=axis)
     accent = alt.ExprRef(either(DARK.accent, LIGHT.accent))
     colour = alt.Color(

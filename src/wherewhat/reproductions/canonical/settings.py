@@ -62,8 +62,9 @@ class Scale:
     deviation: float = 0.5  # of the first weights
 
 
+PUBLISHED = Scale(steps=64_000, samples=40_960, valid=20_480, scored=256)  # but for seeds, rate and what is scored
 SCALES: dict[str, Scale] = {
     "tiny": Scale(),
     "small": Scale(seeds=10, steps=12_800, valid=20_480, scored=256),
-    "paper": Scale(steps=64_000, samples=40_960, valid=20_480, scored=256),
+    "paper": PUBLISHED,
 }

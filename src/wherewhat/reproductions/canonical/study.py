@@ -16,6 +16,7 @@ from wherewhat.reproductions.canonical.settings import (
     CASES,
     CONTEXT,
     INTEGERS,
+    PUBLISHED,
     SCALES,
     SYMBOLS,
     TOKENS,
@@ -40,9 +41,10 @@ from wherewhat.tables.schema import RESULT, frame
 # Base angles at which heads by hand are tried: close to each other where bounds lie.
 FINE = tuple(step / 80 for step in range(41)) + tuple(step / 20 for step in range(11, 41))
 BOUNDS = {"index": index_bound(), "retrieval": retrieval_bound(), "tilt": tilt_bound()}  # in radians a slot
-NOTES = (
+NOTES = (  # at every scale
     "Optimiser, learning rate, first weights, embeddings, label format and the rule for distractors are not published; "
     "here they are Adam, one-hot tokens, learnt tables of queries and keys, and values that answer as they are.",
+    "An answer's logit is the attention on it times a learnt gain; the query is no key, so that nothing attends to it.",
     "Partial induction has exactly two pairs with the symbol asked for; the paper says two or more.",
     "The temperature of the paper's score is not published; scores are given at 1e-4, that of the code around the "
     "follow-up, and over all swaps alike.",
@@ -61,7 +63,7 @@ def canonical(order: Order) -> Found:
         result=result,
         claims=claims(result),
         settings=settings(scale, order.seed),
-        notes=NOTES,
+        notes=(training(scale), *NOTES),
         about={"bounds": {name: base_of(bound) for name, bound in BOUNDS.items()}},
     )
 
@@ -69,7 +71,27 @@ def canonical(order: Order) -> Found:
 def settings(scale: Scale, seed: int) -> dict[str, Any]:
     """Everything that decided the result."""
     sizes = {"context": CONTEXT, "symbols": SYMBOLS, "integers": INTEGERS, "bases": list(BASES)}
-    return {**asdict(scale), **sizes, "first_seed": seed, "cases": list(CASES), "optimiser": "Adam"}
+    samples = scale.samples or "fresh"
+    return {**asdict(scale), "samples": samples, **sizes, "first_seed": seed, "cases": list(CASES), "optimiser": "Adam"}
+
+
+def training(scale: Scale) -> str:
+    """How much was trained and measured, beside what was published.
+
+    >>> training(PUBLISHED)
+    'As published, 64,000 steps of 64, 100 epochs of 40,960 samples; accuracy is read on 20,480 samples a seed.'
+    """
+    paper = PUBLISHED
+    if (scale.steps, scale.batch, scale.samples) == (paper.steps, paper.batch, paper.samples):
+        how = f"As published, {scale.steps:,} steps of {scale.batch}, 100 epochs of {paper.samples:,} samples"
+    else:
+        kind = "all of them fresh" if scale.samples is None else f"from {scale.samples:,}"
+        how = (
+            f"Training takes {scale.steps:,} steps of {scale.batch} samples, {kind}; the paper takes {paper.steps:,} "
+            f"steps, 100 epochs of {paper.samples:,} samples"
+        )
+    beside = "" if scale.valid == paper.valid else f", {paper.valid:,} in the paper"
+    return f"{how}; accuracy is read on {scale.valid:,} samples a seed{beside}."
 
 
 def measured(heads: Trained, scale: Scale) -> Iterator[Row]:
