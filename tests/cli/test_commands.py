@@ -29,7 +29,7 @@ def test_help_answers_without_torch():
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
-    for command in ("heads", "train", "report", "list"):
+    for command in ("heads", "edit", "train", "reproduce", "report", "list"):
         assert command in answer.stdout
 
 

@@ -28,7 +28,10 @@ def dynamics_run(seeds: int = 2) -> tuple[pl.DataFrame, dict[str, Any]]:
     rows = [row for task in ("number", "letter") for seed in (*range(seeds), None) for row in _run(task, seed, draw)]
     about = {"layers": LAYERS, "frequencies": 32, "steps": 100, "batch": 128, "seeds": seeds, "length": 9}
     about |= {
-        "published": {"frequencies": {"of": 64, "number": [1, 2, 38], "letter": [18, 42, 39]}, "bounds": _bounds()}
+        "published": {
+            "frequencies": {"of": 64, "number": [[1, 1], [2, 2], [37, 39]], "letter": [[18, 18], [42, 42], [37, 41]]},
+            "bounds": _bounds(),
+        }
     }
     manifest = {
         "reproduction": "dynamics",

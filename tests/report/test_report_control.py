@@ -25,7 +25,7 @@ def cells(shares: tuple[str, ...], measures: tuple[str, ...]) -> list[Row]:
         rows += [("cells", kind, item, None, None, name, 0.01 * number, 0.0, 0.02 * number) for name in measures]
         rows.append(("cells", kind, item, None, None, "norm", 0.02 + 0.01 * number, None, None))
         for control, draw in product(CONTROLS, range(3)):
-            ratio = 1 + 0.2 * draw
+            ratio = 1 + 0.08 * draw
             told = {**dict.fromkeys(measures, 0.004 * draw), "norm": 0.03 * ratio, "ratio": ratio, "pairs": 4.0}
             rows += [(control, kind, item, float(draw), 0, name, value, None, None) for name, value in told.items()]
         rows += [(f"above {control}", kind, item, None, None, "loss", 0.01, -0.01, 0.03) for control in CONTROLS]
@@ -43,6 +43,7 @@ def heads() -> list[Row]:
     pairs = [("pairs", "theta", "positional", 0.8), ("pairs", "theta", "position_part", 0.1)]
     pairs += [("heads", "mean_frequency", "position_share", -0.6), ("heads", "high:0.25", "symbolic", 0.05)]
     rows += [("correlation", of, x, None, None, y, rho, rho - 0.1, rho + 0.1) for of, x, y, rho in pairs]
+    rows += [("unlearnt", of, x, None, None, y, rho / 2, rho / 2 - 0.1, rho / 2 + 0.1) for of, x, y, rho in pairs]
     return [*rows, ("correlation", "heads", "low:0.25", None, None, "symbolic", None, None, None)]
 
 
@@ -58,7 +59,7 @@ def run(
     chosen = {"positional": ["L0H0", "L0H1", "L0H2"], "symbolic": ["L0H6", "L0H7", "L0H8"]}
     about = {"model": {"id": id, "heads": 9, "parameters": 1000}, "texts": {"count": 4, "tokens": 40}, "chosen": chosen}
     about |= {"rule": "Of 9 heads the 3 most of each.", "copying": "copy" if "copy" in measures else None}
-    manifest = {"about": about, "claims": claims, "settings": {"near": 0.25}, "notes": ["A note."]}
+    manifest = {"about": about, "claims": claims, "settings": {"near": 0.1}, "notes": ["A note."]}
     return frame([*before, *heads(), *cells(shares, measures)], RESULT), manifest
 
 
@@ -81,9 +82,9 @@ def test_draws_count_if_their_norm_is_equal():
     assert len(page.tables["cells"]["value"]) == 8 * 3 and len(draws["value"]) == 8 * 2 * 3 * 3
     assert draws["counts"][:1] == ["yes"] and set(draws["counts"]) == {"yes", "no"}
     means = page.tables["means"]
-    assert set(means["value"]) == {0.002}, "the mean of the first two draws; the third is 1.4 times as large"
+    assert set(means["value"]) == {0.002}, "the mean of the first two draws; the third is 1.16 times as large"
     controls = section(page, "controls")
-    assert "1.00 to 1.40" in controls and "2 of 3" in controls and "−0.010 to 0.030" in controls
+    assert "1.00 to 1.16" in controls and "2 of 3" in controls and "−0.010 to 0.030" in controls
 
 
 def test_a_reader_may_choose_the_size_of_bands_where_there_are_several():
@@ -106,8 +107,29 @@ def test_chosen_heads_are_listed_by_kind_the_purest_first():
 
 def test_correlations_that_could_not_be_had_are_left_out():
     table = page_of_control(*run()).tables["correlations"]
-    assert table["line"] == ["theta positional", "mean_frequency position_share", "high symbolic"]
-    assert table["side"] == ["above", "below", "unclear"]
+    assert table["line"] == ["theta positional", "mean_frequency position_share", "high symbolic"] * 2
+    assert table["side"][:3] == ["above", "below", "unclear"]
+
+
+def test_beside_each_correlation_stands_what_arithmetic_gives():
+    page = page_of_control(*run())
+    table = page.tables["correlations"]
+    assert table["part"] == ["correlation"] * 3 + ["unlearnt"] * 3
+    assert table["said"][0] == "s_POS: 0.80 (0.70 to 0.90)"
+    assert table["said"][3] == "s_POS, weights drawn anew: 0.40 (0.30 to 0.50)"
+    result, manifest = run()
+    without = page_of_control(result.filter(pl.col("part") != "unlearnt"), manifest)
+    assert set(without.tables["correlations"]["part"]) == {"correlation"}, "a run that has none is drawn as it is"
+
+
+def test_an_interval_that_there_is_not_is_left_out():
+    result, manifest = run()
+    above = pl.col("part").str.starts_with("above")
+    none = result.with_columns(
+        pl.when(above).then(None).otherwise(pl.col(name)).alias(name) for name in ("low", "high")
+    )
+    controls = section(page_of_control(none, manifest), "controls")
+    assert "−0.010 to 0.030" not in controls and "0.010" in controls and "None" not in controls
 
 
 def test_names_cannot_become_markup():

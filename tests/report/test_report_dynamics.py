@@ -89,12 +89,22 @@ def test_the_numbers_of_the_charts_are_those_of_the_table() -> None:
 def test_shares_of_heads_and_frequencies_lie_between_0_and_1() -> None:
     tables = tables_of(*dynamics_run())
     for name in ("pure", "speeds"):
-        assert all(0 <= value <= 1 for value in tables[name]["value"])
-    theirs = [row for row in rows(tables["speeds"]) if row["whose"] == "published" and row["task"] == "number"]
+        assert all(0 <= value <= 1 for value in tables[name]["value"] if value is not None)
+
+
+def test_a_published_range_stays_a_range() -> None:
+    speeds = rows(tables_of(*dynamics_run())["speeds"])
+    theirs = [row for row in speeds if row["whose"] == "published" and row["task"] == "number"]
     assert [(row["depth"], row["value"]) for row in theirs] == [
         (0, 0),
         (0.5, pytest.approx(1 / 63, rel=1e-3)),
-        (1, pytest.approx(37 / 63, rel=1e-3)),
+        (1, None),
+    ]
+    ends = [value for row in theirs for value in (row["low"], row["high"])]
+    assert ends == pytest.approx([0, 0, 1 / 63, 1 / 63, 36 / 63, 38 / 63], rel=1e-3)
+    assert [row["said"] for row in theirs[1:]] == [
+        "published, number, layer 1: 2 of 64",
+        "published, number, layer 2: 37 to 39 of 64",
     ]
 
 

@@ -1,7 +1,8 @@
-"""Results that say clearly yes or no to every claim, made by hand."""
+"""Results that say clearly yes or no to every claim, made by hand, and ways to change one thing in a result."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -17,18 +18,18 @@ Scored = Callable[[str, int, int], tuple[float, float]]  # of task, layer, step:
 
 
 def as_published(task: str, layer: int, step: int) -> tuple[float, float]:
-    """Flat at first, then pure: place in the first two layers of the number task, content everywhere else."""
+    """Flat at first, then pure: place in the first layer of the number task, content everywhere else."""
     if step == 0:
         return 0.99, 0.99
-    where = task == "number" and layer < 2
+    where = task == "number" and layer < 1
     far, near = 1 - 0.1 * step / SCALE.steps, 0.2 - 0.15 * step / SCALE.steps
     return (0.9 + 0.1 * far, near) if where else (near, 0.9 + 0.1 * far)
 
 
 def the_other_way(task: str, layer: int, step: int) -> tuple[float, float]:
-    """Never flat, less and less pure, and with the kinds exchanged."""
+    """Never flat, less and less pure until the last look, and with the kinds exchanged."""
     where = task == "letter" or layer >= 2
-    near = 0.2 * step / SCALE.steps
+    near = 0.09 if step == SCALE.steps else 0.2 * step / SCALE.steps
     return (1.0, near) if where else (near, 1.0)
 
 
@@ -75,14 +76,18 @@ def _lengths(task: str, seed: int, published: bool) -> list[Row]:
 
 
 def _gaps(task: str, seed: int, published: bool) -> list[Row]:
-    keeps = (task == "letter") == published
-    points = [(9, 0.3), (200, 0.25 if keeps else 0.01 if published else 0.4)]
-    if not published and not keeps:
-        points = [(9, 0.3), (200, 0.1)]
-    if not published and keeps:
-        points = [(9, 0.3), (200, 0.4)]
+    keeps = (task == "letter") == published  # the other way round the lead shrinks in the letter task, not in both
+    points = [(9, 0.3), (200, (0.25 if keeps else 0.01) + 0.01 * seed)]
     head = f"L{seed}H0"
     return [("gap", task, head, length, seed, "gap", value, None, None) for length, value in points]
+
+
+def changed(seen: Evidence, part: str, value: pl.Expr, **where: Any) -> Evidence:
+    """The same result with another value in some rows; `where` names the columns and what may stand in them."""
+    those = pl.col("part") == part
+    for column, allowed in where.items():
+        those &= pl.col(column).is_in(allowed if isinstance(allowed, list) else [allowed])
+    return replace(seen, result=seen.result.with_columns(value=pl.when(those).then(value).otherwise(pl.col("value"))))
 
 
 def rows_of(result: pl.DataFrame, part: str, **where: object) -> pl.DataFrame:

@@ -23,6 +23,7 @@ from wherewhat.reproductions.control.matched import change_of
 from wherewhat.reproductions.control.settings import CONTROLS
 from wherewhat.reproductions.control.study import control
 from wherewhat.reproductions.control.trying import Bench, tables_of
+from wherewhat.reproductions.control.unlearnt import unlearnt
 from wherewhat.reproductions.control.use import Use
 from wherewhat.tables.schema import RESULT
 
@@ -89,7 +90,7 @@ def test_a_whole_run_has_every_part(found):
     result = found[0].result
     assert dict(result.schema) == RESULT
     assert set(result["part"]) == {
-        *("before", "heads", "correlation", "cells"),
+        *("before", "heads", "correlation", "unlearnt", "cells"),
         *CONTROLS,
         *(f"above {control}" for control in CONTROLS),
     }
@@ -113,7 +114,7 @@ def test_every_control_says_how_equal_it_is(found):
         assert len(both) == len(wide) > 0
         np.testing.assert_allclose(both["ratio"], both["norm"] / both["norm_of_cell"])
         equal = result.filter((pl.col("part") == f"above {name}") & (pl.col("measure") == "equal"))
-        near = wide.group_by("subject", "item").agg(near=((pl.col("ratio") - 1).abs() <= 0.25).any())
+        near = wide.group_by("subject", "item").agg(near=((pl.col("ratio") - 1).abs() <= 0.1).any())
         told = equal.join(near, on=["subject", "item"])
         assert len(told) == 8 and (told["value"] == told["near"].cast(pl.Float64)).all()
 
@@ -191,5 +192,36 @@ def test_an_unknown_scale_is_answered_with_those_there_are():
 @pytest.mark.shared
 def test_a_real_model_runs_to_claims(shared: Path):
     found = control(Order(seeds=1, model=str(shared / "models" / "stories260K")))
-    assert found.claims[0].verdict == "agrees" and len(found.about["chosen"]["symbolic"]) >= 2
+    assert found.claims[0].verdict in ("in part", "agrees"), "fast pairs are more positional than arithmetic makes them"
+    assert len(found.about["chosen"]["symbolic"]) >= 2
     assert any("wrote them itself" in note for note in found.notes)
+    from_one_draw = {claim.verdict for claim in found.claims if "random bands" in claim.claim}
+    assert "unknown" in from_one_draw and not from_one_draw & {"seen", "in part"}
+
+
+def test_what_a_model_has_not_learnt_does_not_agree_with_what_was_published(found):
+    """The weights of this model are random, and yet speed goes with both scores as was published."""
+    told = found[0].result.filter(pl.col("part") == "correlation", pl.col("item") == "theta")
+    rho = dict(told.select("measure", "value").iter_rows())
+    assert rho["positional"] > 0.5 and rho["symbolic"] < -0.5
+    assert found[0].claims[0].verdict == "unknown"
+
+
+def test_weights_are_drawn_anew_and_those_of_the_model_stay():
+    model = llama()
+    before = {name: weight.clone() for name, weight in model.named_parameters()}
+    first, again, other = (dict(unlearnt(wrap(model), seed=seed).model.named_parameters()) for seed in (0, 0, 1))
+    assert all(torch.equal(weight, before[name]) for name, weight in model.named_parameters())
+    name = "model.layers.0.self_attn.q_proj.weight"
+    assert torch.equal(first[name], again[name]) and not torch.equal(first[name], other[name])
+    assert not torch.equal(first[name], before[name])
+    torch.testing.assert_close(first[name].std(), before[name].std(), rtol=0.1, atol=0)
+    assert torch.equal(first["model.norm.weight"], before["model.norm.weight"]), "all alike, so they stay"
+
+
+def test_how_many_comparisons_were_made_is_told(found):
+    assert any("rest on 32 comparisons" in note or "rest on 24 comparisons" in note for note in found[0].notes)
+
+
+def test_too_few_draws_of_equal_norm_are_told(found):
+    assert any("2 draws of random" in note and "too few for a verdict" in note for note in found[0].notes)

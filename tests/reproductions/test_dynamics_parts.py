@@ -16,21 +16,21 @@ from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
 from wherewhat.reproductions.dynamics.gaps import gaps
-from wherewhat.reproductions.dynamics.intervals import of_share, over_seeds
 from wherewhat.reproductions.dynamics.job import Job, Row
 from wherewhat.reproductions.dynamics.purity import kind_of, purity_rows
 from wherewhat.reproductions.dynamics.seeds import with_means
 from wherewhat.reproductions.dynamics.settings import SCALES
 from wherewhat.reproductions.dynamics.side_by_side import side_by_side
-from wherewhat.reproductions.dynamics.theory import index_bound, retrieval_bound, theta_of
+from wherewhat.reproductions.dynamics.theory import index_lead, retrieval_lead, theta_of
+from wherewhat.reproductions.intervals import of_mean, of_share
 
 THEORY = json.loads((Path(__file__).parents[1] / "vectors" / "discrepancy.json").read_text())["I_theory"]
 
 
 def test_bounds_of_the_publication() -> None:
     for length, values in THEORY["discrepancy_bounds"].items():
-        assert index_bound(0.8, int(length)) == pytest.approx(values["index_theta_0p8"], abs=1e-9)
-        retrieval = retrieval_bound(0.0027, int(length), 8)
+        assert index_lead(0.8, int(length)) == pytest.approx(values["index_theta_0p8"], abs=1e-9)
+        retrieval = retrieval_lead(0.0027, int(length), 8)
         assert retrieval == pytest.approx(values["retrieval_theta_0p0027_8_letters"], abs=1e-9)
 
 
@@ -44,8 +44,8 @@ def test_no_index_head_leads_by_more_than_its_bound(length: int) -> None:
     generator = np.random.default_rng(length)
     for theta in generator.uniform(1e-3, math.pi, 200):
         lead = min(1 - math.cos(theta * away) for away in range(1, length))  # keys alike but for their slot
-        assert lead <= index_bound(theta, length) + 1e-12
-    assert min(1 - math.cos(1e-3 * away) for away in range(1, length)) == pytest.approx(index_bound(1e-3, length))
+        assert lead <= index_lead(theta, length) + 1e-12
+    assert min(1 - math.cos(1e-3 * away) for away in range(1, length)) == pytest.approx(index_lead(1e-3, length))
 
 
 @pytest.mark.parametrize("letters", [4, 8, 26])
@@ -54,9 +54,9 @@ def test_a_retrieval_head_can_lead_by_its_bound_and_no_more(letters: int) -> Non
     for theta, length in [(0.001, 9), (0.0027, 17), (0.004, 50), (0.03, 3)]:
         others = [(k, away) for k in range(1, letters) for away in range(length + 1)]
         lead = min(1 - math.cos(omega * k - theta * away) for k, away in others)
-        assert lead == pytest.approx(retrieval_bound(theta, length, letters), abs=1e-12)
-    assert retrieval_bound(omega / 10, 10, letters) == 0
-    assert retrieval_bound(omega / 10, 1000, letters) == 0  # not up again where the formula would go
+        assert lead == pytest.approx(retrieval_lead(theta, length, letters), abs=1e-12)
+    assert retrieval_lead(omega / 10, 10, letters) == 0
+    assert retrieval_lead(omega / 10, 1000, letters) == 0  # not up again where the formula would go
 
 
 @pytest.mark.parametrize(("right", "count"), [(0, 20), (7, 20), (20, 20), (450, 1000)])
@@ -65,9 +65,9 @@ def test_the_interval_of_a_share_is_wilson_s(right: int, count: int) -> None:
     assert of_share(right / count, count) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
-def test_the_interval_over_seeds_is_student_s() -> None:
+def test_the_interval_of_a_mean_is_student_s() -> None:
     values = [0.2, 0.5, 0.9]
-    mean, low, high = over_seeds(values)
+    mean, low, high = of_mean(values)
     theirs = stats.t.interval(0.95, 2, loc=np.mean(values), scale=stats.sem(values))
     assert (low, high) == pytest.approx(theirs, abs=1e-12)
     assert mean == pytest.approx(np.mean(values))

@@ -1,22 +1,24 @@
-"""The whole experiment, as small as it can be: its rows are what the net does, and its verdicts follow the numbers."""
+"""The whole experiment, as small as it can be: its rows are what the net does."""
 
 import json
 from dataclasses import replace
 
 import polars as pl
 import pytest
-from dynamics_worlds import as_published, rows_of, the_other_way, world
+from dynamics_worlds import rows_of
 
 from wherewhat.errors import UserError
 from wherewhat.measure import profile
+from wherewhat.nets.trunk import Trunk
 from wherewhat.reproductions.base import VERDICTS, Found, Order
-from wherewhat.reproductions.dynamics.claims import CLAIMS, claims_of
-from wherewhat.reproductions.dynamics.evidence import Evidence
+from wherewhat.reproductions.dynamics import watch as watching
+from wherewhat.reproductions.dynamics.claims import CLAIMS
 from wherewhat.reproductions.dynamics.job import Job
 from wherewhat.reproductions.dynamics.settings import SCALES, Scale
-from wherewhat.reproductions.dynamics.study import dynamics, study
+from wherewhat.reproductions.dynamics.study import dynamics, notes_of, study
 from wherewhat.reproductions.dynamics.watch import SCORES, watch
 from wherewhat.tables.schema import RESULT
+from wherewhat.tasks.base import Task
 from wherewhat.tasks.letter import Letter
 from wherewhat.tasks.number import Number
 from wherewhat.training.evaluate import evaluate
@@ -62,6 +64,19 @@ def test_the_rows_tell_what_the_net_does() -> None:
     scores = profile(run.net, texts, queries="last", first=0, scores=("positional",)).heads["value"].to_list()
     watched = [row[6] for row in rows if row[0] == "heads" and row[3] == 20 and row[5] == "positional"]
     assert watched == pytest.approx(scores, abs=1e-6)
+
+
+def test_no_look_asks_for_the_same_answers_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def counted(net: Trunk, task: Task, *, seed: int, samples: int) -> dict[str, float]:
+        asked.append(samples)
+        return evaluate(net, task, seed=seed, samples=samples)
+
+    monkeypatch.setattr(watching, "evaluate", counted)
+    rows = watch(Job(MICRO, "letter", 5), lambda step: None)
+    assert asked == [60, 40, 40, 40]  # before training and for three lengths; the run itself asks for the rest
+    assert [row[3] for row in rows if row[0] == "accuracy" and row[2] == "1 hop"] == [0, 20]
 
 
 def test_the_result_has_every_part_for_every_run(found: Found) -> None:
@@ -114,38 +129,18 @@ def test_an_unknown_scale() -> None:
     assert set(SCALES) == {"tiny", "small", "paper"}
 
 
-@pytest.fixture(scope="module")
-def agreeing() -> Evidence:
-    return world(as_published, published=True)
-
-
-def test_a_world_as_published_agrees(agreeing: Evidence) -> None:
-    verdicts = {claim.__name__: claim(agreeing).verdict for claim in CLAIMS}
-    counts = {"number_counts", "letter_counts"}  # of nets of another size
-    assert {name for name, verdict in verdicts.items() if verdict == "agrees"} == set(verdicts) - counts
-    assert {verdicts[name] for name in counts} == {"in part"}
-
-
-def test_a_world_the_other_way_round_disagrees() -> None:
-    contrary = world(the_other_way, published=False)
-    verdicts = {claim.__name__: claim(contrary).verdict for claim in CLAIMS}
-    assert {name for name, verdict in verdicts.items() if verdict not in ("disagrees", "in part")} == set()
-    partly = {name for name, verdict in verdicts.items() if verdict == "in part"}
-    assert partly <= {"number_counts", "together"}
-
-
-def test_the_sentences_carry_the_numbers(agreeing: Evidence) -> None:
-    seen = {claim.__name__: claim(agreeing) for claim in CLAIMS}
-    assert "first look with 90 % right, in steps of 128: 1 hop 100, 2 hops 300" in seen["in_turn"].ours
-    assert "9 tokens (number, 1.0 ×), 200 tokens (letter, 22.2 ×)" in seen["longer_inputs"].ours
-    assert seen["number_counts"].ours == (
-        "of 4, mean over seeds; γ = 0.1: 2 + 2 by scores, 2 + 2 by shares; γ = 0.05: 2 + 2 by scores, 2 + 2 by shares"
+def test_notes_tell_how_a_scale_differs_from_the_publication() -> None:
+    tiny = notes_of(SCALES["tiny"])[0]
+    assert tiny.startswith(
+        "What this scale has, and in brackets what was published: window and tokens after it 4 + 4 (8"
     )
-    assert "positional heads 0.03, symbolic heads 0.68" in seen["frequencies"].ours
-
-
-def test_hops_that_are_never_learnt_are_told(agreeing: Evidence) -> None:
-    low = pl.when(pl.col("part") == "accuracy").then(pl.col("value") * 0.5).otherwise(pl.col("value"))
-    claims = claims_of(replace(agreeing, result=agreeing.result.with_columns(value=low)))
-    assert "1 hop never (50 % at the end), 2 hops never (50 % at the end)" in claims[0].ours
-    assert [claim.verdict for claim in claims[:2]] == ["in part", "unknown"]
+    for part in (
+        "hops 1 to 2 (1 to 4)",
+        "letters in the number task 16 (120)",
+        "batch 128 (64)",
+        "rate 0.001 (0.0001)",
+    ):
+        assert part in tiny
+    small = notes_of(SCALES["small"])[0]
+    assert "letters in the number task 26 (120)" in small and "hops" not in small and "batch" not in small
+    assert notes_of(SCALES["paper"])[0] == "Tasks, depth, width and optimiser are as published."

@@ -14,7 +14,7 @@ def the_claims(manifest: Manifest) -> Section:
     """Every claim of a reproduction: published, ours, verdict."""
     claims = manifest.get("claims") or ()
     head = tag("div", *(tag("p", name) for name in HEADINGS), aria_hidden=True)
-    lede = "What was published, what was measured here, and what to think of it. Verdicts are worked out from the numbers."
+    lede = "What was published, what was measured here, and a verdict that is worked out from the numbers."
     body = tag("div", head, *(_line(claim) for claim in claims), class_="claims")
     return Section("claims", "Published and ours", lede, body, short="Claims")
 

@@ -22,9 +22,9 @@ OPERATIONS = {"drop": "dropped", "unrotate": "un-rotated"}
 SIZE = {"0.25": "quarter", "0.5": "half"}
 SEVERAL = {"0.25": "quarters", "0.5": "halves"}
 TITLES = {
-    "loss": "change of the loss, nats a token",
+    "loss": "change, nats a token",
     "copy": "change of the share copied",
-    "induction": "change of induction, nats a token",
+    "induction": "change, nats a token",
 }
 NAMES = {"loss": "the loss", "copy": "copying", "induction": "induction"}
 AGAINST = {
@@ -86,7 +86,7 @@ def page_of_control(result: pl.DataFrame, manifest: Manifest) -> Page:
 
 def _near(manifest: Manifest) -> float:
     """How far from 1 the ratio of norms of an equal control may be."""
-    return float((manifest.get("settings") or {}).get("near", 0.25))
+    return float((manifest.get("settings") or {}).get("near", 0.1))
 
 
 def _first(shown: Shown) -> Section:
@@ -100,7 +100,7 @@ def _first(shown: Shown) -> Section:
     )
     lede = (
         "A coloured dot is a cell: one band of one kind of heads, with its 95 % interval over texts. Below it stand "
-        "its controls, a dot a draw: other bands of the same heads, and the same band of other heads. "
+        "its controls, a dot a draw: other frequencies of the same heads, and the same band of as many other heads. "
         "A cell tells something only if it lies beyond both."
     )
     return Section("cells", "Four cells and their controls", lede, body, short="Cells")
@@ -203,9 +203,9 @@ def _correlation(shown: Shown) -> Section:
         class_="two",
     )
     lede = (
-        "Left, each head by the frequencies it uses and the share of its logits' variance that position explains. "
-        "Right, rank correlations with 95 % intervals over heads; grey is not told from none. This is correlation, and "
-        "some of it is arithmetic: a pair that hardly turns cannot tell slots apart."
+        "First each head, by the frequencies it uses and the share of its logits' variance that position explains. "
+        "Then rank correlations with 95 % intervals over heads; grey is not told from none. Open dots are the same "
+        "model with weights drawn anew: what they show is arithmetic, as a pair that hardly turns tells no slots apart."
     )
     return Section("use", "Shares and the use of frequencies", lede, body, short="Use")
 
@@ -254,7 +254,8 @@ def _draws(shown: Shown) -> Section:
     headings = ("cell", "control", "norm", "draws", "ratio of norms", "equal", "loss beyond it", "95 % interval")
     lede = (
         "The norm of every control divided by that of its cell. A control counts as equal within "
-        f"{100 * _near(shown.manifest):.0f} %; where none is, all draws are shown and none is counted for a verdict."
+        f"{100 * _near(shown.manifest):.0f} %. Where none is, the nearest are shown: smaller ones can speak only "
+        "against a claim, larger ones only for it. An interval is over texts and over draws."
     )
     return Section("controls", "How equal the controls are", lede, _table(headings, rows), short="Controls")
 

@@ -83,8 +83,10 @@ def use_chart() -> Spec:
 
 
 def correlations_chart(labels: Mapping[str, str], leading: Sequence[str]) -> Spec:
-    """Rank correlations with their intervals around zero, a line each."""
+    """Rank correlations with their intervals around zero, a line each, and thin and open those without learning."""
     rows, y = named("correlations"), _lines(labels, leading)
+    learnt, unlearnt = (rows.transform_filter(f"datum.part == '{part}'") for part in ("correlation", "unlearnt"))
+    below: dict[str, Any] = {"yOffset": 5, "stroke": MUTED}
     axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1])
     x = alt.X(
         "rho", type="quantitative", title="Spearman correlation", scale=alt.Scale(domain=[-1, 1], nice=False), axis=axis
@@ -98,8 +100,10 @@ def correlations_chart(labels: Mapping[str, str], leading: Sequence[str]) -> Spe
     nought = rows.transform_aggregate(rows="count()").transform_calculate(rho="0")
     return layered(
         nought.mark_rule(stroke=INK, strokeWidth=1, opacity=0.6).encode(x=x),
-        rows.mark_rule(strokeWidth=2.2).encode(x=alt.X("low", type="quantitative"), x2="high", y=y, color=side),
-        rows.mark_circle(size=64, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side),
+        unlearnt.mark_rule(strokeWidth=1, **below).encode(x=alt.X("low", type="quantitative"), x2="high", y=y),
+        unlearnt.mark_point(size=30, fill=PAPER, strokeWidth=1.2, opacity=1, tooltip=WHOLE, **below).encode(x=x, y=y),
+        learnt.mark_rule(strokeWidth=2.2).encode(x=alt.X("low", type="quantitative"), x2="high", y=y, color=side),
+        learnt.mark_circle(size=64, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side),
     )
 
 

@@ -10,6 +10,7 @@ from wherewhat.report.page import Columns
 
 MEASURES = ("loss", "copy", "induction")
 CONTROLS = ("random bands", "random heads")
+OF = {"correlation": "", "unlearnt": ", weights drawn anew"}  # parts of the result that hold correlations
 SPEED = {"high": "fast", "low": "slow"}
 BEHAVIOUR = {
     "position_share": "position share",
@@ -91,17 +92,17 @@ def _used(result: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _correlations(result: pl.DataFrame) -> list[dict[str, Any]]:
+    """Every correlation of the model, and after it the same of weights drawn anew."""
     found = []
-    for row in result.filter((pl.col("part") == "correlation") & pl.col("value").is_not_null()).iter_rows(named=True):
+    known = pl.col("value").is_not_null() & pl.col("measure").is_in(list(BEHAVIOUR))
+    for row in result.filter(pl.col("part").is_in(list(OF)) & known).iter_rows(named=True):
         x, low, high = row["item"].partition(":")[0], row["low"], row["high"]
-        if row["measure"] not in BEHAVIOUR:
-            continue
         clear = low is not None and high is not None and (low > 0 or high < 0)
         side = "unclear" if not clear else "above" if row["value"] > 0 else "below"
-        said = f"{BEHAVIOUR[row['measure']]}: {short(row['value'])} ({interval(low, high)})"
+        said = f"{BEHAVIOUR[row['measure']]}{OF[row['part']]}: {short(row['value'])} ({interval(low, high)})"
         found.append(
             {"line": f"{x} {row['measure']}", "x": x, "y": row["measure"], "rho": row["value"], "low": low}
-            | {"high": high, "side": side, "said": said}
+            | {"high": high, "side": side, "part": row["part"], "said": said}
         )
     return found
 

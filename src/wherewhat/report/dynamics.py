@@ -28,8 +28,8 @@ EXPLAINED = {
     "letter": "Go to the pair that begins with the letter you hold, until one has an integer: only contents count.",
 }
 LEDE = (
-    "Two tasks with the same hops, one solved by where tokens stand and one by what they say. A small decoder learns "
-    "each of them from nothing while every head is watched: which kind it becomes, and when."
+    "Two tasks with the same hops: one asks where tokens stand, the other what they say. A small decoder learns each "
+    "of them from nothing while every head is watched: which kind it becomes, and when."
 )
 
 
@@ -136,8 +136,9 @@ def leads() -> Section:
 def speeds() -> Section:
     """Mean frequency by depth."""
     lede = (
-        "Which rotary frequencies each layer relies on at the end, from the first layer to the last; dashes with open "
-        "marks are published for 12 layers of 64 frequencies. A head that uses all alike stands in the middle."
+        "Which rotary frequencies each layer relies on at the end, from the first layer to the last; dashes are "
+        "published for 12 layers of 64 frequencies, as a number (ring) or as a range (bar). A head that uses all "
+        "alike stands in the middle."
     )
     chart = drawn("speeds", "mean frequency by layer", height=320)
     return Section("speeds", "Fast or slow", lede, panel(chart), "Frequencies")

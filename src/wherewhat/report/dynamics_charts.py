@@ -133,7 +133,7 @@ def purity_and_accuracy() -> Spec:
         "what",
         type="nominal",
         scale=alt.Scale(domain=domain, range=[INK, WHERE, WHAT]),
-        legend=alt.Legend(**LINES),
+        legend=alt.Legend(**LINES | {"direction": "vertical"}),  # three in a row are too wide for a phone
     )
     place = {"x": _steps(), "y": _share("value", "of all heads, of all answers")}
     return layered(
@@ -216,8 +216,15 @@ def frequency_by_depth() -> Spec:
     )
     y = _speed("value")
     return layered(
-        theirs.mark_line(strokeDash=DASHES, strokeWidth=1.6).encode(x=x, y=y, color=colour),
-        theirs.mark_point(filled=False, size=30, strokeWidth=1.4, tooltip=WHOLE).encode(x=x, y=y, color=colour),
+        theirs.mark_area(opacity=0.14).encode(x=x, y=_speed("low"), y2="high", color=colour),
+        theirs.mark_line(strokeDash=DASHES, strokeWidth=1.4).encode(x=x, y=_speed("low"), color=colour),
+        theirs.mark_line(strokeDash=DASHES, strokeWidth=1.4).encode(x=x, y=_speed("high"), color=colour),
+        theirs.transform_filter("isValid(datum.value)")
+        .mark_point(filled=False, size=30, strokeWidth=1.4, tooltip=WHOLE)
+        .encode(x=x, y=y, color=colour),
+        theirs.transform_filter("!isValid(datum.value)")
+        .mark_rule(strokeWidth=3, opacity=0.6, tooltip=WHOLE)
+        .encode(x=x, y=_speed("low"), y2="high", color=colour),
         ours.mark_rule(strokeWidth=1.6, clip=True).encode(x=x, y=_speed("low"), y2="high", color=colour),
         ours.mark_line(strokeWidth=2.4).encode(x=x, y=y, color=colour),
         ours.mark_point(filled=True, size=64, opacity=1, stroke=PAPER, strokeWidth=1, tooltip=WHOLE).encode(

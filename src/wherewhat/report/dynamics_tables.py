@@ -187,10 +187,20 @@ def speed_rows(result: pl.DataFrame, about: Mapping[str, Any]) -> Rows:
         yield {"task": row["subject"], "whose": "ours", "depth": layer / layers, "said": said, **numbers}
     known = (about.get("published") or {}).get("frequencies") or {}
     for task in ("number", "letter"):
-        for layer, number in enumerate(known.get(task) or ()):
+        for layer, (fast, slow) in enumerate(known.get(task) or ()):
+            number = f"{fast}" if fast == slow else f"{fast} to {slow}"
             said = f"published, {task}, layer {layer}: {number} of {known['of']}"
-            depth, value = layer / (len(known[task]) - 1), (number - 1) / (known["of"] - 1)
-            yield {"task": task, "whose": "published", "depth": depth, "value": value, "said": said}
+            low, high = ((end - 1) / (known["of"] - 1) for end in (fast, slow))
+            depth, value = layer / (len(known[task]) - 1), low if fast == slow else None
+            yield {
+                "task": task,
+                "whose": "published",
+                "depth": depth,
+                "value": value,
+                "low": low,
+                "high": high,
+                "said": said,
+            }
 
 
 def _layer_name(head: str) -> str:

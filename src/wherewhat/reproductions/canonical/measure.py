@@ -1,12 +1,11 @@
 """Read off trained heads what they can do and why: accuracy, vectors, scores, shares and lengths, as rows."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import inf, isfinite, log, nan, sqrt
+from math import inf, isfinite, log, nan
 from typing import Any
 
 import numpy as np
 import torch
-from scipy.stats import t as student
 from torch import Tensor
 
 from wherewhat.logits.turned import Turned
@@ -15,6 +14,7 @@ from wherewhat.reproductions.canonical.net import Floats
 from wherewhat.reproductions.canonical.sequences import Sequences
 from wherewhat.reproductions.canonical.settings import BASES, BINS, CONTEXT, TOKENS
 from wherewhat.reproductions.canonical.train import Trained
+from wherewhat.reproductions.intervals import of_mean
 from wherewhat.scores.exact import read_exact
 from wherewhat.scores.swaps import PUBLISHED, at, read_swaps
 from wherewhat.tasks.spelling import letter
@@ -29,11 +29,11 @@ def interval(values: Sequence[float] | Floats, *, within: tuple[float, float] = 
     >>> [round(value, 3) for value in interval([0.4, 0.5, 0.6])]
     [0.5, 0.252, 0.748]
     """
-    known = np.array([value for value in values if isfinite(value)], dtype=float)
+    known = [float(value) for value in values if isfinite(value)]
     if len(known) < 2:
-        return (float(known.mean()) if len(known) else nan, nan, nan)
-    mean, half = known.mean(), student.ppf(0.975, len(known) - 1) * known.std(ddof=1) / sqrt(len(known))
-    return float(mean), float(max(mean - half, within[0])), float(min(mean + half, within[1]))
+        return (known[0] if known else nan, nan, nan)
+    mean, low, high = of_mean(known)
+    return mean, max(low, within[0]), min(high, within[1])
 
 
 def accuracy(heads: Trained, some: Sequences) -> Iterator[Row]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from wherewhat.effects import Ability, Interval
 from wherewhat.reproductions.control.claims import Outcome, Place
-from wherewhat.reproductions.control.contrast import WORSE, Term, contrast, measured
+from wherewhat.reproductions.control.contrast import WORSE, Term, beyond, contrast, level, measured
 from wherewhat.reproductions.control.settings import CONTROLS
 from wherewhat.reproductions.control.trying import Tried
 
@@ -20,9 +20,9 @@ def outcome(found: Sequence[Tried], before: Ability, *, seed: int) -> Outcome:
         operation=found[0].operation,
         share=found[0].cell.share,
         harm={place: _harm(_change(one, before), before, seed) for place, one in by_place.items()},
-        above={key: _harm(_beyond(by_place[key[0]], key[1]), before, seed) for key in both},
+        above={key: _above(by_place[key[0]], key[1], seed) for key in both},
         beaten={key: _beaten(by_place[key[0]], key[1]) for key in both},
-        equal={(place, control): by_place[place].cell.equal(control) for place, control in both},
+        standing={(place, control): by_place[place].cell.standing(control) for place, control in both},
         against={pair: _harm(_versus(by_place, pair), before, seed) for pair in pairs},
         per_norm={pair: _harm(_each(by_place, pair, before), before, seed) for pair in pairs},
     )
@@ -30,31 +30,39 @@ def outcome(found: Sequence[Tried], before: Ability, *, seed: int) -> Outcome:
 
 def _harm(terms: Sequence[Term], before: Ability, seed: int) -> dict[str, Interval]:
     """By measure, above 0 where it is worse."""
+    return {measure: worse(contrast(terms, measure, seed=seed), measure) for measure in measured(before)}
+
+
+def _above(one: Tried, control: str, seed: int) -> dict[str, Interval]:
+    """By measure, the harm of a cell beyond that of its controls."""
     return {
-        measure: contrast([Term(WORSE[measure] * term.weight, term.abilities) for term in terms], measure, seed=seed)
-        for measure in measured(before)
+        measure: worse(beyond(one.ability, one.equal(control), measure, seed=seed), measure)
+        for measure in measured(one.ability)
     }
 
 
+def worse(change: Interval, measure: str) -> Interval:
+    """A change of a measure as harm, or harm as a change: less copying is harm above 0."""
+    if WORSE[measure] > 0:
+        return change
+    return Interval(0.0 - change.value, 0.0 - change.high, 0.0 - change.low)  # never -0
+
+
 def _change(one: Tried, before: Ability) -> list[Term]:
-    return [Term(1, (one.ability,)), Term(-1, (before,))]
-
-
-def _beyond(one: Tried, control: str) -> list[Term]:
-    return [Term(1, (one.ability,)), Term(-1, one.equal(control))]
+    return [Term(1, one.ability), Term(-1, before)]
 
 
 def _versus(by_place: Mapping[Place, Tried], pair: tuple[Place, Place]) -> list[Term]:
-    return [Term(1, (by_place[pair[0]].ability,)), Term(-1, (by_place[pair[1]].ability,))]
+    return [Term(1, by_place[pair[0]].ability), Term(-1, by_place[pair[1]].ability)]
 
 
 def _each(by_place: Mapping[Place, Tried], pair: tuple[Place, Place], before: Ability) -> list[Term]:
     """For each percent of the model's norm, so that what is before does not fall out."""
     one, other = (1 / (PERCENT * by_place[place].cell.change.norm) for place in pair)
     return [
-        Term(one, (by_place[pair[0]].ability,)),
-        Term(-other, (by_place[pair[1]].ability,)),
-        Term(other - one, (before,)),
+        Term(one, by_place[pair[0]].ability),
+        Term(-other, by_place[pair[1]].ability),
+        Term(other - one, before),
     ]
 
 
@@ -66,8 +74,3 @@ def _beaten(one: Tried, control: str) -> dict[str, tuple[int, int]]:
         levels = [way * level(ability, measure) for ability in one.equal(control)]
         found[measure] = (sum(other < own for other in levels), len(levels))
     return found
-
-
-def level(ability: Ability, measure: str) -> float:
-    """A measure over all texts."""
-    return contrast([Term(1, (ability,))], measure, seed=0).value

@@ -1,6 +1,7 @@
 """Whether what a head goes by goes with the frequencies it uses: rank correlations over heads."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -31,6 +32,33 @@ class Line:
             return 0
         return 1 if self.low > 0 else -1 if self.high < 0 else 0
 
+    def beyond(self, other: "Line") -> int:
+        """1 or -1 if it is clearly above or below another, else 0; the two are of different heads."""
+        if (own := self._arms()) is None or (theirs := other._arms()) is None:
+            return 0
+        (rho, down, up), (than, its_down, its_up) = own, theirs
+        return 1 if rho - than > math.hypot(down, its_up) else -1 if than - rho > math.hypot(up, its_down) else 0
+
+    def _arms(self) -> tuple[float, float, float] | None:
+        """The correlation, and how far its interval reaches down and up."""
+        if self.rho is None or self.low is None or self.high is None:
+            return None
+        return self.rho, self.rho - self.low, self.high - self.rho
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """What goes with what in one model."""
+
+    pairs: Sequence[Line]  # a point is a frequency of a head
+    heads: Sequence[Line]  # a point is a head
+    fastest: tuple[float, float] | None = None  # s_POS and s_SYM of a head's fastest frequency, medians over heads
+
+
+def correlations(frequencies: pl.DataFrame, heads: pl.DataFrame, share: float, *, seed: int) -> Correlations:
+    """Everything there is to correlate; `heads` is what `by_head` gives."""
+    return Correlations(over_pairs(frequencies, seed=seed), over_heads(heads, share, seed=seed), _fastest(frequencies))
+
 
 def by_head(heads: pl.DataFrame, used: Use, share: float) -> pl.DataFrame:
     """One row a head of `used`: its scores, and how much of its norm lies in the fast and in the slow band."""
@@ -49,9 +77,23 @@ def over_heads(table: pl.DataFrame, share: float, *, seed: int) -> list[Line]:
 
 def over_pairs(frequencies: pl.DataFrame, *, seed: int) -> list[Line]:
     """Each frequency of each head as a point: what it does alone against how fast it turns."""
+    return list(_there(_wide(frequencies), seed))
+
+
+def _wide(frequencies: pl.DataFrame) -> pl.DataFrame:
+    """One row a frequency that turns."""
     turning = frequencies.filter(pl.col("theta") > 0)
-    wide = turning.pivot("measure", index=["layer", "head", "frequency", "theta"], values="value")
-    return list(_there(wide, seed))
+    return turning.pivot("measure", index=["layer", "head", "frequency", "theta"], values="value")
+
+
+def _fastest(frequencies: pl.DataFrame) -> tuple[float, float] | None:
+    wide = _wide(frequencies)
+    if not {"positional", "symbolic"} <= set(wide.columns):
+        return None
+    own = wide.drop_nulls(["positional", "symbolic"]).filter(
+        pl.col("theta") == pl.col("theta").max().over("layer", "head")
+    )
+    return None if own.is_empty() else (float(own["positional"].median()), float(own["symbolic"].median()))  # type: ignore[arg-type]
 
 
 def _there(wide: pl.DataFrame, seed: int) -> Iterator[Line]:

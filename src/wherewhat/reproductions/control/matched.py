@@ -1,8 +1,9 @@
 """Controls of equal norm: random pairs of the same heads, and the same pairs of random heads.
 
 Draws are tilted towards larger or smaller norms until their mean is what is to be matched, and of many the nearest are
-kept. So a control differs from its cell in which pairs or heads it takes, and as little as possible in how much. Where
-no equal number of pairs or heads has an equal norm, it may be another number of them.
+kept. So a control differs from its cell in which pairs or heads it takes, and as little as possible in how much. It
+takes nothing of the cell itself, and from as many heads. Where no equal number of pairs of these has an equal norm, it
+may be another number of pairs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from wherewhat.reproductions.control.settings import BANDS, HEADS, NEAR
+from wherewhat.reproductions.control.settings import BANDS, EQUAL, HEADS, LARGER, MIXED, NEAR, SMALLER
 from wherewhat.reproductions.control.use import Use
 
 DRAWS = 512  # of which the nearest are kept
@@ -49,9 +50,13 @@ class Cell:
     change: Change
     controls: dict[str, tuple[Change, ...]]
 
-    def equal(self, control: str) -> bool:
-        """Whether some control of this kind is of equal norm."""
-        return any(one.near(self.change) for one in self.controls[control])
+    def standing(self, control: str) -> str:
+        """How the norms of its controls of one kind stand to its own: EQUAL, SMALLER, LARGER or MIXED."""
+        controls = self.controls[control]
+        if any(one.near(self.change) for one in controls):
+            return EQUAL
+        sides = {SMALLER if one.norm < self.change.norm else LARGER for one in controls}
+        return sides.pop() if len(sides) == 1 else MIXED
 
 
 def change_of(used: Use, mask_HF: np.ndarray) -> Change:
@@ -64,21 +69,18 @@ def controls_of(
 ) -> dict[str, tuple[Change, ...]]:
     """At most `count` different controls of each kind, the nearest in norm first."""
     mask_HF = target.mask_HF
-    draws: dict[str, tuple[Draw, Draw]] = {
+    draws: dict[str, tuple[Draw, ...]] = {
         BANDS: (
             lambda tilt, rng: _other_pairs(used, mask_HF, tilt, rng),
             lambda tilt, rng: _any_pairs(used, mask_HF, tilt, rng),
         ),
-        HEADS: (
-            lambda tilt, rng: _other_heads(used, mask_HF, band_HF, tilt, rng),
-            lambda tilt, rng: _any_heads(mask_HF, band_HF, tilt, rng),
-        ),
+        HEADS: (lambda tilt, rng: _other_heads(used, mask_HF, band_HF, tilt, rng),),
     }
     return {name: _equal(used, target, ways, count, seed) for name, ways in draws.items()}
 
 
 def _equal(used: Use, target: Change, ways: Sequence[Draw], count: int, seed: int) -> tuple[Change, ...]:
-    """Draws of equal norm, of the second way only as many as the first leaves wanting; the nearest where none is."""
+    """Draws of equal norm, of a later way only as many as those before leave wanting; the nearest where none is."""
     every: dict[bytes, Change] = {}
     for draw in ways:
         every |= {one.mask_HF.tobytes(): one for one in nearest(used, target, draw, count=count, seed=seed)}
@@ -113,17 +115,12 @@ def _tilt(used: Use, target: Change, draw: Draw, seed: int) -> float:
 
 
 def _other_pairs(used: Use, mask_HF: np.ndarray, tilt: float, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """The same heads lose as many pairs each, but others, every head its own.
-
-    Where so few are left that there is hardly a choice, pairs of the band itself may be among them.
-    """
-    own_HF, many_H = np.isfinite(used.theta_HF), mask_HF.sum(1)
-    left_HF = own_HF & ~mask_HF
-    allowed_HF = np.where((left_HF.sum(1) >= 2 * many_H)[:, None], left_HF, own_HF)
+    """The same heads lose as many pairs each, but others, every head its own."""
+    left_HF, many_H = _left(used, mask_HF), mask_HF.sum(1)
     weight_HF = _standard(used.norm_HF)
     while True:
         keys_HF = tilt * weight_HF + rng.gumbel(size=mask_HF.shape)
-        yield _largest(np.where(allowed_HF, keys_HF, -np.inf), many_H)
+        yield left_HF & _largest(np.where(left_HF, keys_HF, -np.inf), many_H)
 
 
 def _other_heads(
@@ -139,17 +136,17 @@ def _other_heads(
 
 
 def _any_pairs(used: Use, mask_HF: np.ndarray, tilt: float, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """The same heads lose other pairs, however many."""
-    left_HF = np.isfinite(used.theta_HF) & ~mask_HF & _heads(mask_HF)[:, None]
+    """The same heads lose other pairs, however many, but each of them one at least."""
+    left_HF, one_H = _left(used, mask_HF), _heads(mask_HF).astype(int)
     while True:
-        yield left_HF & (rng.logistic(size=mask_HF.shape) + tilt > 0)
+        keys_HF = np.where(left_HF, rng.logistic(size=mask_HF.shape) + tilt, -np.inf)
+        yield left_HF & ((keys_HF > 0) | _largest(keys_HF, one_H))
 
 
-def _any_heads(mask_HF: np.ndarray, band_HF: np.ndarray, tilt: float, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Other heads, however many, lose the same band."""
-    others_H = ~_heads(mask_HF)
-    while True:
-        yield band_HF & (others_H & (rng.logistic(size=len(others_H)) + tilt > 0))[:, None]
+def _left(used: Use, mask_HF: np.ndarray) -> np.ndarray:
+    """left_HF, what is left to the heads of which something is taken."""
+    left_HF: np.ndarray = np.isfinite(used.theta_HF) & ~mask_HF & _heads(mask_HF)[:, None]
+    return left_HF
 
 
 def _heads(mask_HF: np.ndarray) -> np.ndarray:

@@ -3,15 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from wherewhat.effects import Ability, Interval
 from wherewhat.reproductions.control.choose import Chosen
 from wherewhat.reproductions.control.claims import Outcome
-from wherewhat.reproductions.control.compare import level
-from wherewhat.reproductions.control.contrast import WORSE, Term, contrast, measured
-from wherewhat.reproductions.control.correlate import BEHAVIOUR, MEAN, Line
-from wherewhat.reproductions.control.settings import CONTROLS, SIDES, band
+from wherewhat.reproductions.control.compare import worse
+from wherewhat.reproductions.control.contrast import Term, contrast, level, measured
+from wherewhat.reproductions.control.correlate import BEHAVIOUR, MEAN, Correlations
+from wherewhat.reproductions.control.settings import CONTROLS, EQUAL, SIDES, band
 from wherewhat.reproductions.control.trying import Tried
 from wherewhat.tables.schema import RESULT, frame
 
@@ -25,8 +26,8 @@ class Findings:
     table: pl.DataFrame  # one row a head: scores, and shares of its norm
     chosen: Chosen
     share: float  # of the bands that are judged
-    pairs: Sequence[Line]
-    heads: Sequence[Line]
+    learnt: Correlations  # of the model
+    unlearnt: Correlations  # of the same with weights drawn anew
     before: Ability
     tried: Sequence[Tried]
     outcomes: Sequence[Outcome]
@@ -48,7 +49,7 @@ def result(found: Findings) -> pl.DataFrame:
 
 def _before(found: Findings) -> Iterator[Row]:
     for measure in measured(found.before):
-        yield _row("before", "", "", measure, contrast([Term(1, (found.before,))], measure, seed=found.seed))
+        yield _row("before", "", "", measure, contrast([Term(1, found.before)], measure, seed=found.seed))
 
 
 def _heads(found: Findings) -> Iterator[Row]:
@@ -62,10 +63,13 @@ def _heads(found: Findings) -> Iterator[Row]:
 
 
 def _correlations(found: Findings) -> Iterator[Row]:
-    """Part `correlation`: `subject` is what a point is, `item` against what, `measure` what is correlated."""
-    for subject, lines in (("pairs", found.pairs), ("heads", found.heads)):
-        for line in lines:
-            yield ("correlation", subject, line.x, None, None, line.y, line.rho, line.low, line.high)
+    """Part `correlation`: `subject` is what a point is, `item` against what, `measure` what is correlated.
+
+    Part `unlearnt` is the same of weights drawn anew.
+    """
+    for part, of in (("correlation", found.learnt), ("unlearnt", found.unlearnt)):
+        for subject, lines in (("pairs", of.pairs), ("heads", of.heads)):
+            yield from ((part, subject, line.x, None, None, line.y, line.rho, line.low, line.high) for line in lines)
 
 
 def _cells(found: Findings) -> Iterator[Row]:
@@ -73,7 +77,7 @@ def _cells(found: Findings) -> Iterator[Row]:
     for outcome in found.outcomes:
         for (kind, side), measures in outcome.harm.items():
             item = f"{outcome.operation} {band(side, outcome.share)}"
-            yield from (_row("cells", kind, item, name, _changed(harm, name)) for name, harm in measures.items())
+            yield from (_row("cells", kind, item, name, worse(harm, name)) for name, harm in measures.items())
     for one in found.tried:
         change = one.cell.change
         for measure, value in (("norm", change.norm), ("pairs", float(change.pairs))):
@@ -101,8 +105,8 @@ def _compared(found: Findings) -> Iterator[Row]:
     for one in found.outcomes:
         for ((kind, side), control), measures in one.above.items():
             part, item = f"above {control}", f"{one.operation} {band(side, one.share)}"
-            yield from (_row(part, kind, item, name, _changed(gap, name)) for name, gap in measures.items())
-            equal = float(one.equal[(kind, side), control])
+            yield from (_row(part, kind, item, name, worse(gap, name)) for name, gap in measures.items())
+            equal = float(one.standing[(kind, side), control] == EQUAL)
             yield (part, kind, item, None, None, "equal", equal, None, None)
 
 
@@ -110,12 +114,7 @@ def _item(one: Tried) -> str:
     return f"{one.operation} {band(one.cell.side, one.cell.share)}"
 
 
-def _changed(harm: Interval, measure: str) -> Interval:
-    """Harm as a change of the measure itself: less copying is below 0."""
-    if WORSE[measure] > 0:
-        return harm
-    return Interval(0.0 - harm.value, 0.0 - harm.high, 0.0 - harm.low)  # never -0
-
-
 def _row(part: str, subject: str, item: str, measure: str, interval: Interval) -> Row:
-    return (part, subject, item, None, None, measure, interval.value, interval.low, interval.high)
+    """An interval without end is none."""
+    low, high = (end if np.isfinite(end) else None for end in (interval.low, interval.high))
+    return (part, subject, item, None, None, measure, interval.value, low, high)

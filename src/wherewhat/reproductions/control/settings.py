@@ -6,8 +6,10 @@ KINDS = ("positional", "symbolic")  # of heads
 SIDES = ("high", "low")  # of a head's frequencies: the fast ones, the slow ones
 OPERATIONS = ("drop", "unrotate")  # the band leaves the dot product; the band loses its position
 BANDS, HEADS = "random bands", "random heads"
-CONTROLS = (BANDS, HEADS)  # the same heads lose other pairs; other heads lose the same band
-NEAR = 0.25  # a control whose norm is farther from the cell's than this part of it is not of equal norm
+CONTROLS = (BANDS, HEADS)  # the same heads lose other pairs; as many other heads lose the same band
+EQUAL, SMALLER, LARGER, MIXED = "equal", "smaller", "larger", "mixed"  # norms of controls against that of their cell
+NEAR = 0.1  # a control whose norm is farther from the cell's than this part of it is not of equal norm
+FEWEST = 5  # draws of a control from which a verdict may follow
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Settings:
 
 
 SCALES: dict[str, Settings] = {
-    "tiny": Settings(max_texts=16, max_tokens=128, controls=4, shares=(0.25,)),
+    "tiny": Settings(max_texts=16, max_tokens=128, controls=16, shares=(0.25,), random=16),
     "small": Settings(max_texts=64, max_tokens=128, controls=16, shares=(0.25, 0.5)),
     "paper": Settings(max_texts=10**6, max_tokens=128, controls=16, shares=(0.25, 0.5)),
 }

@@ -17,15 +17,17 @@ from wherewhat.capture.writing import written
 from wherewhat.effects import Ability, ability, trial
 from wherewhat.errors import UserError
 from wherewhat.measure import profile, read
+from wherewhat.report.numbers import count
 from wherewhat.reproductions.base import Found, Order
 from wherewhat.reproductions.control.choose import Chosen, Shares, choose
-from wherewhat.reproductions.control.claims import SPEED, claims
-from wherewhat.reproductions.control.compare import level, outcome
-from wherewhat.reproductions.control.contrast import Term, contrast, measured
-from wherewhat.reproductions.control.correlate import BEHAVIOUR, MEAN, by_head, over_heads, over_pairs
+from wherewhat.reproductions.control.claims import SPEED, claims, comparisons
+from wherewhat.reproductions.control.compare import outcome
+from wherewhat.reproductions.control.contrast import Term, contrast, level, measured
+from wherewhat.reproductions.control.correlate import BEHAVIOUR, MEAN, Correlations, by_head, correlations
 from wherewhat.reproductions.control.rows import Findings, result
-from wherewhat.reproductions.control.settings import KINDS, NEAR, OPERATIONS, SCALES, SIDES, Settings
+from wherewhat.reproductions.control.settings import EQUAL, FEWEST, KINDS, NEAR, OPERATIONS, SCALES, SIDES, Settings
 from wherewhat.reproductions.control.trying import Bench, Tried, cells, tried
+from wherewhat.reproductions.control.unlearnt import unlearnt
 from wherewhat.reproductions.control.use import Use, use
 from wherewhat.runs.profile import Profile
 
@@ -37,8 +39,10 @@ OWN_HAND = (
     "has moved from what it was (it estimates a Kullback-Leibler divergence)."
 )
 NOT_CORRECTED = (
-    "Every interval is a 95 % one by itself, over texts and, for controls, over draws; with so many comparisons one in "
-    "twenty would look clear by chance. Heads that share keys or layers are not independent of each other."
+    "Intervals resample texts; against controls they are Student's, over texts and over draws. Each is a 95 % one by "
+    "itself and as if heads and draws were independent, which heads of one layer and draws that overlap are not. The "
+    "verdicts on causes rest on {count} comparisons; of those with nothing in them, about one in forty would look "
+    "clear by chance."
 )
 FEW_COPIES = (
     "The model copies hardly any random token exactly, so copying is judged by induction: the nats a token by which "
@@ -61,8 +65,8 @@ def control(order: Order) -> Found:
     copying = _copying(findings.before, settings)
     return Found(
         result=result(findings),
-        claims=claims(findings.pairs, findings.heads, findings.outcomes, copying),
-        settings={**asdict(settings), "near": NEAR, "seed": order.seed, "heads": chosen.rule},
+        claims=claims((findings.learnt, findings.unlearnt), findings.outcomes, copying),
+        settings={**asdict(settings), "near": NEAR, "fewest": FEWEST, "seed": order.seed, "heads": chosen.rule},
         notes=(*_notes(findings, copying, order.scale), *notes),
         about=_about(subject, ids, source, findings, copying),
     )
@@ -78,8 +82,8 @@ def _found_out(bench: Bench, seen: Profile, chosen: Chosen, settings: Settings, 
         table=table,
         chosen=chosen,
         share=share,
-        pairs=over_pairs(seen.frequencies, seed=seed),
-        heads=over_heads(table, share, seed=seed),
+        learnt=correlations(seen.frequencies, table, share, seed=seed),
+        unlearnt=_without(bench, share, order),
         before=before,
         tried=found,
         outcomes=[outcome(some, before, seed=seed) for some in _together(found)],
@@ -143,6 +147,13 @@ def _several(ids: list[Tensor]) -> list[Tensor]:
     return ids
 
 
+def _without(bench: Bench, share: float, order: Order) -> Correlations:
+    """What goes with what where nothing was learnt, on the same texts."""
+    seen = _profiled(unlearnt(body(bench.subject), seed=order.seed), bench.trial.ids, order, "the same")
+    used = use(seen.frequencies, bench.used.names, _pairs(bench.layers))
+    return correlations(seen.frequencies, by_head(seen.heads, used, share), share, seed=order.seed)
+
+
 def _profiled(subject: Subject, ids: Sequence[Tensor], order: Order, source: str) -> Profile:
     """The scores and frequencies of every head, on the same texts that the model is tried on."""
     return profile(
@@ -199,7 +210,7 @@ def _copying(before: Ability, settings: Settings) -> str | None:
         return None
     if level(before, "copy") >= settings.copies:
         return "copy"
-    gained = contrast([Term(1, (before,))], "induction", seed=0)
+    gained = contrast([Term(1, before)], "induction", seed=0)
     return "induction" if gained.low > 0 else None
 
 
@@ -228,7 +239,7 @@ def _notes(found: Findings, copying: str | None, scale: str) -> list[str]:
     if not found.chosen.pure:
         told.append("Heads were chosen by rank: too few of one kind have more than half of their variance on its side.")
     told += _unequal(found)
-    told.append(NOT_CORRECTED)
+    told.append(NOT_CORRECTED.format(count=comparisons(copying) * len(found.outcomes)))
     if copying == "induction":
         told.append(FEW_COPIES)
     return told
@@ -241,16 +252,19 @@ def _span(numbers: Sequence[int]) -> str:
 
 
 def _unequal(found: Findings) -> list[str]:
-    """Which controls are not of equal norm, or are so by another number of pairs; said once for both operations."""
+    """Which controls are not of equal norm, or are few, or of other numbers of pairs; said once for both operations."""
     told = []
     for one in found.tried:
         for control, changes in one.cell.controls.items():
             where = f"the {SPEED[one.cell.side]} band ({one.cell.share:g}) of {one.cell.kind} heads"
             ratio, pairs = changes[0].norm / one.cell.change.norm, sorted(change.pairs for change in changes)
-            if not one.cell.equal(control):
+            if one.cell.standing(control) != EQUAL:
                 told.append(
                     f"There are no {control} of equal norm for {where}: the nearest has {ratio:.2f} times its norm."
                 )
+            elif len(changes) < FEWEST:
+                many = count(len(changes), "draw")
+                told.append(f"For {where}, {many} of {control} came out of equal norm, too few for a verdict.")
             elif pairs[0] != one.cell.change.pairs or pairs[-1] != one.cell.change.pairs:
                 told.append(
                     f"To be of equal norm, {control} for {where} are {_span(pairs)} instead of {one.cell.change.pairs}."

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
+from itertools import pairwise
 
 import polars as pl
 
@@ -11,6 +11,7 @@ from wherewhat.reproductions.dynamics.purity import measure_of
 from wherewhat.reproductions.dynamics.settings import Scale
 
 LEARNT = 0.9  # accuracy from which hops count as learnt
+TASKS = ("number", "letter")
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,22 @@ class Evidence:
         return dict(rows.sort("at").select("at", "value").iter_rows())
 
     def learnt(self, task: str, hops: str, seed: int) -> float | None:
-        """The first step from which that many hops are learnt; None if they never are."""
-        return next((step for step, value in self.curve("accuracy", task, hops, seed).items() if value >= LEARNT), None)
+        """The step at which that many hops are first learnt, in a line between two looks; None if they never are."""
+        points = list(self.curve("accuracy", task, hops, seed).items())
+        if points[0][1] >= LEARNT:
+            return points[0][0]
+        for (before, low), (after, high) in pairwise(points):
+            if high >= LEARNT:
+                return before + (after - before) * (LEARNT - low) / (high - low)
+        return None
+
+    def learners(self, task: str) -> list[int]:
+        """The seeds whose nets end with every number of hops learnt."""
+        return [
+            seed
+            for seed in self.seeds
+            if all(self.curve("accuracy", task, hops, seed)[self.last] >= LEARNT for hops in self.hops(task))
+        ]
 
     def heads(self, task: str, measure: str, *, step: float, seed: int | None) -> dict[str, float]:
         """One score of every head at a step, the first layer first."""
@@ -49,29 +64,32 @@ class Evidence:
         where, what = (self.heads(task, one, step=step, seed=seed) for one in ("positional", "symbolic"))
         return {head: value - what[head] for head, value in where.items() if head in what}
 
-    def pure(self, task: str, kind: str, rule: str, gamma: float) -> float:
-        """How many heads are pure at the end, as a mean over seeds."""
-        rows = self._where("purity", task, None).filter(
+    def pure(self, task: str, kind: str, rule: str, gamma: float, seed: int) -> float:
+        """How many heads of a net are pure at the end."""
+        rows = self._where("purity", task, seed).filter(
             (pl.col("item") == "all")
             & (pl.col("at") == self.last)
             & (pl.col("measure") == measure_of(kind, rule, gamma))
         )
         return float(rows["value"][0])
 
-    def gap(self, task: str) -> dict[float, float]:
-        """The lead of the best key by length, as a mean over seeds."""
-        rows = self._where("gap", task, None).filter(pl.col("measure") == "gap")
+    def gap(self, task: str, seed: int) -> dict[float, float]:
+        """The lead of the best key by length."""
+        rows = self._where("gap", task, seed).filter(pl.col("measure") == "gap")
         return dict(rows.sort("at").select("at", "value").iter_rows())
 
     def reach(self, task: str, seed: int) -> float:
-        """The longest inputs up to which accuracy stays at 90 % of what it is at the length that was learnt."""
-        curve = self.curve("length", task, "all", seed)
-        least, far = LEARNT * next(iter(curve.values())), next(iter(curve))
-        for length, value in curve.items():
-            if value < least:
+        """The longest inputs up to which a net that learnt its task still counts as having learnt it."""
+        far = float(self.trained(task))
+        for length, value in self.curve("length", task, "all", seed).items():
+            if value < LEARNT:
                 break
             far = length
         return far
+
+    def trained(self, task: str) -> int:
+        """The length of the inputs that were learnt from."""
+        return self.scale.task(task).length
 
     @property
     def last(self) -> float:
@@ -102,8 +120,3 @@ def layer_of(head: str) -> int:
     12
     """
     return int(head.partition("H")[0][1:])
-
-
-def mean(values: Mapping[str, float]) -> float:
-    """The mean over heads."""
-    return fmean(values.values())

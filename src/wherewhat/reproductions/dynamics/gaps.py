@@ -12,10 +12,10 @@ from wherewhat.capture.reader import Seen
 from wherewhat.errors import UserError
 from wherewhat.logits.turned import Turned
 from wherewhat.nets.trunk import Trunk
-from wherewhat.reproductions.dynamics.intervals import over_seeds
 from wherewhat.reproductions.dynamics.job import Job, Row
 from wherewhat.reproductions.dynamics.settings import BASE
-from wherewhat.reproductions.dynamics.theory import index_bound, retrieval_bound, theta_of
+from wherewhat.reproductions.dynamics.theory import index_lead, retrieval_lead, theta_of
+from wherewhat.reproductions.intervals import of_mean
 from wherewhat.tasks.letter import Letter
 
 Scores = Mapping[str, Mapping[str, float]]  # of every head, by name
@@ -28,7 +28,7 @@ def gap_rows(job: Job, net: Trunk, scores: Scores) -> Iterator[Row]:
     yield job.row("gap", head, None, "theta", [theta])
     for length in job.lengths:
         gap_N = gaps(net, job.texts(length), layer=int(head[1 : head.index("H")]))
-        yield job.row("gap", head, length, "gap", over_seeds(gap_N.tolist()))
+        yield job.row("gap", head, length, "gap", of_mean(gap_N.tolist()))
         yield job.row("gap", head, length, "bound", [bound(job, theta, length)])
 
 
@@ -44,8 +44,8 @@ def leading_head(job: Job, scores: Scores) -> str:
 def bound(job: Job, theta: float, length: int) -> float:
     """The most that a head of this one frequency could have."""
     if isinstance(job.task, Letter):
-        return retrieval_bound(theta, length, job.task.n_letters)
-    return index_bound(theta, length)
+        return retrieval_lead(theta, length, job.task.n_letters)
+    return index_lead(theta, length)
 
 
 def gaps(net: Trunk, texts: list[Tensor], *, layer: int) -> np.ndarray:

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from wherewhat.reproductions.dynamics.intervals import over_seeds
 from wherewhat.reproductions.dynamics.job import Row
+from wherewhat.reproductions.intervals import of_mean
 from wherewhat.tables.schema import RESULT, frame
 
 UNBOUNDED = ("loss", "mean_frequency")  # what may lie above 1, beside counts
@@ -29,6 +29,6 @@ def _mean(rows: list[Row]) -> tuple[float | None, float | None, float | None]:
     if len(rows) == 1:
         return rows[0][6:]
     part, measure = rows[0][0], rows[0][5]
-    mean, low, high = over_seeds([row[6] for row in rows if row[6] is not None])
+    mean, low, high = of_mean([row[6] for row in rows if row[6] is not None])
     top = high if part == "purity" or measure in UNBOUNDED else min(high, 1.0)
     return mean, max(low, 0.0), top

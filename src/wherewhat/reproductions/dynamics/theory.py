@@ -3,25 +3,25 @@
 import math
 
 
-def index_bound(theta: float, length: int) -> float:
+def index_lead(theta: float, length: int) -> float:
     """For a head that looks at one place among `length`: the smaller of 1 - cos θ and 2π² / length².
 
     Queries and keys have length 1, so a logit is the cosine of an angle. The neighbour of the right place is θ away;
     and of so many multiples of θ some comes within 2π / length of a whole turn.
 
-    >>> round(index_bound(0.8, 17), 4), round(index_bound(0.8, 100), 4)
+    >>> round(index_lead(0.8, 17), 4), round(index_lead(0.8, 100), 4)
     (0.0683, 0.002)
     """
     return min(1 - math.cos(theta), 2 * math.pi**2 / length**2)
 
 
-def retrieval_bound(theta: float, length: int, letters: int) -> float:
+def retrieval_lead(theta: float, length: int, letters: int) -> float:
     """For a head that looks for one of some letters within `length` tokens: 1 - cos(ω - length·θ), ω = 2π / letters.
 
     Two letters are at least ω apart on the circle, and a token `length` slots away has turned by length·θ. From where
     that makes up for ω on, another letter can look just like the right one, and nothing is left of the lead.
 
-    >>> round(retrieval_bound(0.0027, 17, 8), 4), retrieval_bound(0.0027, 300, 8)
+    >>> round(retrieval_lead(0.0027, 17, 8), 4), retrieval_lead(0.0027, 300, 8)
     (0.2612, 0.0)
     """
     left = 2 * math.pi / letters - length * theta

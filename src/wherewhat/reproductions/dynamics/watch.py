@@ -1,14 +1,14 @@
 """One run under observation: at every look accuracy by hops and where each head stands; at the end longer inputs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import polars as pl
 
 from wherewhat.measure import profile
 from wherewhat.nets.trunk import Trunk
 from wherewhat.reproductions.dynamics.gaps import gap_rows
-from wherewhat.reproductions.dynamics.intervals import of_share
 from wherewhat.reproductions.dynamics.job import Job, Row
+from wherewhat.reproductions.intervals import of_share
 from wherewhat.training.evaluate import evaluate
 from wherewhat.training.loop import train
 from wherewhat.training.threads import threads
@@ -23,26 +23,37 @@ def watch(job: Job, tell: Tell) -> list[Row]:
     settings, rows = job.scale.training(job.name, job.seed), list[Row]()
 
     def look(step: int, net: Trunk) -> None:
-        rows.extend(accuracy_rows(job, net, "accuracy", step))
+        if step == 0:  # from then on the run itself asks for answers at every look
+            rows.extend(accuracy_rows(job, "accuracy", 0, answers(job, net, job.task.length, job.scale.answers)))
         rows.extend(head_rows(job, net, step))
 
     with threads(settings.threads):
         run = train(settings, on_step=lambda step, measured: None if step % OFTEN else tell(step), on_net=look)
-        losses = run.curve.filter(pl.col("measure") == "loss")
-        rows += [job.row("loss", "", step, "loss", [value]) for step, _, value in losses.iter_rows()]
+        rows += curve_rows(job, run.curve)
         for length in job.lengths:
-            rows.extend(accuracy_rows(job, run.net, "length", length))
+            rows.extend(accuracy_rows(job, "length", length, answers(job, run.net, length, job.scale.longer)))
         rows.extend(gap_rows(job, run.net, scores_at(rows, settings.steps)))
     tell(settings.steps)
     return rows
 
 
-def accuracy_rows(job: Job, net: Trunk, part: str, at: int) -> Iterator[Row]:
-    """The share of exact answers by hops and of all: at a step, or for inputs of some length."""
-    long = part == "length"
-    samples = job.scale.longer if long else job.scale.answers
+def curve_rows(job: Job, curve: pl.DataFrame) -> Iterator[Row]:
+    """What the run measured as it went: the loss, and at every look the share of exact answers."""
+    for (step,), measured in sorted(curve.partition_by("step", as_dict=True).items()):
+        found = dict(measured.select("measure", "value").iter_rows())
+        yield job.row("loss", "", step, "loss", [found.pop("loss")])
+        yield from accuracy_rows(job, "accuracy", step, found)
+
+
+def answers(job: Job, net: Trunk, length: int, samples: int) -> dict[str, float]:
+    """The share of exact answers to test sequences of some length, by hops and of all."""
     data_seed = job.scale.training(job.name, job.seed).data_seed
-    measured = evaluate(net, job.at_length(at) if long else job.task, seed=data_seed, samples=samples)
+    return evaluate(net, job.at_length(length), seed=data_seed, samples=samples)
+
+
+def accuracy_rows(job: Job, part: str, at: int, measured: Mapping[str, float]) -> Iterator[Row]:
+    """The rows of such shares, at a step or for inputs of some length, each with its interval."""
+    samples = job.scale.longer if part == "length" else job.scale.answers
     for measure, share in measured.items():
         hops = measure.removeprefix("accuracy").removeprefix(f" {job.name} ")
         count = samples // len(job.task.hops) if hops else samples

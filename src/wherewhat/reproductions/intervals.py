@@ -1,4 +1,4 @@
-"""How sure a number is: over test sequences for one run, over seeds for several."""
+"""How sure a number is: of a share that was counted, and of a mean over runs or texts."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -21,10 +21,10 @@ def of_share(share: float, count: int) -> tuple[float, float]:
     return max(0.0, low), min(1.0, high)
 
 
-def over_seeds(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean of at least two runs with its 95 % interval (Student's t): two runs say little, and the interval shows it.
+def of_mean(values: Sequence[float]) -> tuple[float, float, float]:
+    """Mean of at least two values with its 95 % interval (Student's t): two say little, and the interval shows it.
 
-    >>> [round(number, 2) for number in over_seeds([0.8, 0.9, 1.0])]
+    >>> [round(number, 2) for number in of_mean([0.8, 0.9, 1.0])]
     [0.9, 0.65, 1.15]
     """
     mean, error = fmean(values), stdev(values) / sqrt(len(values))

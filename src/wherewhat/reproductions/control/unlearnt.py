@@ -1,0 +1,20 @@
+"""The same model with nothing learnt in it: what arithmetic alone would show."""
+
+from copy import deepcopy
+from dataclasses import replace
+
+import torch
+
+from wherewhat.capture.load import Subject
+
+
+def unlearnt(subject: Subject, *, seed: int) -> Subject:
+    """A copy whose weights are drawn anew, those of each tensor from a normal with its own mean and spread."""
+    model, generator = deepcopy(subject.model), torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.is_floating_point():
+                spread, mean = torch.std_mean(weight.float(), correction=0)
+                drawn = torch.randn(weight.shape, generator=generator)  # drawn here, so that no device decides it
+                weight.copy_(mean.cpu() + spread.cpu() * drawn)
+    return replace(subject, model=model)
