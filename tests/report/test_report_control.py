@@ -72,7 +72,7 @@ def test_the_first_screen_has_cells_controls_and_what_is_seen():
     first = section(page, "cells")
     assert page.sections[0].name == "cells" and first.count('data-chart="cells"') == 2, "the loss, and copying"
     assert "Effect on the loss" in first and "Effect on copying" in first and "50 % copied" in first
-    assert "dropped" in first and "un-rotated" in first
+    assert "dropped" in first and "unrotated" in first
     assert all(f'data-verdict="{verdict}"' in first for verdict in ("agrees", "seen", "in part", "not seen", "unknown"))
 
 
@@ -90,7 +90,7 @@ def test_draws_count_if_their_norm_is_equal():
 def test_a_reader_may_choose_the_size_of_bands_where_there_are_several():
     assert "dropped, quarters" not in section(page_of_control(*run()), "cells")
     both = section(page_of_control(*run(shares=("0.25", "0.5"))), "cells")
-    assert "dropped, quarters" in both and "un-rotated, halfs" not in both and "un-rotated, halves" in both
+    assert "dropped, quarters" in both and "unrotated, halfs" not in both and "unrotated, halves" in both
 
 
 def test_without_copying_there_is_only_the_loss():
@@ -151,5 +151,5 @@ def test_it_draws_itself_in_a_browser_on_a_desk_and_on_a_phone(shown: Any, width
         assert tab.locator("#cells .chart svg").count() == 2
         assert tab.locator("#norms .chart svg, #use .chart svg").count() == 3
         assert tab.locator("#cells").get_by_text("fast, positional heads").count() == 2
-        tab.locator("#cells button", has_text="un-rotated, halves").first.click()
+        tab.locator("#cells button", has_text="unrotated, halves").first.click()
         tab.wait_for_timeout(300)

@@ -18,7 +18,7 @@ from wherewhat.report.page import Columns, Figure, Page, Section, Spec
 from wherewhat.report.tags import Html, prose, tag
 
 PLACES = (("positional", "high"), ("positional", "low"), ("symbolic", "low"), ("symbolic", "high"))
-OPERATIONS = {"drop": "dropped", "unrotate": "un-rotated"}
+OPERATIONS = {"drop": "dropped", "unrotate": "unrotated"}
 SIZE = {"0.25": "quarter", "0.5": "half"}
 SEVERAL = {"0.25": "quarters", "0.5": "halves"}
 TITLES = {
@@ -185,7 +185,7 @@ def _middle(norms: Sequence[float]) -> float:
 def _correlation(shown: Shown) -> Section:
     """What heads go by against the frequencies they use."""
     size = _size(shown.shares[0])
-    titles = {"mean_frequency": ("mean frequency", "mean frequency, 1 is the fastest")} | {
+    titles = {"mean_frequency": ("mean frequency", "mean number of the frequency, from 1 for the fastest")} | {
         side: (f"norm in {SPEED[side]}", f"share of norm in the {SPEED[side]} {size}") for side in SPEED
     }
     views = [

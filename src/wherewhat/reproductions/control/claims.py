@@ -16,7 +16,7 @@ Measures = Mapping[str, Interval]
 FAST_POSITIONAL, SLOW_SYMBOLIC = ("positional", "high"), ("symbolic", "low")
 MATCHING = (FAST_POSITIONAL, SLOW_SYMBOLIC)
 CROSSED = (("positional", "low"), ("symbolic", "high"))
-DOING = {"drop": "Dropping", "unrotate": "Un-rotating"}
+DOING = {"drop": "Dropping", "unrotate": "Unrotating"}
 SPEED = {"high": "fast", "low": "slow"}
 SIZE = {0.25: "quarter", 0.5: "half"}
 NOTHING = 5e-5  # a change smaller than this is told as 0
@@ -116,7 +116,8 @@ def by_heads(learnt: Correlations, unlearnt: Correlations) -> Claim:
     return Claim(
         claim="Positional heads use faster frequencies than symbolic heads.",
         published=UNPUBLISHED,
-        ours=f"Over heads, the mean frequency (1 is the fastest) goes with the position share by {told[0]}; with the "
+        ours=f"Over heads, the mean number of the frequency, counted from 1 for the fastest, "
+        f"goes with the position share by {told[0]}; with the "
         f"symbol share by {told[1]}. By norm, the position share goes with the part in fast frequencies by {told[2]}; "
         f"in slow ones by {told[3]}.",
         verdict=_seen((all(clear[:2]), all(clear[2:]))),

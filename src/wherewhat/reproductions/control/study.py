@@ -51,7 +51,7 @@ FEW_COPIES = (
 
 
 def control(order: Order) -> Found:
-    """Drop and un-rotate fast and slow bands in positional and in symbolic heads apart, against controls."""
+    """Drop and unrotate fast and slow bands in positional and in symbolic heads apart, against controls."""
     subject = _subject(order)
     settings, layers = _asked(order), _turning(subject)
     ids, source, notes = _texts(subject, order, settings)
