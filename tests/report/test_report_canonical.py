@@ -11,8 +11,9 @@ import pytest
 
 from wherewhat.errors import UserError
 from wherewhat.report.canonical import page_of_canonical
-from wherewhat.report.canonical_tables import INDEX, ONE, RETRIEVAL, TITLES, TWO, percent
+from wherewhat.report.canonical_tables import INDEX, ONE, RETRIEVAL, TITLES, TWO
 from wherewhat.report.figures import figures
+from wherewhat.report.numbers import percent
 from wherewhat.report.page import Page
 from wherewhat.report.render import render
 from wherewhat.tables.schema import RESULT, frame

@@ -15,15 +15,13 @@ from wherewhat.report.canonical_tables import (
     TWO,
     Canonical,
     Row,
-    percent,
     spread,
-    tenths,
 )
 from wherewhat.report.claims import the_claims
 from wherewhat.report.drawn import drawn, figure_of, panel, titled
 from wherewhat.report.made import how_it_was_made
 from wherewhat.report.measured import Manifest
-from wherewhat.report.numbers import count
+from wherewhat.report.numbers import count, percent, tenths
 from wherewhat.report.page import Figure, Page, Section, Spec
 from wherewhat.report.tags import Html, join, tag
 

@@ -1,14 +1,15 @@
 """The numbers of the canonical tasks as the charts of their page read them, each row with what it says."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
+from wherewhat.report.drawn import columns
 from wherewhat.report.measured import Manifest
-from wherewhat.report.numbers import short
+from wherewhat.report.numbers import percent, short, tenths
 from wherewhat.report.page import Columns
 
 INDEX, RETRIEVAL = "index", "retrieval"
@@ -79,25 +80,6 @@ class Canonical:
         }
 
 
-def percent(value: float) -> str:
-    """A share in per cent; what is not all is never said to be.
-
-    >>> percent(0.934), percent(1.0), percent(0.9996)
-    ('93\\xa0%', '100\\xa0%', '99.9\\xa0%')
-    """
-    said = f"{min(100 * value, 99.9):.1f}" if 0.995 <= value < 1 else f"{100 * value:.0f}"
-    return f"{said}\N{NO-BREAK SPACE}%"
-
-
-def tenths(value: float) -> str:
-    """A share as a number of per cent with one decimal; what is not all is never said to be.
-
-    >>> tenths(0.9312), tenths(1.0), tenths(0.9998)
-    ('93.1', '100.0', '99.9')
-    """
-    return f"{100 * value if value >= 1 else min(100 * value, 99.9):.1f}"
-
-
 def spread(row: Row) -> str:
     """The interval of a share, if it has one."""
     if row["low"] is None or row["high"] is None:
@@ -111,13 +93,13 @@ def _accuracy(found: Canonical) -> Columns:
         who = "" if row["seed"] is None else f", seed {row['seed']}"
         said = f"{TITLES[row['subject']]} at base {row['at']:g}{who}: {percent(row['value'])}{spread(row)}"
         rows.append({**row, "said": said})
-    return _columns(rows, ("subject", "at", "seed", "value", "low", "high", "said"))
+    return columns(rows, ("subject", "at", "seed", "value", "low", "high", "said"))
 
 
 def _bounds(found: Canonical) -> Columns:
     """Where theory draws a line, what it is called, and to which side its words go."""
     words = {RETRIEVAL: ("2π/(n·m)", "left"), INDEX: ("2π/n", "right")}
-    return _columns(
+    return columns(
         [
             {"subject": name, "at": at, "name": words[name][0], "side": words[name][1]}
             for name, at in found.bounds.items()
@@ -133,7 +115,7 @@ def _slots(found: Canonical) -> Columns:
         first, _, last = str(row["item"]).partition("–")
         said = f"{TITLES[row['subject']]}, slots {first} to {last}: {percent(row['value'])}{spread(row)}"
         rows.append({**row, "middle": (int(first) + int(last)) / 2, "said": said})
-    return _columns(rows, ("subject", "at", "middle", "value", "low", "high", "said"))
+    return columns(rows, ("subject", "at", "middle", "value", "low", "high", "said"))
 
 
 def _circle(found: Canonical) -> Columns:
@@ -148,7 +130,7 @@ def _circle(found: Canonical) -> Columns:
             x=pl.col(across), y=pl.col(up), kind=pl.col("item").str.split(" ").list.first()
         )
         rows += _in_the_plane(known, plane)
-    return _columns(rows, ("subject", "at", "plane", "kind", "hue", "x", "y", "said"))
+    return columns(rows, ("subject", "at", "plane", "kind", "hue", "x", "y", "said"))
 
 
 def _in_the_plane(known: pl.DataFrame, plane: int) -> list[Row]:
@@ -180,7 +162,7 @@ def _shares(found: Canonical) -> Columns:
         for row in found.means.filter(part="scores", measure=measure).iter_rows(named=True)
         if row["value"] is not None
     ]
-    return _columns(rows, ("subject", "at", "measure", "value", "order", "said"))
+    return columns(rows, ("subject", "at", "measure", "value", "order", "said"))
 
 
 def _scores(found: Canonical) -> Columns:
@@ -191,7 +173,7 @@ def _scores(found: Canonical) -> Columns:
             how = " over all swaps" if tau else ""
             said = f"Base {row['at']:g}, {SCORES[name]}{how}: {short(row['value'])}"
             rows.append({**row, "measure": name, "all": bool(tau), "said": said})
-    return _columns(rows, ("subject", "at", "measure", "all", "value", "low", "high", "said"))
+    return columns(rows, ("subject", "at", "measure", "all", "value", "low", "high", "said"))
 
 
 def _norms(found: Canonical) -> Columns:
@@ -204,7 +186,7 @@ def _norms(found: Canonical) -> Columns:
             said = f"Base {row['at']:g}, {kind}: {short(row['value'])}"
             ends = {name: None if row[name] is None else max(row[name], LEAST) for name in ("value", "low", "high")}
             rows.append({**row, **ends, "kind": kind, "said": said})
-    return _columns(rows, ("subject", "at", "kind", "value", "low", "high", "said"))
+    return columns(rows, ("subject", "at", "kind", "value", "low", "high", "said"))
 
 
 def _by_hand(found: Canonical) -> Columns:
@@ -213,7 +195,7 @@ def _by_hand(found: Canonical) -> Columns:
         for row in found.means.filter(part="theory", item="by hand").iter_rows(named=True)
         if row["at"] <= WIDEST
     ]
-    return _columns(rows, ("subject", "at", "value", "said"))
+    return columns(rows, ("subject", "at", "value", "said"))
 
 
 def _peaks(found: Canonical) -> Columns:
@@ -221,9 +203,4 @@ def _peaks(found: Canonical) -> Columns:
         {**row, "said": f"Slot {row['at']:.0f}: {short(row['value'])}"}
         for row in found.means.filter(part="theory", measure="peak").iter_rows(named=True)
     ]
-    return _columns(rows, ("subject", "at", "value", "said"))
-
-
-def _columns(rows: Iterable[Row], names: Sequence[str]) -> Columns:
-    kept = list(rows)
-    return {name: [row[name] for row in kept] for name in names}
+    return columns(rows, ("subject", "at", "value", "said"))

@@ -4,7 +4,8 @@ A chart's rows may have a column `said`: what the card beside the pointer says.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from wherewhat.report.page import Columns, Figure, Spec
 from wherewhat.report.pictures import filled
@@ -41,6 +42,16 @@ def drawn(
 def panel(*children: object) -> Html:
     """A card around charts and words that belong together."""
     return tag("div", *children, class_="panel")
+
+
+def columns(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> Columns:
+    """Rows as columns, the way a page keeps its tables.
+
+    >>> columns([{"a": 1, "b": 2}, {"a": 3}], ["a", "b"])
+    {'a': [1, 3], 'b': [2, None]}
+    """
+    kept = list(rows)
+    return {name: [row.get(name) for row in kept] for name in names}
 
 
 def figure_of(spec: Spec, tables: Mapping[str, Columns], size: tuple[int, int], words: Words | None = None) -> Figure:

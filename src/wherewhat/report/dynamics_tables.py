@@ -1,12 +1,13 @@
 """The numbers of nets that learn, arranged for their charts: from rows of a result to columns of a page."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
 
+from wherewhat.report.drawn import columns
 from wherewhat.report.measured import Manifest
-from wherewhat.report.numbers import interval, rounded, short
+from wherewhat.report.numbers import interval, short
 from wherewhat.report.page import Columns
 from wherewhat.report.shares import bound
 
@@ -35,12 +36,6 @@ def tables_of(result: pl.DataFrame, manifest: Manifest) -> dict[str, Columns]:
         "bounds": columns(bound_rows(result, about), ("task", "whose", "length", "value", "said")),
         "speeds": columns(speed_rows(result, about), ("task", "whose", "depth", "value", "low", "high", "said")),
     }
-
-
-def columns(rows: Rows, names: Sequence[str]) -> Columns:
-    """Rows as columns, with few digits."""
-    kept = list(rows)
-    return {name: [rounded(row.get(name)) for row in kept] for name in names}
 
 
 def part_of(result: pl.DataFrame, part: str) -> pl.DataFrame:

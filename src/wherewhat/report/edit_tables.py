@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from wherewhat.report.drawn import columns
 from wherewhat.report.measured import Manifest
 from wherewhat.report.numbers import interval, short
 from wherewhat.report.page import Columns
@@ -91,7 +92,7 @@ def _whole(found: Found) -> Columns:
         for order, name in enumerate(("before", "after"))
         if (state := states.get(name)) is not None
     ]
-    return _columns(rows, ("measure", "state", "value", "low", "high", "order", "said"))
+    return columns(rows, ("measure", "state", "value", "low", "high", "order", "said"))
 
 
 def pairs_of(found: Found) -> list[tuple[str, str]]:
@@ -119,7 +120,7 @@ def _moves(found: Found) -> Columns:
                 spots = dict(zip(("x", "y", "x2", "y2"), ends, strict=True))
                 pair.append({"pair": x, "layer": layer, **spots, "who": f"L{layer}H{head}", "said": said})
         rows += _with_labels(pair)
-    return _columns(rows, ("pair", "layer", "x", "y", "x2", "y2", "label", "said"))
+    return columns(rows, ("pair", "layer", "x", "y", "x2", "y2", "label", "said"))
 
 
 def _with_labels(pair: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -151,7 +152,7 @@ def _changed(found: Found) -> Columns:
             who = f"L{row['layer']}H{row['head']}"
             said = f"{who} {plain(name)}: {signed(row['value'])} ({interval_of(row)})"
             rows.append({**_drawable(row), "score": name, "who": who, "rank": rank, "side": side, "said": said})
-    return _columns(rows, ("score", "who", "rank", "value", "low", "high", "side", "said"))
+    return columns(rows, ("score", "who", "rank", "value", "low", "high", "side", "said"))
 
 
 def _typical(changes: pl.DataFrame, name: str, ends: Sequence[float | None]) -> float:
@@ -164,16 +165,16 @@ def _typical(changes: pl.DataFrame, name: str, ends: Sequence[float | None]) -> 
 
 def _sweep(found: Found) -> Columns:
     farthest = {name: float(words["most"]) for name, words in reaches(found).items()}
-    columns = _band_columns(found)
+    placed = _band_columns(found)
     rows = []
     for row in found.sweep.filter(pl.col("value").is_not_null()).iter_rows(named=True):
         band = row["band"]
         who = f"L{row['layer']}H{row['head']}" if band is None else f"layer {row['layer']}, {_told_band(found, row)}"
         said = f"{who}: {row['measure']} {signed(row['value'])} ({interval_of(row)})"
-        column = row["head"] if band is None else columns[row["layer"], band]
+        column = row["head"] if band is None else placed[row["layer"], band]
         reach = row["value"] / (farthest[row["measure"]] or 1.0)
         rows.append({**row, "column": column, "reach": reach, "clear": clear(row), "said": said})
-    return _columns(rows, ("measure", "layer", "column", "reach", "clear", "said"))
+    return columns(rows, ("measure", "layer", "column", "reach", "clear", "said"))
 
 
 def reaches(found: Found) -> dict[str, dict[str, str]]:
@@ -260,7 +261,3 @@ def three(value: float) -> str:
 
 def signed(value: float) -> str:
     return f"{value:+.3f}".replace("-", "−")
-
-
-def _columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Columns:
-    return {name: [row[name] for row in rows] for name in names}

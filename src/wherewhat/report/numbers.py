@@ -19,6 +19,25 @@ def short(value: float | None) -> str:
     return f"{value:,.{decimals}f}".replace("-", "−")
 
 
+def percent(value: float) -> str:
+    """A share in per cent; what is not all is never said to be.
+
+    >>> percent(0.934), percent(1.0), percent(0.9996)
+    ('93\\xa0%', '100\\xa0%', '99.9\\xa0%')
+    """
+    said = f"{min(100 * value, 99.9):.1f}" if 0.995 <= value < 1 else f"{100 * value:.0f}"
+    return f"{said}\N{NO-BREAK SPACE}%"
+
+
+def tenths(value: float) -> str:
+    """A share as a number of per cent with one decimal; what is not all is never said to be.
+
+    >>> tenths(0.9312), tenths(1.0), tenths(0.9998)
+    ('93.1', '100.0', '99.9')
+    """
+    return f"{100 * value if value >= 1 else min(100 * value, 99.9):.1f}"
+
+
 def interval(low: float | None, high: float | None) -> str:
     """Write an interval, or nothing when there is none.
 

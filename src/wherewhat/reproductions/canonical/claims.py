@@ -6,7 +6,7 @@ from itertools import pairwise
 import polars as pl
 from scipy.stats import spearmanr
 
-from wherewhat.report.canonical_tables import percent
+from wherewhat.report.numbers import percent
 from wherewhat.reproductions.base import UNPUBLISHED, Claim
 from wherewhat.reproductions.canonical.evidence import LEARNT, Curve, Mean, Measured, learnt
 from wherewhat.reproductions.canonical.settings import BASES, angle

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from wherewhat.report.canonical_tables import tenths
+from wherewhat.report.numbers import tenths
 from wherewhat.reproductions.canonical.measure import interval
 from wherewhat.reproductions.canonical.settings import BASES
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean, median
 
+from wherewhat.report.numbers import percent
 from wherewhat.reproductions.dynamics.evidence import LEARNT, TASKS, Evidence
-from wherewhat.reproductions.dynamics.questions import Judged, percent
+from wherewhat.reproductions.dynamics.questions import Judged
 
 TOGETHER = 0.25  # of the time until all hops are learnt, by which the first may come before the last
 CLOSE = 0.2  # of all answers, by which one number of hops may be ahead of another at one look

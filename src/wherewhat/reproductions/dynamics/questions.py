@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from wherewhat.report.numbers import percent
 from wherewhat.reproductions.base import Claim
 from wherewhat.reproductions.dynamics.evidence import Evidence
 
@@ -53,15 +54,6 @@ def _doubts(seen: Evidence, tasks: Iterable[str]) -> list[str]:
             are = "is" if missing == 1 else "are"
             found.append(f"{missing} of {every} seeds did not learn the {task} task and {are} left out.")
     return found
-
-
-def percent(share: float) -> str:
-    """A share in whole percent; 100 only if nothing is missing.
-
-    >>> percent(0.694), percent(0.9996), percent(1)
-    ('69 %', '99 %', '100 %')
-    """
-    return f"{100 if share >= 1 else min(99, round(100 * share))} %"
 
 
 def number(value: float) -> str:
