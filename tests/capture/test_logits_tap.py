@@ -251,7 +251,7 @@ def test_nothing_is_kept_of_a_forward_pass_that_broke_off(case: Case):
 
 def _kept_by(tap: SoftmaxTap) -> int:
     """How many tensors the tap knows of, or calls that hold some."""
-    return len(tap.follower) + len(tap.rotations) + len(tap._turning._turns) + len(turning._CALLS)
+    return len(tap.follower) + len(tap.rotations) + len(tap._turning._turns) + len(turning._HEARING.calls)
 
 
 def _floating() -> int:

@@ -49,8 +49,8 @@ def test_nets_that_learnt_nothing_say_nothing(agreeing: Evidence) -> None:
     asleep = changed(agreeing, "accuracy", pl.lit(0.2))
     found = claims(asleep)
     assert {name for name, claim in found.items() if claim.verdict != "unknown"} == {"starts_flat"}
-    assert found["symbolic_throughout"].ours == "no seed learnt the letter task (20\N{NO-BREAK SPACE}% right)"
-    assert "1 hop never (20\N{NO-BREAK SPACE}% at the end), 2 hops never (20\N{NO-BREAK SPACE}% at the end)" in found["in_turn"].ours
+    assert found["symbolic_throughout"].ours == "no seed learnt the letter task (20 % right)"
+    assert "1 hop never (20 % at the end), 2 hops never (20 % at the end)" in found["in_turn"].ours
 
 
 def test_what_there_was_before_learning_is_not_learnt(agreeing: Evidence) -> None:
@@ -93,7 +93,7 @@ def test_when_hops_are_learnt_is_read_between_looks(agreeing: Evidence) -> None:
     assert agreeing.learnt("number", "2 hops", 0) == pytest.approx(270)
     assert agreeing.learnt("number", "1 hop", 1) == pytest.approx(100 * 0.7 / 0.8)
     assert agreeing.learnt("number", "1 hop", 0) == pytest.approx(90)
-    said = "90\N{NO-BREAK SPACE}% right after, in steps of 128: 1 hop 89, 2 hops 270; interpolated between looks 100 steps apart"
+    said = "90 % right after, in steps of 128: 1 hop 89, 2 hops 270; interpolated between looks 100 steps apart"
     assert claims(agreeing)["in_turn"].ours == said
 
 
