@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from wherewhat.report.marks import BOTH, INK, LINE, MUTED, PAPER, WHAT, WHERE, WHOLE, layered, named, shade
+from wherewhat.report.marks import BOTH, INK, LINE, MUTED, PAPER, WHAT, WHERE, WHOLE, layered, named, side_colour
 from wherewhat.report.page import Spec
 
 KINDS = ("positional", "symbolic", "other")
@@ -91,19 +91,15 @@ def correlations_chart(labels: Mapping[str, str], leading: Sequence[str]) -> Spe
     x = alt.X(
         "rho", type="quantitative", title="Spearman correlation", scale=alt.Scale(domain=[-1, 1], nice=False), axis=axis
     )
-    side = alt.Color(
-        "side",
-        type="nominal",
-        legend=None,
-        scale=alt.Scale(domain=["above", "below", "unclear"], range=[shade("chance", 5), shade("chance", 1), MUTED]),
-    )
     nought = rows.transform_aggregate(rows="count()").transform_calculate(rho="0")
     return layered(
         nought.mark_rule(stroke=INK, strokeWidth=1, opacity=0.6).encode(x=x),
         unlearnt.mark_rule(strokeWidth=1, **below).encode(x=alt.X("low", type="quantitative"), x2="high", y=y),
         unlearnt.mark_point(size=30, fill=PAPER, strokeWidth=1.2, opacity=1, tooltip=WHOLE, **below).encode(x=x, y=y),
-        learnt.mark_rule(strokeWidth=2.2).encode(x=alt.X("low", type="quantitative"), x2="high", y=y, color=side),
-        learnt.mark_circle(size=64, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side),
+        learnt.mark_rule(strokeWidth=2.2).encode(
+            x=alt.X("low", type="quantitative"), x2="high", y=y, color=side_colour()
+        ),
+        learnt.mark_circle(size=64, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side_colour()),
     )
 
 

@@ -5,7 +5,19 @@ from typing import Any
 
 import altair as alt
 
-from wherewhat.report.marks import INK, MUTED, PAPER, WHOLE, either, gradient, layer_colour, layered, named, shade
+from wherewhat.report.marks import (
+    INK,
+    MUTED,
+    PAPER,
+    WHOLE,
+    either,
+    gradient,
+    layer_colour,
+    layered,
+    named,
+    shade,
+    side_colour,
+)
 from wherewhat.report.page import Spec
 from wherewhat.report.palette import DARK, LIGHT
 
@@ -80,12 +92,13 @@ def changed() -> Spec:
         scale=alt.Scale(zero=True, nice=True),
         axis=alt.Axis(tickCount=6),
     )
-    side = alt.Color("side", type="nominal", legend=None, scale=_sides())
     nought = rows.transform_aggregate(rows="count()").transform_calculate(value="0")
     return layered(
         nought.mark_rule(stroke=INK, strokeWidth=1, opacity=0.6).encode(x=x),
-        rows.mark_rule(strokeWidth=2.2).encode(x=alt.X("low", type="quantitative"), x2="high", y=y, color=side),
-        rows.mark_circle(size=72, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side),
+        rows.mark_rule(strokeWidth=2.2).encode(
+            x=alt.X("low", type="quantitative"), x2="high", y=y, color=side_colour()
+        ),
+        rows.mark_circle(size=72, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side_colour()),
     )
 
 
@@ -116,10 +129,6 @@ def _from_blue_to_orange() -> Any:
     words = "datum.value > 0.5 ? '+{most}' : datum.value < -0.5 ? '−{most}' : '0'"
     legend = gradient("{title}", values=[-1, 0, 1], labelExpr=words, titleLimit=400)
     return alt.Color("reach", type="quantitative", scale=scale, legend=legend)
-
-
-def _sides() -> Any:
-    return alt.Scale(domain=["above", "below", "unclear"], range=[shade("chance", 5), shade("chance", 1), MUTED])
 
 
 def _band(channel: Any, name: str, title: str, axis: Any) -> Any:

@@ -117,6 +117,12 @@ def part_shape(parts: Sequence[str]) -> Any:
     return alt.Shape("part", type="nominal", scale=scale, legend=legend if len(parts) > 1 else None)
 
 
+def side_colour() -> Any:
+    """Orange for what lies clearly above, blue for what lies clearly below, grey for what cannot be told."""
+    scale = alt.Scale(domain=["above", "below", "unclear"], range=[shade("chance", 5), shade("chance", 1), MUTED])
+    return alt.Color("side", type="nominal", legend=None, scale=scale)
+
+
 def shade(scale: str, step: int) -> alt.ExprRef:
     """One step of a scale of the palette, in the reader's light."""
     return alt.ExprRef(either(getattr(DARK, scale)[step], getattr(LIGHT, scale)[step]))

@@ -5,7 +5,20 @@ from typing import Any
 
 import altair as alt
 
-from wherewhat.report.marks import BOTH, INK, LINE, MUTED, PAPER, WHAT, WHERE, WHOLE, either, layered, named, shade
+from wherewhat.report.marks import (
+    BOTH,
+    INK,
+    LINE,
+    MUTED,
+    PAPER,
+    WHAT,
+    WHERE,
+    WHOLE,
+    either,
+    layered,
+    named,
+    side_colour,
+)
 from wherewhat.report.page import Spec
 from wherewhat.report.palette import DARK, LIGHT
 
@@ -43,17 +56,13 @@ def correspondence() -> Spec:
     y = alt.Y("layer", type="nominal", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=8))
     scale = alt.Scale(domain=[-1, 1], nice=False)
     x = alt.X("rho", type="quantitative", title=None, scale=scale, axis=alt.Axis(values=[-1, -0.5, 0, 0.5, 1]))
-    side = alt.Color(
-        "side",
-        type="nominal",
-        legend=None,
-        scale=alt.Scale(domain=["above", "below", "unclear"], range=[shade("chance", 5), shade("chance", 1), MUTED]),
-    )
     nought = rows.transform_aggregate(rows="count()").transform_calculate(rho="0")
     return layered(
         nought.mark_rule(stroke=INK, strokeWidth=1, opacity=0.6).encode(x=x),
-        rows.mark_rule(strokeWidth=2.2).encode(x=alt.X("low", type="quantitative"), x2="high", y=y, color=side),
-        rows.mark_circle(size=64, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side),
+        rows.mark_rule(strokeWidth=2.2).encode(
+            x=alt.X("low", type="quantitative"), x2="high", y=y, color=side_colour()
+        ),
+        rows.mark_circle(size=64, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side_colour()),
     )
 
 
