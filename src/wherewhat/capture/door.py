@@ -49,13 +49,8 @@ class Captured:
         if _two_stacks(self._model):
             batch = replace(batch, decoder_ids_BT=_shifted(self._model, batch.ids_BT))
         self._reader.begin(batch)
-        try:
-            with torch.no_grad(), self.during:
-                _run(self._model, batch)
-        except (RuntimeError, NotImplementedError, IndexError) as error:
-            if error is self._reader.stumbled:
-                raise
-            raise UserError(why_not_run(self._model, error)) from error
+        with failing_in_a_sentence(self._model, self._reader), torch.no_grad(), self.during:
+            _run(self._model, batch)
         if self._reader.calls == 0:
             raise UserError(
                 f"no attention could be read from {type(self._model).__name__}: it computes no dense softmax over keys "
@@ -122,10 +117,16 @@ def inputs_for(model: nn.Module, batch: Batch) -> dict[str, Tensor | bool]:
     return inputs
 
 
-def why_not_run(model: nn.Module, error: Exception) -> str:
-    """The sentence for a model that failed while it read."""
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return f"{type(model).__name__} could not be run on these texts: {reason}"
+@contextmanager
+def failing_in_a_sentence(model: nn.Module, reader: Reader | None = None) -> Iterator[None]:
+    """Turn what goes wrong while a model reads into a sentence; what the reader's listener raised stays its own."""
+    try:
+        yield
+    except (RuntimeError, NotImplementedError, IndexError) as error:
+        if reader is not None and error is reader.stumbled:
+            raise
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UserError(f"{type(model).__name__} could not be run on these texts: {reason}") from error
 
 
 def _two_stacks(model: nn.Module) -> bool:

@@ -16,7 +16,7 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from wherewhat.capture.batch import LAST, Batch, batches
-from wherewhat.capture.door import evaluating, first_device, inputs_for, why_not_run
+from wherewhat.capture.door import evaluating, failing_in_a_sentence, first_device, inputs_for
 from wherewhat.capture.load import Loading, Subject, find
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk
@@ -111,13 +111,9 @@ def _answer(logits_TV: Tensor, wanted_T: Tensor) -> Answer:
 
 def _logits(model: nn.Module, batch: Batch) -> Tensor:
     """logits_BTV of one batch."""
-    try:
-        if isinstance(model, Trunk):
-            own_BTV: Tensor = model(batch.ids_BT, batch.real_BT)
-            return own_BTV
-        logits_BTV: Tensor = model(**inputs_for(model, batch)).logits
-    except (RuntimeError, NotImplementedError, IndexError) as error:
-        raise UserError(why_not_run(model, error)) from error
+    with failing_in_a_sentence(model):
+        own = isinstance(model, Trunk)
+        logits_BTV: Tensor = model(batch.ids_BT, batch.real_BT) if own else model(**inputs_for(model, batch)).logits
     return logits_BTV
 
 
@@ -173,11 +169,8 @@ def _probe(model: nn.Module, last: int) -> Any:
     known = Subject("", model).vocabulary
     ids = torch.tensor([[(2 + slot % 2) % known for slot in range(PROBE - 1)] + [last % known]])
     batch = Batch((0,), ids, torch.ones_like(ids, dtype=torch.bool), (torch.tensor([0]),)).to(first_device(model))
-    try:
-        with torch.no_grad(), evaluating(model):
-            return model(**inputs_for(model, batch))
-    except (RuntimeError, NotImplementedError, IndexError) as error:
-        raise UserError(why_not_run(model, error)) from error
+    with failing_in_a_sentence(model), torch.no_grad(), evaluating(model):
+        return model(**inputs_for(model, batch))
 
 
 def _check_masks(subject: Subject) -> None:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from wherewhat.capture.door import evaluating, first_device, why_not_run
+from wherewhat.capture.door import evaluating, failing_in_a_sentence, first_device
 from wherewhat.capture.load import Subject
 from wherewhat.capture.speech import NEXT, plain_tokens, speaks, special_tokens
 from wherewhat.errors import UserError
@@ -22,17 +22,13 @@ def written(subject: Subject, count: int, tokens: int, *, seed: int) -> list[Ten
     generator = torch.Generator().manual_seed(seed)
     ids_NT = _beginnings(subject, count, generator)
     past, new_NT = None, ids_NT
-    try:
-        with torch.no_grad(), evaluating(subject.model):
-            while ids_NT.shape[1] < tokens:
-                said = subject.model(
-                    input_ids=new_NT.to(first_device(subject.model)), past_key_values=past, use_cache=True
-                )
-                past, chances_NV = said.past_key_values, said.logits[:, -1].float().softmax(-1).cpu()
-                new_NT = torch.multinomial(chances_NV, 1, generator=generator)
-                ids_NT = torch.cat([ids_NT, new_NT], 1)
-    except (RuntimeError, NotImplementedError, IndexError) as error:
-        raise UserError(why_not_run(subject.model, error)) from error
+    with failing_in_a_sentence(subject.model), torch.no_grad(), evaluating(subject.model):
+        while ids_NT.shape[1] < tokens:
+            given = new_NT.to(first_device(subject.model))
+            said = subject.model(input_ids=given, past_key_values=past, use_cache=True)
+            past, chances_NV = said.past_key_values, said.logits[:, -1].float().softmax(-1).cpu()
+            new_NT = torch.multinomial(chances_NV, 1, generator=generator)
+            ids_NT = torch.cat([ids_NT, new_NT], 1)
     return list(ids_NT)
 
 
