@@ -11,11 +11,14 @@ import typer
 from wherewhat.cli.options import Json
 from wherewhat.names import look_up
 
+SINGULAR = {"corpora": "corpus"}
 Lines = Mapping[str, str | dict[str, Any]]  # what there is to say of each name: one line, or facts by their names
 
 
 def list_(
-    what: Annotated[str, typer.Argument(help="models, encodings, scores, tasks, recipes or reproductions.")],
+    what: Annotated[
+        str, typer.Argument(help="models, encodings, scores, tasks, corpora, questions, recipes or reproductions.")
+    ],
     name: Annotated[str | None, typer.Argument(help="Only this one; an encoding's options are then explained.")] = None,
     *,
     as_json: Json = False,
@@ -23,7 +26,7 @@ def list_(
     """Say what there is, one line each; of encodings also what to know of them."""
     lines = look_up("list", what, LISTS)()
     if name is not None:
-        lines = {name: look_up(what.removesuffix("s"), name, lines)}
+        lines = {name: look_up(SINGULAR.get(what, what.removesuffix("s")), name, lines)}
     if as_json:
         print(json.dumps(lines, ensure_ascii=False))
         return
@@ -88,6 +91,18 @@ def _tasks() -> Lines:
     return {name: f"{task.asks} ({task.paper})" for name, task in TASKS.items()}
 
 
+def _corpora() -> Lines:
+    from wherewhat.corpora.registry import CORPORA
+
+    return {name: corpus.about for name, corpus in CORPORA.items()}
+
+
+def _questions() -> Lines:
+    from wherewhat.corpora.questions import QUESTIONS
+
+    return {name: f"{question.asks} ({', '.join(question.labels)})" for name, question in QUESTIONS.items()}
+
+
 def _recipes() -> Lines:
     from wherewhat.recipes.registry import RECIPES
 
@@ -105,6 +120,8 @@ LISTS: dict[str, Callable[[], Lines]] = {
     "encodings": _encodings,
     "scores": _scores,
     "tasks": _tasks,
+    "corpora": _corpora,
+    "questions": _questions,
     "recipes": _recipes,
     "reproductions": _reproductions,
 }

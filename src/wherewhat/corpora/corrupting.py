@@ -1,0 +1,70 @@
+"""Is this a sentence at all? A sentence of the grammar, and the same words with two neighbours exchanged.
+
+After the exchange some two neighbours have tags that never follow each other in the grammar, whichever way the words
+are read: no sentence of the grammar looks like that.
+"""
+
+from functools import lru_cache
+from itertools import count, pairwise
+
+from wherewhat.corpora.base import split_of
+from wherewhat.corpora.grammar import Grammar
+from wherewhat.corpora.lexicon import leaves_of
+from wherewhat.corpora.sentence import Sentence
+from wherewhat.tasks.stream import Stream
+
+ACCEPTABLE = ("acceptable", "corrupted")
+FINITE = ("VBZ", "VBP", "VBD")
+# What may follow what. A noun phrase begins with DT or NNP; it ends with a noun, a name, or the verb of a relative
+# clause. After it comes the verb, a preposition, an adverb, the full stop, or the second object (which begins with DT).
+AFTER_PHRASE = (*FINITE, "IN", "RB", ".", "DT")
+AFTER: dict[str, tuple[str, ...]] = {
+    "DT": ("JJ", "NN", "NNS"),
+    "JJ": ("NN", "NNS"),
+    "NN": (*AFTER_PHRASE, "WP", "WDT"),
+    "NNS": (*AFTER_PHRASE, "WP", "WDT"),
+    "NNP": AFTER_PHRASE,
+    **dict.fromkeys(FINITE, (*AFTER_PHRASE, "NNP", "VBN")),
+    "VBN": ("IN", "RB", "."),
+    "IN": ("DT", "NNP"),
+    "WP": (*FINITE, "DT", "NNP"),
+    "WDT": (*FINITE, "DT", "NNP"),
+    "RB": (".",),
+    ".": (),
+}
+
+
+def draw_acceptable(seed: int, split: str, unit: int) -> tuple[Sentence, Sentence]:
+    """A sentence and what became of it; both belong to this split."""
+    grammar = Grammar(seed, past=True)
+    for k in count():
+        key = f"acceptable.{unit}.{k}"
+        sentence = grammar.sentence(split, key)
+        for words in exchanges(sentence.words, Stream(seed, key, split)):
+            if split_of(" ".join(words)) == split and impossible(words):
+                return sentence, Sentence(words, f"{sentence.where}, two words exchanged")
+    raise AssertionError("counting does not end")
+
+
+def exchanges(words: tuple[str, ...], stream: Stream) -> list[tuple[str, ...]]:
+    """The words with two neighbours exchanged, in every way, in a random order. The full stop stays."""
+    firsts = stream.shuffle(range(len(words) - 2))
+    return [(*words[:i], words[i + 1], words[i], *words[i + 2 :]) for i in firsts]
+
+
+def impossible(words: tuple[str, ...]) -> bool:
+    """Whether two neighbours can never stand side by side, whatever their tags."""
+    tags = tags_of_forms()
+    return any(
+        not any(after in AFTER[before] for before in tags[first] for after in tags[second])
+        for first, second in pairwise(words)
+    )
+
+
+@lru_cache(maxsize=1)
+def tags_of_forms() -> dict[str, set[str]]:
+    """Every tag that a word form can have."""
+    tags: dict[str, set[str]] = {}
+    for leaf in leaves_of(past=True):
+        tags.setdefault(leaf.form, set()).add(leaf.xpos)
+    return tags

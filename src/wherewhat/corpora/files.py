@@ -1,0 +1,31 @@
+"""Read a corpus file line by line, and say in a sentence why one cannot be read."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from wherewhat.errors import UserError
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 text file, counted from 1, without their line ends. Nothing is kept."""
+    if path.is_dir():
+        raise UserError(f"{path} is a folder, not a file; name a file inside it")
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+    except FileNotFoundError:
+        raise UserError(f"there is no file {path}; check the path") from None
+    except UnicodeDecodeError:
+        raise UserError(f"line {number} of {path} is not UTF-8 text; convert the file first") from None
+    except OSError as error:
+        raise UserError(f"{path} could not be read ({error.strerror}); check the file") from error
+
+
+def named(files: Sequence[str]) -> str:
+    """Some files in a sentence.
+
+    >>> named(["a.txt", "b.txt"])
+    'a.txt and b.txt'
+    """
+    return " and ".join(filter(None, [", ".join(files[:-1]), files[-1]]))

@@ -1,0 +1,52 @@
+"""Every corpus by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from wherewhat.corpora.base import Corpus
+from wherewhat.corpora.grammar import Grammar
+from wherewhat.corpora.plain import PlainText
+from wherewhat.corpora.treebank import Treebank
+from wherewhat.names import look_up
+
+
+@dataclass(frozen=True)
+class CorpusEntry:
+    """A corpus and what to know before choosing it."""
+
+    name: str
+    about: str  # one line, for someone new
+    cls: type[Corpus]
+
+
+CORPORA: dict[str, CorpusEntry] = {
+    entry.name: entry
+    for entry in [
+        CorpusEntry(
+            "grammar",
+            "Endless English-like sentences with their phrases, dependencies, roles and agreement.",
+            Grammar,
+        ),
+        CorpusEntry("text", "Plain text files, one sentence a line, cut into words in lower case.", PlainText),
+        CorpusEntry("treebank", "CoNLL-U files of Universal Dependencies, with tags and dependencies.", Treebank),
+    ]
+}
+
+
+def corpus(name: str, **sizes: Any) -> Corpus:
+    """Make a corpus.
+
+    >>> corpus("grammar", seed=2).plain()
+    {'name': 'grammar', 'seed': 2, 'past': False}
+    """
+    cls = look_up("corpus", name, CORPORA).cls
+    known = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]  # every member is a dataclass
+    for size in sizes:
+        look_up(f"size of the {name} corpus", size, known)
+    return cls(**{size: tuple(value) if isinstance(value, list) else value for size, value in sizes.items()})
+
+
+def corpus_from(plain: Mapping[str, Any]) -> Corpus:
+    """Make a corpus again from what its `plain` said."""
+    return corpus(plain["name"], **{size: value for size, value in plain.items() if size != "name"})

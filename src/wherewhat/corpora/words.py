@@ -1,0 +1,129 @@
+"""A vocabulary of whole words, held in a tokenizer that other libraries open too.
+
+One way of cutting a text into words for everyone: lower case, blanks and punctuation apart. It is the tokenizer's own,
+so a corpus and a model that reads its texts through `tokenizer.json` see the same words.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tokenizers import AddedToken, Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.normalizers import Lowercase
+from tokenizers.pre_tokenizers import BertPreTokenizer, PreTokenizer, WhitespaceSplit
+
+from wherewhat.errors import UserError
+
+PAD, UNKNOWN, MASK = "[pad]", "[unk]", "[mask]"
+SPECIAL = (PAD, UNKNOWN, MASK)  # in the order of their ids; no text gets one by itself
+GIVE = "give one that a training run wrote"
+LOWER, CUT = Lowercase(), BertPreTokenizer()
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """The words of a text.
+
+    >>> split_words("Maria sees Peter's dog.")
+    ('maria', 'sees', 'peter', "'", 's', 'dog', '.')
+    """
+    return tuple(word for word, _ in CUT.pre_tokenize_str(LOWER.normalize_str(text)))
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Words and their ids: padding, the unknown word and the mask first, then the vocabulary in sorted order.
+
+    >>> words = Words.learn([["the", "cat", "sees", "the", "dog"]])
+    >>> words.names, words.ids(["The", "cat", "barks"])
+    (['[pad]', '[unk]', '[mask]', 'cat', 'dog', 'sees', 'the'], [6, 3, 1])
+    """
+
+    tokenizer: Tokenizer
+
+    @classmethod
+    def learn(cls, sentences: Iterable[Sequence[str]], most: int = 8000) -> "Words":
+        """The `most` frequent words of some sentences; among equally frequent ones the first in the alphabet."""
+        if most < 1:
+            raise UserError(f"a vocabulary cannot have {most} words; keep at least 1")
+        counts: Counter[str] = Counter()
+        for sentence in sentences:
+            counts.update(sentence)
+        lower: Counter[str] = Counter()
+        for word, times in counts.items():
+            lower[LOWER.normalize_str(word)] += times
+        for special in SPECIAL:
+            lower.pop(special, None)
+        if not lower:
+            raise UserError("there are no words to learn; give sentences with at least one word")
+        kept = sorted(lower, key=lambda word: (-lower[word], word))[:most]
+        return cls(_tokenizer([*SPECIAL, *sorted(kept)]))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Words":
+        """Read what `json` wrote."""
+        try:
+            tokenizer, kind = Tokenizer.from_str(text), json.loads(text)["model"]["type"]
+        except Exception:  # the library raises the plain class
+            raise UserError(f"this is no tokenizer.json; {GIVE}") from None
+        if kind != "WordLevel" or [tokenizer.id_to_token(id) for id in range(len(SPECIAL))] != list(SPECIAL):
+            raise UserError(f"this tokenizer.json ({kind}) is not one of whole words with ours first; {GIVE}")
+        return cls(tokenizer)
+
+    def json(self) -> str:
+        """The vocabulary as `tokenizer.json`."""
+        return self.tokenizer.to_str(pretty=True)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Every word by its id."""
+        of = self.tokenizer.get_vocab()
+        return sorted(of, key=of.__getitem__)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {name: id for id, name in enumerate(self.names) if id >= len(SPECIAL)}
+
+    def ids(self, words: Sequence[str]) -> list[int]:
+        """The id of every word, in any case; `unknown` for words that are not in the vocabulary."""
+        known = self._ids
+        return [known[word] if word in known else self._id_of(word) for word in words]
+
+    def _id_of(self, word: str) -> int:
+        return self._ids.get(LOWER.normalize_str(word), self.unknown)
+
+    @property
+    def pad(self) -> int:
+        """The id of padding."""
+        return SPECIAL.index(PAD)
+
+    @property
+    def unknown(self) -> int:
+        """The id of every word that is not in the vocabulary."""
+        return SPECIAL.index(UNKNOWN)
+
+    @property
+    def mask(self) -> int:
+        """The id that hides a word."""
+        return SPECIAL.index(MASK)
+
+
+def _tokenizer(names: Sequence[str]) -> Tokenizer:
+    tokenizer = Tokenizer(WordLevel({name: id for id, name in enumerate(names)}, unk_token=UNKNOWN))
+    tokenizer.normalizer = LOWER
+    tokenizer.pre_tokenizer = _cutter(names[len(SPECIAL) :])
+    tokenizer.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in SPECIAL])
+    return tokenizer
+
+
+def _cutter(words: Sequence[str]) -> PreTokenizer:
+    """How to cut texts: at blanks and punctuation, or at blanks alone if there are words that have punctuation inside.
+
+    A treebank has such words ("n't", "U.S."), cut by hand. Its sentences are written with a blank between words.
+    """
+    return CUT if all(split_words(word) == (word,) for word in words) else WhitespaceSplit()
