@@ -4,7 +4,18 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import canonical, edits, encodings, heads, locality_symmetry, memory, path, training, where_or_what
+from benchmarks import (
+    canonical,
+    edits,
+    encodings,
+    heads,
+    locality_symmetry,
+    memory,
+    path,
+    pretraining,
+    training,
+    where_or_what,
+)
 
 REPEATS = 5
 LATEST = Path(__file__).parent / "latest.json"
@@ -18,6 +29,7 @@ def main() -> None:
         "where_or_what": where_or_what,
         "locality_symmetry": locality_symmetry,
         "training": training,
+        "pretraining": pretraining,
         "path": path,
         "encodings": encodings,
         "canonical": canonical,

@@ -1,13 +1,15 @@
-"""A run of a second, for tests that need one."""
+"""Runs of a second, for tests that need one."""
 
 from collections.abc import Iterator
 
 import pytest
 import torch
 
+from wherewhat.corpora.grammar import Grammar
 from wherewhat.nets.config import NetConfig
 from wherewhat.tasks.registry import task
-from wherewhat.training.settings import Settings
+from wherewhat.training.answering import Answering
+from wherewhat.training.reading import Reading
 
 
 @pytest.fixture(autouse=True)
@@ -20,8 +22,8 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def brief() -> Settings:
-    return Settings(
+def brief() -> Answering:
+    return Answering(
         net=NetConfig(vocabulary=100, length=9, width=8, layers=1, heads=2, mlp=1),
         tasks=(
             task("number", window=4, pre=4, n_letters=6, hops=[1, 2]),
@@ -33,5 +35,22 @@ def brief() -> Settings:
         warmup=3,
         evaluate_every=4,
         evaluate_samples=50,
+        checkpoint_every=3,
+    )
+
+
+@pytest.fixture
+def reader() -> Reading:
+    return Reading(
+        net=NetConfig(vocabulary=1, length=12, width=8, layers=1, heads=2, mlp=1, kind="encoder", encoding="learned"),
+        corpus=Grammar(past=True),
+        sentences=60,
+        longest=12,
+        steps=11,
+        batch=8,
+        learning_rate=1e-2,
+        warmup=3,
+        evaluate_every=4,
+        evaluate_samples=20,
         checkpoint_every=3,
     )

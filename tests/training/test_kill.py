@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from wherewhat.training.answering import Answering
 from wherewhat.training.checkpoint import CHECKPOINT
 from wherewhat.training.loop import train
 from wherewhat.training.settings import Settings
@@ -53,12 +54,12 @@ def files(out: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def unbroken(brief: Settings, tmp_path: Path) -> dict[str, bytes]:
+def unbroken(brief: Answering, tmp_path: Path) -> dict[str, bytes]:
     train(brief, out=tmp_path / "unbroken")
     return files(tmp_path / "unbroken")
 
 
-def test_killed_while_files_are_written(brief: Settings, tmp_path: Path, unbroken: dict[str, bytes]) -> None:
+def test_killed_while_files_are_written(brief: Answering, tmp_path: Path, unbroken: dict[str, bytes]) -> None:
     out, model = tmp_path / "run", "model/model.safetensors"
     # Every file takes two syncs, its own and its folder's. A life writes the checkpoint that it starts from, then one
     # at steps 3, 6 and 9, then curve, weights and config.
@@ -82,9 +83,10 @@ def test_killed_while_files_are_written(brief: Settings, tmp_path: Path, unbroke
     assert files(out) == unbroken
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_killed_at_random_moments(brief: Settings, tmp_path: Path, seed: int) -> None:
-    chance, settings = random.Random(seed), replace(brief, steps=20, checkpoint_every=1)
+@pytest.mark.parametrize(("kind", "seed"), [("brief", 0), ("brief", 1), ("reader", 2)])
+def test_killed_at_random_moments(request: pytest.FixtureRequest, tmp_path: Path, kind: str, seed: int) -> None:
+    settings: Settings = request.getfixturevalue(kind)
+    chance, settings = random.Random(seed), replace(settings, steps=20, checkpoint_every=1, keep_every=5)
     for _ in range(3):
         steps, theirs = RUNS.Pipe()
         process = RUNS.Process(target=run, args=(settings, tmp_path / "run", 0, theirs))

@@ -10,23 +10,23 @@ from safetensors.torch import load_file, save_file
 from wherewhat.errors import UserError
 from wherewhat.models.folder import holds_net, load_model, save_model
 from wherewhat.nets.build import build
-from wherewhat.training.settings import Settings
+from wherewhat.training.answering import Answering
 
 
 @pytest.fixture
-def folder(brief: Settings, tmp_path: Path) -> Path:
+def folder(brief: Answering, tmp_path: Path) -> Path:
     save_model(tmp_path / "net", build(brief.net, seed=4), tasks=brief.tasks, extra={"by": "a test"})
     return tmp_path / "net"
 
 
-def test_a_net_comes_back(brief: Settings, folder: Path) -> None:
+def test_a_net_comes_back(brief: Answering, folder: Path) -> None:
     model, net = load_model(folder), build(brief.net, seed=4)
     assert all(torch.equal(a, b) for a, b in zip(model.net.parameters(), net.parameters(), strict=True))
     assert (model.net.config, model.tasks, model.extra) == (brief.net, brief.tasks, {"by": "a test"})
     assert not model.net.training
 
 
-def test_a_net_that_learnt_no_task_of_ours(brief: Settings, tmp_path: Path) -> None:
+def test_a_net_that_learnt_no_task_of_ours(brief: Answering, tmp_path: Path) -> None:
     save_model(tmp_path, build(brief.net))
     assert load_model(tmp_path).tasks == ()
 

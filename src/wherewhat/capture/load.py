@@ -12,10 +12,12 @@ import torch
 import transformers
 from safetensors import SafetensorError
 from torch import Tensor, nn
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel
+from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
+from wherewhat.corpora.base import Corpus
+from wherewhat.corpora.words import MASK, PAD, UNKNOWN
 from wherewhat.errors import UserError
-from wherewhat.models.folder import holds_net, load_model
+from wherewhat.models.folder import TOKENIZER, Model, holds_net, load_model
 from wherewhat.models.registry import MODELS
 from wherewhat.names import look_up, suggestion
 from wherewhat.nets.trunk import Trunk
@@ -55,6 +57,7 @@ class Subject:
     model: nn.Module
     tokenizer: Any = None  # of transformers
     task: Task | None = None  # what a net of ours was trained on: it can write its own texts
+    corpus: Corpus | None = None  # what a net of ours has read: it has sentences that it never learnt from
     revision: str | None = None
     path: str | None = None  # where it was found, if that was on this machine
 
@@ -115,9 +118,8 @@ def find(name: str, loading: Loading, *, reading: Reading = AutoModel.from_pretr
     device = _device(loading.device)
     if (folder := _own_folder(name)) is not None:
         stored = load_model(folder)
-        task = Mixture(stored.tasks) if stored.tasks else None
-        where = None if name in MODELS else name
-        subject = Subject(_short(name), stored.net.to(device=device, dtype=dtype), task=task, path=where)
+        subject = replace(_own(stored, folder), id=_short(name), path=None if name in MODELS else name)
+        subject = replace(subject, model=stored.net.to(device=device, dtype=dtype))
     else:
         subject = _from_transformers(name, loading, reading, dtype)
         subject = subject if loading.device_map else replace(subject, model=subject.model.to(device))
@@ -157,6 +159,18 @@ def _own_folder(name: str) -> Path | None:
     if name in MODELS:
         return MODELS[name].folder
     return next((folder for folder in (Path(name), Path(name) / "model") if holds_net(folder)), None)
+
+
+def _own(stored: Model, folder: Path) -> Subject:
+    """A net of ours with what it learnt: a task, or a corpus and its words."""
+    task = Mixture(stored.tasks) if stored.tasks else None
+    tokenizer = None if stored.words is None else _word_tokenizer(folder / TOKENIZER)
+    return Subject("", stored.net, tokenizer, task, stored.corpus)
+
+
+def _word_tokenizer(path: Path) -> PreTrainedTokenizerFast:
+    """A vocabulary of whole words as transformers holds it; it adds no token of its own."""
+    return PreTrainedTokenizerFast(tokenizer_file=str(path), pad_token=PAD, unk_token=UNKNOWN, mask_token=MASK)
 
 
 def _from_transformers(name: str, loading: Loading, reading: Reading, dtype: torch.dtype) -> Subject:

@@ -8,9 +8,12 @@ import torch
 from torch import Tensor
 
 from wherewhat.capture.load import Subject
+from wherewhat.corpora.base import Corpus
+from wherewhat.corpora.sentence import Sentence
 from wherewhat.errors import UserError
 from wherewhat.tables.texts import Text
 
+OWN = "its own texts"  # what a manifest says of texts that were not given
 LONGEST = 1024  # tokens a text is cut to unless asked otherwise or the model holds fewer
 
 
@@ -130,7 +133,9 @@ def _check_known(subject: Subject, encoded: list[Tensor]) -> None:
 
 
 def own_texts(subject: Subject, count: int, seed: int, max_tokens: int | None) -> list[Tensor]:
-    """Fresh sequences of the task that a net of ours was trained on; no split that it has learnt from."""
+    """Fresh sequences of the task, or sentences of the corpus, of a net of ours; no split that it has learnt from."""
+    if subject.corpus is not None:
+        return _own_sentences(subject, subject.corpus, count, max_tokens)
     if subject.task is None:
         raise UserError(f"there is no text for {subject.id}; give --text FILE (one text a line)")
     if max_tokens is not None and max_tokens < subject.task.length:
@@ -140,6 +145,24 @@ def own_texts(subject: Subject, count: int, seed: int, max_tokens: int | None) -
         )
     input_NT = subject.task.batch(seed, "test", range(count)).input_NT
     return list(torch.from_numpy(input_NT))
+
+
+def _own_sentences(subject: Subject, corpus: Corpus, count: int, max_tokens: int | None) -> list[Tensor]:
+    """Test sentences of the corpus that a net has read. The first ones, whatever the seed: they are all alike fresh."""
+    window, tokenizer = window_for(subject, max_tokens), _tokenizer(subject)
+    texts = (_tokenise(tokenizer, sentence.text, window)[0] for sentence in _sentences(subject, corpus))
+    found = list(islice((ids for ids in texts if len(ids) > 1), count))
+    if not found:
+        raise UserError(f"the corpus that {subject.id} has read holds no test sentence; give --text FILE")
+    return found
+
+
+def _sentences(subject: Subject, corpus: Corpus) -> Iterator[Sentence]:
+    try:
+        yield from corpus.sentences("test")
+    except UserError as error:
+        reason = str(error).partition(";")[0]
+        raise UserError(f"what {subject.id} has read cannot be read again: {reason}; give --text FILE") from error
 
 
 def token_names(subject: Subject, ids: Tensor) -> list[str]:

@@ -2,8 +2,10 @@
 
 import json
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,10 +13,16 @@ from wherewhat.cli.options import ASKED, RESULT, Json, Overwrite, Quiet, command
 from wherewhat.cli.progress import progress
 from wherewhat.errors import UserError
 
+if TYPE_CHECKING:
+    from wherewhat.training.settings import Settings
+
 
 def train(
     recipe: Annotated[str, typer.Argument(help="The recipe, see `wherewhat list recipes`.")] = "tiny",
     *,
+    text: Annotated[
+        list[Path], option(ASKED, "FILE", "Read this text, one sentence a line, or a .conllu treebank. Repeatable.")
+    ] = [],  # noqa: B006
     change: Annotated[list[str], option(ASKED, "FIELD=VALUE", "Change a setting. Repeatable.", "--set")] = [],  # noqa: B006
     seed: Annotated[int | None, option(ASKED, "N", "Decides the first weights; the recipe's unless said.")] = None,
     out: Annotated[Path | None, option(RESULT, "DIR", "The folder to write into; runs/RECIPE unless said.")] = None,
@@ -26,6 +34,7 @@ def train(
     """Train a small net. Killed at any moment and run again with --resume, it ends with the same weights.
 
     Try: `wherewhat train tiny --set steps=200 --out runs/short` · then `wherewhat heads runs/short`
+    · `wherewhat train bert_tiny --text my.txt`
     """
     from wherewhat.recipes.registry import recipe as recipe_called
     from wherewhat.tables.files import MANIFEST, refuse_to_overwrite, write_whole
@@ -36,7 +45,8 @@ def train(
 
     if overwrite and resume:
         raise UserError("both --overwrite and --resume were given; choose one of them")
-    settings = changed(recipe_called(recipe), [*change, *([] if seed is None else [f"seed={seed}"])])
+    settings = reading(recipe_called(recipe), text, recipe)
+    settings = changed(settings, [*change, *([] if seed is None else [f"seed={seed}"])])
     folder = Path("runs") / recipe if out is None else out
     refuse_to_overwrite(folder, kind="train", overwrite=overwrite or resume)
     finished = resume and not (folder / CHECKPOINT).exists() and (folder / MANIFEST).exists()
@@ -53,17 +63,31 @@ def train(
         "kind": "train",
         "command": command_line(),
         "recipe": recipe,
-        "settings": settings.to_dict(),
+        "settings": trained.settings.to_dict(),
         "seed": settings.seed,
-        "accuracy": trained.accuracy,
+        **trained.ends,
         "seconds": round(time.perf_counter() - began, 3),
         "peak_memory_bytes": peak_memory(),
     }
     if not finished:  # else it tells already how the run was made
         write_whole(folder / MANIFEST, manifest_bytes(manifest))
     if as_json:
-        print(json.dumps({"out": str(folder), "accuracy": trained.accuracy, "seconds": manifest["seconds"]}))
+        print(json.dumps({"out": str(folder), **trained.ends, "seconds": manifest["seconds"]}))
     elif not quiet:
-        print(
-            f"{trained.accuracy:.1%} of fresh sequences answered exactly; `wherewhat heads {folder}` profiles the net"
-        )
+        print(f"{trained.settings.ending(trained.ends)}; `wherewhat heads {folder}` profiles the net")
+
+
+def reading(settings: "Settings", files: Sequence[Path], recipe: str) -> "Settings":
+    """The same run on other text, if some is given and the run reads at all."""
+    from wherewhat.corpora.registry import corpus
+    from wherewhat.training.reading import Reading
+
+    if not files:
+        return settings
+    if not isinstance(settings, Reading):
+        raise UserError(f"the recipe {recipe} learns tasks and reads no text; leave --text out, or train bert_tiny")
+    kinds = {"treebank" if file.suffix == ".conllu" else "text" for file in files}
+    if len(kinds) > 1:
+        raise UserError("--text names plain text and .conllu files together; give files of one kind")
+    # Whole paths, so that the run's folder finds its text from anywhere.
+    return replace(settings, corpus=corpus(kinds.pop(), files=[str(file.resolve()) for file in files]))

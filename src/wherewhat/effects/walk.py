@@ -14,6 +14,7 @@ from wherewhat.capture.load import Loading, Subject, wrap
 from wherewhat.capture.reader import Place, numbered
 from wherewhat.capture.speech import ANSWER, body, find_speaking, plain_tokens
 from wherewhat.capture.survey import Layer, survey
+from wherewhat.capture.texts import OWN
 from wherewhat.edits.door import applied
 from wherewhat.edits.plan import Edit
 from wherewhat.effects.abilities import Ability, Trial, ability, trial
@@ -93,7 +94,7 @@ def edited(
         "command": None,
         "edit": _told_edit(wanted, each, layers),
         "settings": {**told(settings, loading if isinstance(model, str) else None), "random": random},
-        "texts": about_texts(subject, ids, "its own task" if texts is None else source),
+        "texts": about_texts(subject, ids, OWN if texts is None else source),
         **_about(study, before, steps),
         "seconds": round(time.perf_counter() - began, 3),
         "peak_memory_bytes": peak_memory(),

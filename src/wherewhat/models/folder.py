@@ -1,4 +1,7 @@
-"""A net as a folder: `model.safetensors` and `config.json`, which says how to build it and what it learnt."""
+"""A net as a folder: `model.safetensors` and `config.json`, which says how to build it and what it learnt.
+
+One that reads words has its vocabulary beside it, `tokenizer.json`.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,6 +14,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
+from wherewhat.corpora.base import Corpus
+from wherewhat.corpora.registry import corpus_from
+from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
@@ -19,7 +25,7 @@ from wherewhat.tables.files import write_whole
 from wherewhat.tasks.base import Balanced
 from wherewhat.tasks.registry import task
 
-WEIGHTS, CONFIG = "model.safetensors", "config.json"
+WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 FORMAT = 1  # of the folder; `wherewhat_net` in config.json holds it and marks the folder as ours
 
 
@@ -30,26 +36,39 @@ class Model:
     net: Trunk
     tasks: tuple[Balanced, ...]  # what it learnt, so that it can make its own texts
     extra: dict[str, Any]  # whatever else its config.json holds
+    words: Words | None = None  # the vocabulary of one that reads words
+    corpus: Corpus | None = None  # what that one has read
 
 
 def save_model(
-    folder: Path, net: Trunk, *, tasks: Sequence[Balanced] = (), extra: Mapping[str, Any] | None = None
+    folder: Path,
+    net: Trunk,
+    *,
+    tasks: Sequence[Balanced] = (),
+    words: Words | None = None,
+    corpus: Corpus | None = None,
+    extra: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a net. Its config goes last, so a folder that has one is complete."""
+    """Write a net and what it learnt. Its config goes last, so a folder that has one is complete."""
     # Cloned, because a part that several blocks share has several names and the file wants each name's own numbers.
     weights = {name: tensor.detach().clone() for name, tensor in net.state_dict().items()}
-    config = {"wherewhat_net": FORMAT, "net": net.config.to_dict(), "tasks": tasks_to_list(tasks), **(extra or {})}
+    config = {"wherewhat_net": FORMAT, "net": net.config.to_dict(), "tasks": tasks_to_list(tasks)}
+    config |= {} if corpus is None else {"corpus": corpus.plain()}
     write_whole(folder / WEIGHTS, save(weights, metadata={"format": "pt"}))
-    write_whole(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
+    if words is not None:
+        write_whole(folder / TOKENIZER, words.json().encode())
+    write_whole(folder / CONFIG, (json.dumps({**config, **(extra or {})}, indent=2) + "\n").encode())
 
 
 def load_model(folder: Path) -> Model:
     """Read a net back, ready to run. Every way in which the folder can be broken has its sentence."""
     config = _read_config(folder)
     net = build(NetConfig.from_dict(config.pop("net")))
-    tasks = tasks_from_list(config.pop("tasks"))
+    tasks, read = tasks_from_list(config.pop("tasks")), config.pop("corpus", None)
+    corpus = None if read is None else corpus_from(read)
+    words = _read_words(folder / TOKENIZER, net) if corpus is not None or (folder / TOKENIZER).exists() else None
     _fill(net, _read_weights(folder / WEIGHTS), folder / WEIGHTS)
-    return Model(net.eval(), tasks, config)
+    return Model(net.eval(), tasks, config, words, corpus)
 
 
 def holds_net(folder: Path) -> bool:
@@ -88,6 +107,18 @@ def _read_config(folder: Path) -> dict[str, Any]:
             f"{path} is of format {version} and this wherewhat reads format {FORMAT}; install the other version"
         )
     return config
+
+
+def _read_words(path: Path, net: Trunk) -> Words:
+    try:
+        words = Words.from_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}); train again or copy the folder anew") from error
+    if len(words) != net.config.vocabulary:
+        raise UserError(
+            f"{path} has {len(words)} entries and the net knows {net.config.vocabulary}; copy the folder anew"
+        )
+    return words
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:

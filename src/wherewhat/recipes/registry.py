@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from wherewhat.names import look_up
+from wherewhat.recipes.bert_tiny import bert_tiny
 from wherewhat.recipes.tiny import tiny
 from wherewhat.training.settings import Settings
 
@@ -22,6 +23,11 @@ RECIPES: dict[str, Recipe] = {
     for entry in [
         Recipe(
             "tiny", "A small rotary decoder learns the number and the letter task together; minutes on a laptop.", tiny
+        ),
+        Recipe(
+            "bert_tiny",
+            "A small encoder learns hidden words of an English-like grammar, or of --text files; minutes on a laptop.",
+            bert_tiny,
         ),
     ]
 }

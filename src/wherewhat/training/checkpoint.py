@@ -67,13 +67,13 @@ def load_checkpoint(out: Path, net: Trunk, optimizer: Optimizer, settings: Setti
 
 def clear_checkpoint(out: Path) -> None:
     """Take the checkpoint away, and the halves of files that a kill may have left beside whole ones."""
-    for path in [out / CHECKPOINT, *out.glob(".*.partial"), *out.glob("model/.*.partial")]:
+    for path in [out / CHECKPOINT, *out.rglob(".*.partial")]:
         path.unlink(missing_ok=True)
 
 
 def refuse_other_settings(path: Path, old: dict[str, Any], settings: Settings) -> None:
     """Stop if a run began with other settings than it is to go on with."""
-    if different := first_difference(old, settings.to_dict()):
+    if different := first_difference(settings.complete(old), settings.to_dict()):
         raise UserError(
             f"{path} belongs to a run with other settings: {different}; "
             "resume with the settings it began with, or start again with --overwrite"

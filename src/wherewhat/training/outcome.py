@@ -1,11 +1,13 @@
-"""A finished run, and the folder it leaves behind: `curve.parquet` and `model/`."""
+"""A finished run, and the folder it leaves behind: `curve.parquet`, `model/` and, where asked for, `snapshots/`."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 from polars.exceptions import PolarsError
 
+from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
 from wherewhat.models.folder import CONFIG, Model, load_model, save_model, tasks_to_list
 from wherewhat.nets.trunk import Trunk
@@ -13,7 +15,7 @@ from wherewhat.tables.files import parquet_bytes, write_whole
 from wherewhat.training.checkpoint import CHECKPOINT, clear_checkpoint, refuse_other_settings
 from wherewhat.training.settings import Plain, Settings
 
-CURVE, MODEL = "curve.parquet", "model"
+CURVE, MODEL, SNAPSHOTS = "curve.parquet", "model", "snapshots"
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,17 @@ class Trained:
     net: Trunk
     curve: pl.DataFrame  # one row a number: step, measure, value
     settings: Settings
+    words: Words | None = None  # the vocabulary it learnt, if it reads words
 
     @property
     def accuracy(self) -> float:
-        """The share of exact answers to fresh sequences of all kinds, at the end."""
-        return self.final("accuracy")
+        """The share of exact answers to fresh sequences, or of words that are guessed right, at the end."""
+        return self.ends["accuracy"]
+
+    @property
+    def ends(self) -> dict[str, float]:
+        """The last values that count, by the names that the settings have for them."""
+        return {name: self.final(measure) for name, measure in self.settings.ends.items()}
 
     def final(self, measure: str) -> float:
         """The last value of a measure of the curve."""
@@ -37,15 +45,31 @@ class Trained:
 def write_outcome(out: Path, run: Trained) -> None:
     """Leave the run in its folder. The checkpoint goes only when everything else is there."""
     write_whole(out / CURVE, parquet_bytes(run.curve))
-    rest = {name: value for name, value in run.settings.to_dict().items() if name not in ("tasks", "net")}
-    save_model(out / MODEL, run.net, tasks=run.settings.tasks, extra={"training": rest})
+    _save(out / MODEL, run.net, run.settings)
     clear_checkpoint(out)
+
+
+def keep_snapshot(out: Path, net: Trunk, settings: Settings, *, step: int) -> None:
+    """Leave the net as it stands after `step` in a folder of its own, if this step is one of those that stay."""
+    if settings.keep_every and step % settings.keep_every == 0:
+        _save(out / SNAPSHOTS / f"step-{step:06d}", net, settings, step=step)
+
+
+def clear_snapshots(out: Path) -> None:
+    """Take away what an earlier run in the same folder kept."""
+    for folder in (out / SNAPSHOTS).glob("step-*"):
+        shutil.rmtree(folder)
+
+
+def _save(folder: Path, net: Trunk, settings: Settings, **more: int) -> None:
+    rest = {name: value for name, value in settings.to_dict().items() if name not in (settings.learns, "net")}
+    save_model(folder, net, extra={"training": rest, **more}, **settings.belongings())
 
 
 def settings_of(model: Model) -> Plain:
     """The settings that a net was trained with, as plain values."""
-    own = {"tasks": tasks_to_list(model.tasks), "net": model.net.config.to_dict()}
-    return {**own, **model.extra.get("training", {})}
+    learnt = {"tasks": tasks_to_list(model.tasks)} if model.corpus is None else {"corpus": model.corpus.plain()}
+    return {**learnt, "net": model.net.config.to_dict(), **model.extra.get("training", {})}
 
 
 def read_outcome(out: Path, settings: Settings) -> Trained | None:
@@ -53,8 +77,9 @@ def read_outcome(out: Path, settings: Settings) -> Trained | None:
     if (out / CHECKPOINT).exists() or not (out / MODEL / CONFIG).exists():
         return None
     model = load_model(out / MODEL)
+    settings = settings.fitted(model.words)
     refuse_other_settings(out / MODEL, settings_of(model), settings)
     try:
-        return Trained(model.net, pl.read_parquet(out / CURVE), settings)
+        return Trained(model.net, pl.read_parquet(out / CURVE), settings, model.words)
     except (OSError, PolarsError) as error:
         raise UserError(f"{out / CURVE} cannot be read ({error}); start again with --overwrite") from error

@@ -13,6 +13,7 @@ from wherewhat.asking import Measuring
 from wherewhat.capture.load import Subject, wrap
 from wherewhat.capture.speech import body, find_speaking
 from wherewhat.capture.survey import Layer, survey
+from wherewhat.capture.texts import OWN
 from wherewhat.capture.writing import written
 from wherewhat.effects import Ability, ability, trial
 from wherewhat.errors import UserError
@@ -133,7 +134,7 @@ def _texts(subject: Subject, order: Order, settings: Settings) -> tuple[list[Ten
         return _several(ids), order.source, cut
     if subject.task is not None:
         ids, _ = read(subject, None, Measuring(max_texts=settings.answers, seed=order.seed))
-        return ids, "its own task", []
+        return ids, OWN, []
     return (
         written(subject, min(settings.max_texts, WRITTEN), tokens, seed=order.seed),
         "written by the model",

@@ -8,7 +8,7 @@ from wherewhat.nets.config import NetConfig
 from wherewhat.tasks.hops import Hops
 from wherewhat.tasks.letter import Letter
 from wherewhat.tasks.number import Number
-from wherewhat.training.settings import Settings
+from wherewhat.training.answering import Answering
 
 BASE = 10_000.0  # of the rotary frequencies
 
@@ -38,7 +38,7 @@ class Scale:
         """The number or the letter task."""
         return {task.name: task for task in (self.number, self.letter)}[name]
 
-    def training(self, name: str, seed: int) -> Settings:
+    def training(self, name: str, seed: int) -> Answering:
         """One run of one task. The same sequences come in the same order, whatever the seed."""
         task = self.task(name)
         net = NetConfig(
@@ -50,7 +50,7 @@ class Scale:
             encoding="rope",
             encoding_options={"base": BASE},
         )
-        return Settings(
+        return Answering(
             net=net,
             tasks=(task,),
             steps=self.steps,

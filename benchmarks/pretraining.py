@@ -1,0 +1,79 @@
+"""A pre-training step of our small encoder against BertForMaskedLM of the same shape: tokens a second."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from torch.optim import AdamW
+from transformers import BertConfig, BertForMaskedLM
+
+from benchmarks.measurement import Measurement, side_by_side
+from wherewhat.nets.build import build
+from wherewhat.recipes.registry import recipe
+from wherewhat.training.descent import descend, parameter_groups
+from wherewhat.training.guessing import Guess, guess_for, word_logits
+from wherewhat.training.reading import Reading
+from wherewhat.training.settings import changed
+from wherewhat.training.texts import LEARNING, Order
+from wherewhat.training.threads import threads
+
+STEPS = 6  # in each timing, each with sentences of its own
+RATE, IGNORED = 1e-4, -100  # the latter is what transformers calls a word that is not to be guessed
+
+
+def measure(repeats: int) -> Iterator[Measurement]:
+    """Both read the same sentences with the same padding and guess the same words, each with its own fused AdamW."""
+    settings = changed(recipe("bert_tiny"), ["sentences=2000", "evaluate_samples=100"]).ready()
+    assert isinstance(settings, Reading) and settings.texts is not None
+    net = build(settings.net)
+    texts, order = settings.texts, Order(settings.texts.train.lengths_N, batch=settings.batch, seed=1)
+    rows = [texts.train.rows(order.rows(step)) for step in range(1, STEPS + 1)]
+    drawn = [np.random.default_rng([1, LEARNING, step]) for step in range(STEPS)]
+    guesses = [guess_for(net, each, texts.words, rng) for each, rng in zip(rows, drawn, strict=True)]
+    with threads(settings.threads):
+        pairs = side_by_side(ours(net, guesses), theirs(bert(settings), guesses), repeats=max(repeats, 7))
+    ratios = tuple(slow / quick for quick, slow in pairs)
+    yield Measurement("pre-training step of bert_tiny: tokens/s over transformers", ratios, 1.0, at_least=True)
+
+
+def bert(settings: Reading) -> BertForMaskedLM:
+    """The same width, layers, heads and table of positions, without dropout, with the library's fused attention."""
+    torch.manual_seed(0)
+    sizes = {"vocab_size": settings.net.vocabulary, "hidden_size": settings.net.width}
+    depth = {"num_hidden_layers": settings.net.layers, "num_attention_heads": settings.net.heads}
+    wide = {"intermediate_size": settings.net.mlp * settings.net.width}
+    long = {"max_position_embeddings": settings.net.length}
+    still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    config = BertConfig(**sizes, **depth, **wide, **long, **still, attn_implementation="sdpa")
+    return BertForMaskedLM(config).train()
+
+
+def ours(net: nn.Module, guesses: list[Guess]) -> Callable[[], None]:
+    optimizer = AdamW(parameter_groups(net), fused=True)
+
+    def run() -> None:
+        for guess in guesses:
+            descend(cross_entropy(word_logits(net, guess), guess.target_G), optimizer, RATE)
+
+    return run
+
+
+def theirs(net: BertForMaskedLM, guesses: list[Guess]) -> Callable[[], None]:
+    optimizer = AdamW(net.parameters(), fused=True)
+    labelled = [(guess, labels(guess)) for guess in guesses]
+
+    def run() -> None:
+        for guess, label_BT in labelled:
+            loss = net(guess.input_BT, attention_mask=guess.real_BT, labels=label_BT).loss
+            descend(loss, optimizer, RATE)
+
+    return run
+
+
+def labels(guess: Guess) -> Tensor:
+    """The words to be guessed where they stand."""
+    label_BT = torch.full_like(guess.input_BT, IGNORED)
+    label_BT.view(-1)[guess.slots_G] = guess.target_G
+    return label_BT

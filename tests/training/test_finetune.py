@@ -1,0 +1,178 @@
+"""A fine-tuned net is a changed copy, learns what can be learnt and nothing else, and is chosen fairly."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from wherewhat.corpora.questions import Example, Labelled
+from wherewhat.corpora.words import Words
+from wherewhat.errors import UserError
+from wherewhat.nets.build import build
+from wherewhat.nets.config import NetConfig
+from wherewhat.nets.trunk import Trunk
+from wherewhat.training.finetune import Asked, Finetuning, Reader, finetune, mean_hidden, probe_frozen
+from wherewhat.training.guessing import encode_words
+
+NAMES, VERBS = ("anna", "ben", "carl", "dora"), ("sees", "helps", "calls")
+WORDS = Words.learn([NAMES, VERBS, ("today",)])
+HOW = Finetuning(steps=40, batch=16, learning_rates=(1e-2,), warmup=5)
+
+
+def net_of(encoding: str = "learned", kind: str = "encoder", **options: object) -> Trunk:
+    sizes = {"vocabulary": len(WORDS), "length": 8, "width": 16, "layers": 2, "heads": 2, "mlp": 2}
+    return build(NetConfig(**sizes, kind=kind, encoding=encoding, encoding_options=options), seed=1)
+
+
+def examples(label: object, count: int, seed: int) -> tuple[Example, ...]:
+    """Sentences of three or four words; `label` says what each is called."""
+    rng, made = np.random.default_rng(seed), []
+    for _ in range(count):
+        a, b = rng.choice(NAMES, 2, replace=False)
+        words = (str(a), str(rng.choice(VERBS)), str(b), *(["today"] if rng.random() < 0.5 else []))
+        made.append(Example(words, label(words, rng)))  # type: ignore[operator]
+    return tuple(made)
+
+
+def asked(label: object) -> Labelled:
+    return Labelled("made up", ("no", "yes"), *(examples(label, 80, seed) for seed in (0, 1, 2)))
+
+
+def has_anna(words: tuple[str, ...], rng: np.random.Generator) -> str:
+    return "yes" if "anna" in words else "no"
+
+
+def by_chance(words: tuple[str, ...], rng: np.random.Generator) -> str:
+    return "yes" if rng.random() < 0.5 else "no"
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_what_words_say_is_learnt_tuned_and_frozen(kind: str) -> None:
+    net, told = net_of(kind=kind), asked(has_anna)
+    tuned, frozen = finetune(net, WORDS, told, HOW), probe_frozen(net, WORDS, told, seed=0)
+    for ours in (tuned, frozen):
+        assert ours.accuracy == np.mean(ours.right_N) > 0.75
+        assert ours.valid > 0.75 and len(ours.right_N) == 80
+    assert tuned.accuracy > 0.85
+
+
+def test_what_is_left_to_chance_is_not() -> None:
+    net, told = net_of(), asked(by_chance)
+    for ours in (finetune(net, WORDS, told, HOW), probe_frozen(net, WORDS, told, seed=0)):
+        assert 0.3 < ours.accuracy < 0.7
+
+
+def test_the_net_that_is_handed_in_stays_as_it_was() -> None:
+    net = net_of()
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    tuned = finetune(net, WORDS, asked(has_anna), HOW)
+    frozen = probe_frozen(net, WORDS, asked(has_anna), seed=0)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
+    assert net.training and not tuned.net.training
+    assert frozen.net is net and tuned.net is not net
+    changed = [name for name, tensor in tuned.net.state_dict().items() if not torch.equal(tensor, before[name])]
+    assert "tokens.weight" in changed and "encodings.0.table_SD" in changed and "head.weight" not in changed
+
+
+def test_the_same_seed_gives_the_same_answers() -> None:
+    one, same = (finetune(net_of(), WORDS, asked(has_anna), replace(HOW, steps=8)) for _ in range(2))
+    assert one.right_N == same.right_N
+    assert all(torch.equal(a, b) for a, b in zip(one.net.parameters(), same.net.parameters(), strict=True))
+    other = finetune(net_of(), WORDS, asked(has_anna), replace(HOW, steps=8, seed=1))
+    assert not torch.equal(one.net.tokens.weight, other.net.tokens.weight)
+
+
+def test_the_learning_rate_is_chosen_by_the_valid_split() -> None:
+    """Where valid says one thing and test the opposite, valid decides."""
+
+    def opposite(words: tuple[str, ...], rng: np.random.Generator) -> str:
+        return "no" if "anna" in words else "yes"
+
+    rates = replace(HOW, learning_rates=(1e-9, 1e-2))
+    told = asked(has_anna)
+    turned = replace(told, test=examples(opposite, 80, 2))
+    assert finetune(net_of(), WORDS, told, rates).rate == 1e-2
+    worse = finetune(net_of(), WORDS, turned, rates)
+    assert worse.rate == 1e-2 and worse.accuracy < 0.05
+    assert finetune(net_of(), WORDS, replace(told, valid=examples(opposite, 80, 1)), rates).rate == 1e-9
+
+
+@pytest.mark.parametrize("encoding", ["learned", "alibi", "none"])
+def test_a_sentence_is_the_mean_of_its_own_hidden_states(encoding: str) -> None:
+    net = net_of(encoding).double()
+    told = [("anna", "sees", "ben"), ("ben", "calls", "carl", "today"), ("dora",)]
+    encoded = encode_words(net, WORDS, told)
+    ours = mean_hidden(net, encoded, np.array([2, 0, 1]))
+    alone = [net.hidden(torch.tensor([WORDS.ids(words)])).mean(1)[0] for words in (told[2], told[0], told[1])]
+    assert torch.allclose(ours, torch.stack(alone), atol=1e-12)
+
+
+def test_reversed_sentences_are_one_where_the_encoding_knows_no_side() -> None:
+    """anna sees ben and ben sees anna: told apart by an encoding that has sides, and by no other."""
+    twins = [("anna", "sees", "ben"), ("ben", "sees", "anna")]
+    for encoding, options, same in (("attenuated", {"s": 1.0}, True), ("attenuated", {"s": 0.0}, False)):
+        net = net_of(encoding, **options).double()
+        one, other = mean_hidden(net, encode_words(net, WORDS, twins), np.array([0, 1]))
+        assert torch.allclose(one, other, atol=1e-12) == same
+
+
+def test_the_layer_that_learns_alone_has_settled() -> None:
+    """The gradient of loss and penalty, worked out apart, is 0 where it came to rest."""
+    from wherewhat.training.finetune import _settled
+
+    rng = np.random.default_rng(0)
+    x_ND, target_N = torch.from_numpy(rng.normal(size=(50, 4))), torch.from_numpy(rng.integers(0, 3, 50))
+    layer = _settled(x_ND, target_N, answers=3, penalty=1e-2, seed=0)
+    weight_VD, bias_V = layer.weight.detach(), layer.bias.detach()
+    share_NV = (x_ND @ weight_VD.T + bias_V).softmax(-1)
+    share_NV[torch.arange(50), target_N] -= 1
+    slope_VD = share_NV.T @ x_ND / 50 + 2e-2 * weight_VD
+    assert float(slope_VD.abs().max()) < 1e-4 and float(share_NV.mean(0).abs().max()) < 1e-4
+    again = _settled(x_ND, target_N, answers=3, penalty=1e-2, seed=9)
+    assert torch.allclose(again.weight, layer.weight, atol=1e-3)
+
+
+def test_labels_keep_their_numbers() -> None:
+    net = net_of()
+    ours = Asked.of(net, WORDS, [Example(("anna",), "yes"), Example(("ben",), "no")], ("no", "yes"))
+    assert ours.label_N.tolist() == [1, 0]
+    assert Reader(net, 2, seed=0)(ours.texts, np.array([0, 1])).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"labels": ("yes",)}, "made up has the label yes only; give examples of at least 2"),
+        ({"valid": ()}, "made up has no valid examples; give more, a tenth each is valid and test"),
+        ({"test": ()}, "made up has no test examples; give more, a tenth each is valid and test"),
+        ({"test": (Example(("anna",), "yess"),)}, "unknown label 'yess'; did you mean 'yes'? known: no, yes"),
+        ({"train": (Example((), "yes"),)}, "sentence 0 has 0 word(s); give sentences of at least 1"),
+    ],
+)
+def test_examples_that_cannot_be_learnt_from(change: dict[str, object], sentence: str) -> None:
+    net, told = net_of(), replace(asked(has_anna), **change)  # type: ignore[arg-type]
+    for learn in (partial(finetune, how=HOW), partial(probe_frozen, seed=0)):
+        with pytest.raises(UserError) as error:
+            learn(net, WORDS, told)
+        assert sentence in str(error.value)
+
+
+def test_words_of_another_net() -> None:
+    with pytest.raises(UserError, match=r"the net knows 11 token ids and the vocabulary has 4; use the words that the"):
+        finetune(net_of(), Words.learn([["a"]]), asked(has_anna), HOW)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"steps": 0}, "fine-tuning cannot have steps 0; give at least 1"),
+        ({"learning_rates": ()}, "fine-tuning cannot have learning rates (); give one or more above 0"),
+        ({"learning_rates": (0.0,)}, "fine-tuning cannot have learning rates (0.0,); give one or more above 0"),
+    ],
+)
+def test_fine_tuning_that_cannot_be_done(change: dict[str, object], sentence: str) -> None:
+    with pytest.raises(UserError) as error:
+        replace(HOW, **change)  # type: ignore[arg-type]
+    assert sentence in str(error.value)

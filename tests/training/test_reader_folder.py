@@ -1,0 +1,131 @@
+"""A net that has read opens again with its words and its corpus, and can be profiled with text and without."""
+
+import json
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from wherewhat.capture.load import Loading, find
+from wherewhat.capture.texts import encode, own_texts, token_names
+from wherewhat.cli.main import main
+from wherewhat.corpora.plain import PlainText
+from wherewhat.corpora.words import Words
+from wherewhat.errors import UserError
+from wherewhat.models.folder import load_model, save_model
+from wherewhat.nets.build import build
+from wherewhat.training.loop import train
+from wherewhat.training.reading import Reading
+
+LINES = [f"the {noun} {verb} the {other} ." for noun in "abcdefgh" for verb in ("sees", "calls") for other in "klmnop"]
+
+
+@pytest.fixture
+def folder(reader: Reading, tmp_path: Path) -> Path:
+    train(replace(reader, steps=2), out=tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    (tmp_path / "text.txt").write_text("\n".join(LINES))
+    return tmp_path / "text.txt"
+
+
+def test_texts_are_read_through_its_words(folder: Path) -> None:
+    subject, words = find(str(folder), Loading()), load_model(folder / "model").words
+    encoded, _ = encode(subject, ["The dog sees many cats."], max_tokens=None, max_texts=3)
+    assert encoded[0].tolist() == words.ids(["the", "dog", "sees", "many", "cats", "."])
+    assert token_names(subject, encoded[0])[:2] == ["the", "dog"]
+    assert (subject.tokenizer.mask_token_id, subject.tokenizer.pad_token_id) == (words.mask, words.pad)
+    assert subject.context == 12
+
+
+def test_without_texts_it_reads_test_sentences_of_its_corpus(reader: Reading, folder: Path) -> None:
+    subject, words = find(str(folder), Loading()), load_model(folder / "model").words
+    told = [one.words for one in islice(reader.corpus.sentences("test"), 5)]
+    assert [ids.tolist() for ids in own_texts(subject, 5, 0, None)] == [words.ids(one)[:12] for one in told]
+    assert max(len(ids) for ids in own_texts(subject, 5, 0, 4)) == 4
+
+
+def test_heads_of_a_run_and_of_a_snapshot(reader: Reading, text: Path, tmp_path: Path) -> None:
+    train(replace(reader, steps=2, keep_every=2), out=tmp_path / "run")
+    asked = ["--max-texts", "3", "--scores", "locality", "--quiet"]
+    assert main(["heads", str(tmp_path / "run"), "--out", str(tmp_path / "a"), *asked]) == 0
+    snapshot = str(tmp_path / "run" / "snapshots" / "step-000000")
+    (tmp_path / "told.txt").write_text("the dog sees the cat .\nthe cat sees the dog .\n")
+    assert main(["heads", snapshot, "--text", str(tmp_path / "told.txt"), "--out", str(tmp_path / "b"), *asked]) == 0
+    manifest = json.loads((tmp_path / "b" / "manifest.json").read_text())
+    assert "step-000000" in json.dumps(manifest["model"])
+
+
+def test_a_text_that_has_moved(reader: Reading, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train(replace(reader, steps=2, corpus=PlainText((str(text),))), out=tmp_path / "run")
+    text.rename(tmp_path / "moved.txt")
+    asked = ["--max-texts", "3", "--scores", "locality", "--quiet"]
+    assert main(["heads", str(tmp_path / "run"), "--out", str(tmp_path / "a"), *asked]) == 2
+    told = capsys.readouterr().err
+    assert f"what run has read cannot be read again: there is no file {text}; give --text FILE" in told
+    moved = ["--text", str(tmp_path / "moved.txt")]
+    assert main(["heads", str(tmp_path / "run"), "--out", str(tmp_path / "a"), *moved, *asked]) == 0
+
+
+def test_words_that_are_missing(folder: Path) -> None:
+    (folder / "model" / "tokenizer.json").unlink()
+    with pytest.raises(UserError, match=r"tokenizer.json cannot be read \(No such file or directory\); train again"):
+        load_model(folder / "model")
+
+
+def test_words_of_another_net(folder: Path) -> None:
+    (folder / "model" / "tokenizer.json").write_text(Words.learn([["a", "b"]]).json())
+    with pytest.raises(UserError, match=r"tokenizer.json has 5 entries and the net knows \d+; copy the folder anew"):
+        load_model(folder / "model")
+
+
+def test_words_without_a_corpus(reader: Reading, tmp_path: Path) -> None:
+    words = Words.learn([["a", "b"]])
+    save_model(tmp_path, build(replace(reader.net, vocabulary=len(words))), words=words)
+    model = load_model(tmp_path)
+    assert model.words.names == words.names and model.corpus is None
+    with pytest.raises(UserError, match="there is no text for"):
+        own_texts(find(str(tmp_path), Loading()), 1, 0, None)
+
+
+SMALL = ["sentences=60", "steps=3", "width=8", "heads=2", "layers=1", "evaluate_samples=10", "evaluate_every=3"]
+SIZES = [part for change in SMALL for part in ("--set", change)]
+
+
+def test_training_on_text(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    assert main(["train", "bert_tiny", "--text", str(text), *SIZES, "--out", str(out)]) == 0
+    told = capsys.readouterr().out
+    assert "% of hidden words of fresh sentences guessed, with a loss of " in told
+    assert f"`wherewhat heads {out}` profiles the net" in told
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["settings"]["corpus"] == {"name": "text", "files": [str(text.resolve())]}
+    assert manifest["settings"]["net"]["vocabulary"] == len(load_model(out / "model").words)
+    assert 0 <= manifest["accuracy"] <= 1 and manifest["loss"] > 0
+    more = [*SIZES, "--set", "kind=decoder", "--set", "encoding=rope"]
+    assert main(["train", "bert_tiny", "--text", str(text), *more, "--out", str(tmp_path / "next")]) == 0
+    assert "% of next words of fresh sentences guessed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["tiny", "--text", "{text}"], "the recipe tiny learns tasks and reads no text; leave --text out, or train"),
+        (["bert_tiny", "--text", "{text}", "--text", "b.conllu"], "--text names plain text and .conllu files together"),
+        (["bert_tiny", "--text", "nowhere.txt"], "there is no file"),
+        (["bert_tiny", "--text", "{empty}"], "give a file with some"),
+    ],
+)
+def test_texts_that_cannot_be_trained_on(
+    arguments: list[str], sentence: str, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.txt").write_text("\n\n")
+    names = {"text": text, "empty": tmp_path / "empty.txt"}
+    told = [argument.format(**names) for argument in arguments]
+    assert main(["train", *told, "--out", str(tmp_path / "run"), "--quiet"]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
