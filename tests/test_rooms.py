@@ -63,6 +63,7 @@ MAY_KNOW = {
     },
     "tally": {"capture", "scores"},
     "hidden": {"capture", "scores", "tally"},
+    "positional": {"capture", "hidden", "logits", "scores", "tables", "tally"},
     "about": {"capture", "scores"},
     "correspondence": set(),
     "asking": {"capture", "positional", "scores", "tally"},

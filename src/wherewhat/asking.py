@@ -11,6 +11,8 @@ from wherewhat.capture.blocks import ENDINGS
 from wherewhat.capture.load import Loading
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
+from wherewhat.positional import told as positional_told
+from wherewhat.positional.probing import Probing
 from wherewhat.scores import input_level, mean_parts
 from wherewhat.scores.base import Score
 from wherewhat.scores.frequencies import SWAPPED_SLOTS
@@ -34,6 +36,7 @@ class Measuring:
     tau: tuple[float, ...] = (PUBLISHED,)  # temperatures of the published scores; inf weighs all swaps alike
     first: int = 1  # the first slot whose content may change places
     blocks: Sequence[Any] | str | None = None  # move as one: of every text [[from, to], ...], or "sentence" or "line"
+    positional: Probing | bool | None = None  # also the positional part of attention, three ways; True: as by default
     hidden: bool | None = None  # look for position inside hidden states; None: where logits do not tell what slots do
     max_texts: int = 100
     max_tokens: int | None = None  # None: what the model was made for, but at most 1,024
@@ -44,6 +47,7 @@ class Measuring:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "queries", _rows_asked(self.queries))
+        object.__setattr__(self, "positional", self._probing())
         if self.max_texts < 1 or self.batch_tokens < 1 or (self.queries is not None and self.queries < LAST):
             raise UserError(
                 f"queries is {self.queries}, max_texts {self.max_texts} and batch_tokens {self.batch_tokens}; "
@@ -71,6 +75,17 @@ class Measuring:
             if not HEAD_NAME.fullmatch(name):
                 raise UserError(f"'{name}' is not the name of a head; heads are named like L3H7, counted from 0")
 
+    def _probing(self) -> Probing | None:
+        """How to probe the positional part, if that is asked for."""
+        if not isinstance(self.positional, bool):
+            return self.positional
+        return Probing(seed=self.seed, batch_tokens=self.batch_tokens) if self.positional else None
+
+    @property
+    def by_position(self) -> tuple[str, ...]:
+        """The scores asked for by name that are about the positional part."""
+        return tuple(name for name in self.scores if name in positional_told.names())
+
     @property
     def known(self) -> dict[str, Score]:
         """Every score there is under these settings: at these temperatures, and of blocks where there are any."""
@@ -97,11 +112,16 @@ class Measuring:
         bare, _, tau = name.partition("@")
         if name in self.known or name in self._inside:
             return
+        if name in positional_told.names():
+            if self.positional is None:
+                raise UserError(f"{name} is about the positional part of attention; ask for it with --positional")
+            return
         if bare.startswith("block.") and self.blocks is None:
             raise UserError(f"{name} swaps whole blocks; say which with --blocks sentence, line or FILE")
         if tau and (bare in SCORES or bare in SWAPPED_INSIDE):
             raise UserError(f"{name} is not among the temperatures asked for; add it to --tau")
-        look_up("score", name, {**self.known, **self._inside})
+        of_position = dict.fromkeys(positional_told.names() if self.positional else ())
+        look_up("score", name, {**self.known, **self._inside, **of_position})
 
     @property
     def asked(self) -> dict[str, Score]:

@@ -15,11 +15,13 @@ from wherewhat.capture.blocks import blocks_by
 from wherewhat.capture.door import Captured, capture
 from wherewhat.capture.load import Loading, Subject, find, wrap
 from wherewhat.capture.reader import Place, Seen, numbered
-from wherewhat.capture.texts import encode, own_texts
+from wherewhat.capture.texts import OWN, encode, own_texts
 from wherewhat.correspondence import correspondence
 from wherewhat.errors import UserError
 from wherewhat.hidden.moving import LEAST_SLOTS
 from wherewhat.hidden.walk import Hidden, measure_hidden
+from wherewhat.positional.probing import Probing
+from wherewhat.positional.walk import Positional, measure_positional, nothing_measured
 from wherewhat.runs.profile import Profile
 from wherewhat.silence import refuse_in_vain, silences, told_of
 from wherewhat.summing import chosen, frequencies_table, heads_table, offsets_table
@@ -58,7 +60,9 @@ def profile(
     layers = numbered(captured.places)
     refuse_in_vain(subject.id, ids, tally, captured.opaque, settings)
     hidden = look_inside(subject, ids, _unread(subject, tally, captured), settings, on_text)
-    heads = heads_table(subject.id, tally, layers, settings, texts=len(ids), hidden=hidden)
+    positional = look_at_position(subject, ids, settings, on_text)
+    more = (hidden.answers, positional.answers)
+    heads = heads_table(subject.id, tally, layers, settings, texts=len(ids), more=more)
     frequencies = frequencies_table(subject.id, tally, layers, settings)
     silent = silences(tally, captured.opaque, layers, asked_inside=bool(hidden.answers))
     manifest = {
@@ -66,7 +70,7 @@ def profile(
         "command": None,
         "settings": told(settings, loading if isinstance(model, str) else None),
         "model": about_model(subject, layers=len(layers), heads=heads.select("layer", "head").n_unique()),
-        "texts": about_texts(subject, ids, "its own task" if texts is None else source),
+        "texts": about_texts(subject, ids, OWN if texts is None else source),
         "seed": settings.seed,
         "dtype": str(next(subject.model.parameters()).dtype).removeprefix("torch."),
         "device": str(next(subject.model.parameters()).device),
@@ -77,12 +81,18 @@ def profile(
             for place, number in layers.items()
         ],
         "swaps": about_swaps(settings),
-        "scores": {**{name: about_score(settings.asked[name]) for name in _answered(tally)}, **hidden.scores},
+        "scores": {
+            **{name: about_score(settings.asked[name]) for name in _answered(tally)},
+            **hidden.scores,
+            **positional.scores,
+        },
         "hidden": hidden.layers,
+        **({"positional": positional.within(heads).told} if settings.positional else {}),
         "correspondence": correspondence(frequencies, heads, seed=settings.seed),
-        "notes": [*notes(subject, layers, settings.asked), *cut, *silent, *hidden.notes],
+        "notes": [*notes(subject, layers, settings.asked), *cut, *silent, *hidden.notes, *positional.notes],
     }
-    return Profile(heads, offsets_table(subject.id, tally, layers, settings), frequencies, manifest)
+    offsets = offsets_table(subject.id, tally, layers, settings)
+    return Profile(heads, offsets, frequencies, manifest, positional.within(heads).maps)
 
 
 def _refuse_extra(subject: Subject, places: Sequence[Place]) -> None:
@@ -211,6 +221,16 @@ def look_inside(
         on_text=on_text,
     )
     return found.only(settings.inside) if settings.inside else found
+
+
+def look_at_position(
+    subject: Subject, ids: Sequence[Tensor], settings: Measuring, on_text: Progress | None = None
+) -> Positional:
+    """The positional part of attention, where that was asked for."""
+    if not isinstance(settings.positional, Probing):
+        return nothing_measured()
+    found = measure_positional(subject, ids, settings.positional, on_text)
+    return found.only(settings.by_position) if settings.by_position else found
 
 
 def _answered(tally: Tally) -> list[str]:

@@ -1,23 +1,27 @@
 """From what was tallied to the rows of tables."""
 
+from collections.abc import Mapping, Sequence
+
 import polars as pl
 
 from wherewhat.asking import HEAD_NAME, Measuring
 from wherewhat.capture.reader import Place
 from wherewhat.errors import UserError
-from wherewhat.hidden.walk import Hidden
 from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS, frame, without_nan
-from wherewhat.tally import Account, Tally, summarise
+from wherewhat.tally import Account, Summary, Tally, summarise
+
+Answers = Mapping[Place, Mapping[str, Summary]]  # of every place, by score
 
 
 def heads_table(
-    model: str, tally: Tally, layers: dict[Place, int], settings: Measuring, *, texts: int, hidden: Hidden | None = None
+    model: str, tally: Tally, layers: dict[Place, int], settings: Measuring, *, texts: int, more: Sequence[Answers] = ()
 ) -> pl.DataFrame:
-    """heads.parquet: one row a head and score."""
+    """heads.parquet: one row a head and score; `more` are answers that other walks have found."""
     rows = []
     for place, layer, account, heads in chosen(tally, layers, settings):
         answers = {name: summarise(account, name, texts=texts, seed=settings.seed) for name in account.values}
-        answers |= {} if hidden is None else hidden.answers.get(place, {})
+        for found in more:
+            answers |= found.get(place, {})
         for head in heads:
             for name, answer in answers.items():
                 spread = (answer.value_H[head], answer.low_H[head], answer.high_H[head], answer.chance)

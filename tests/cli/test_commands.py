@@ -43,7 +43,7 @@ def test_heads_of_the_built_in_model(tmp_path: Path, capsys):
     assert heads["texts"].max() == 20
     assert dict(pl.read_parquet(out / "frequencies.parquet").schema) == FREQUENCIES
     manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["model"]["id"] == "tiny" and manifest["texts"]["source"] == "its own task"
+    assert manifest["model"]["id"] == "tiny" and manifest["texts"]["source"] == "its own texts"
     assert manifest["command"].startswith("wherewhat")
     assert (out / "report.html").read_text().startswith("<!DOCTYPE html>")
 
@@ -133,7 +133,7 @@ def test_train_and_profile_what_came_of_it(tmp_path: Path, capsys):
     assert (out / "manifest.json").read_bytes() == before, "a finished run keeps the story of how it was made"
 
 
-@pytest.mark.parametrize("what", ["models", "encodings", "scores", "tasks", "recipes"])
+@pytest.mark.parametrize("what", ["models", "encodings", "scores", "tasks", "corpora", "questions", "recipes"])
 def test_list_says_one_line_each(what: str, capsys):
     assert main(["list", what]) == 0
     lines = [line for line in capsys.readouterr().out.strip().splitlines() if not line.startswith(" ")]
@@ -164,6 +164,13 @@ def test_list_says_of_encodings_what_to_know_before_choosing_one(capsys):
     assert "unknown encoding 'rop'; did you mean 'rope'?" in capsys.readouterr().err
     for fact in ("acts: on queries and keys", "learns: length × width", "attention: fused", "arXiv 2104.09864"):
         assert fact in shown
+
+
+def test_list_says_of_questions_what_can_be_answered(capsys):
+    assert main(["list", "questions", "voice"]) == 0
+    assert capsys.readouterr().out.strip().endswith("(active, passive)")
+    assert main(["list", "corpora", "grammer"]) == 2
+    assert "unknown corpus 'grammer'; did you mean 'grammar'?" in capsys.readouterr().err
 
 
 def test_progress_is_plain_lines_where_there_is_no_terminal(tmp_path: Path):

@@ -176,7 +176,7 @@ def test_the_choosers_change_the_charts(opened: Opener):
     with opened("encoder") as tab:
         plane = tab.locator("#plane-chart")
         assert plane.locator("text=locality").count() == 1
-        tab.get_by_label("Across").select_option(label="previous")
+        tab.get_by_role("combobox", name="Across").select_option(label="previous")
         plane.locator("text=previous").wait_for()
         assert plane.locator("text=locality").count() == 0
         before = cells(tab)
@@ -240,7 +240,7 @@ def test_a_head_without_offsets_or_values_says_so(opened: Opener):
             tab.get_by_text("48 of 144 heads have no value").count()
             + tab.get_by_text("96 of 144 heads have no value").count()
         )
-        tab.get_by_label("Next head").click()
+        tab.get_by_label("Next head", exact=True).click()
         assert name_shown(tab) == "L14H4"
 
 

@@ -175,7 +175,7 @@ def test_a_head_s_spectrum_is_drawn_and_follows_the_selection(opened: Opener):  
             "the fastest comes first"
         )
         before = bars.evaluate_all("all => all.map(bar => bar.getAttribute('d')).join()")
-        redrawn(tab, "#spectrum-shares", tab.get_by_label("Next head").click)
+        redrawn(tab, "#spectrum-shares", tab.get_by_label("Next head", exact=True).click)
         assert bars.evaluate_all("all => all.map(bar => bar.getAttribute('d')).join()") != before
 
 

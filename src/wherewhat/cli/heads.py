@@ -8,6 +8,8 @@ from wherewhat.cli.options import (
     ASKED,
     AllowPickle,
     Column,
+    Copied,
+    Copies,
     Dataset,
     Device,
     DeviceMap,
@@ -22,6 +24,7 @@ from wherewhat.cli.options import (
     Out,
     Overwrite,
     Png,
+    Positional,
     Queries,
     Quiet,
     Revision,
@@ -34,6 +37,7 @@ from wherewhat.cli.options import (
     loading_by,
     numbers,
     option,
+    probing_by,
     rows_asked,
     saying,
     temperatures,
@@ -64,6 +68,9 @@ def heads(
     blocks: Annotated[
         str | None, option(ASKED, "sentence|line|FILE", "Also swap whole blocks; FILE has [[from, to], ...] a text.")
     ] = None,
+    positional: Positional = False,
+    copies: Copies = None,
+    copied: Copied = None,
     hidden: Annotated[
         bool | None,
         option(
@@ -121,6 +128,7 @@ def heads(
     from wherewhat.measure import profile
 
     measuring["blocks"] = _blocks(blocks)
+    measuring |= probing_by(positional, copies, copied, seed)
     texts = texts_from(text, column=column, dataset=dataset, split=split)
     with progress(f"{model}: texts", quiet=quiet) as step:
         found = profile(
@@ -149,10 +157,12 @@ def _blocks(text: str | None) -> list[list[list[int]]] | str | None:
 
 def _print(profile: "Profile", out: Path, *, as_json: bool, quiet: bool) -> None:
     about: dict[str, Any] = dict(profile.manifest)
-    count = about["model"]["heads"]
+    count, probed = about["model"]["heads"], about.get("positional")
     if as_json:
         summary = {"out": str(out), "report": str(out / "report.html"), "model": about["model"]["id"], "heads": count}
-        print(json.dumps({**summary, "texts": about["texts"]["count"], "seconds": about["seconds"]}))
+        told = {"positional": {"n": probed["n"], "words": probed["words"]}} if probed else {}
+        print(json.dumps({**summary, **told, "texts": about["texts"]["count"], "seconds": about["seconds"]}))
     elif not quiet:
         texts = f"{about['texts']['count']} texts, {about['texts']['tokens']:,} tokens, {about['seconds']:.1f} s"
-        print(f"{count} heads of {about['model']['id']} on {texts}: {out / 'report.html'}")
+        probe = f", {probed['words']} words × {probed['n']} copies" if probed else ""
+        print(f"{count} heads of {about['model']['id']} on {texts}{probe}: {out / 'report.html'}")

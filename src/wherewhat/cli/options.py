@@ -52,6 +52,12 @@ Scores = Annotated[str | None, option(ASKED, "NAMES", "Only these scores, such a
 Tau = Annotated[str, option(ASKED, "NUMBERS", "Temperatures of positional and symbolic, such as 1e-4,0.1,inf.")]
 First = Annotated[int, option(ASKED, "N", "The first slot whose content may change places.")]
 Seed = Annotated[int, option(ASKED, "N", "Decides everything that is drawn at random.")]
+Positional = Annotated[
+    bool,
+    option(ASKED, None, "Also how local and how symmetric position alone makes attention, three ways.", "--positional"),
+]
+Copies = Annotated[int | None, option(ASKED, "N", "With --positional, copies of a word in a text (64).")]
+Copied = Annotated[int | None, option(ASKED, "N", "With --positional, words to copy (100).", "--words")]
 
 Out = Annotated[Path, option(RESULT, "DIR", "The folder to write into.")]
 Png = Annotated[Path | None, option(RESULT, "DIR", "Also write the figures as PNG files into this folder.")]
@@ -128,6 +134,19 @@ def texts_from(files: list[Path], *, column: str, dataset: str | None, split: st
     if dataset:
         return dataset_texts(dataset, split=split, column=column)
     return take_turns([read_texts(path, column) for path in files]) if files else None
+
+
+def probing_by(positional: bool, copies: int | None, words: int | None, seed: int | None) -> dict[str, Any]:
+    """How the positional part is probed, as a setting of a profile; nothing if it is not."""
+    given = {"length": copies, "words": words, "seed": seed}
+    if positional:
+        from wherewhat.positional.probing import Probing
+
+        return {"positional": Probing(**{name: value for name, value in given.items() if value is not None})}
+    for name, value in (("--copies", copies), ("--words", words)):
+        if value is not None:
+            raise UserError(f"{name} is about probing the positional part of attention; add --positional")
+    return {}
 
 
 def loading_by(dtype: str, device: str, *, offline: bool, **others: Any) -> "Loading":

@@ -7,6 +7,7 @@ import polars as pl
 from wherewhat.report.measured import Manifest, Measured, measured
 from wherewhat.report.offsets import profiles
 from wherewhat.report.page import Columns
+from wherewhat.report.positional_tables import Positional, positional_of
 from wherewhat.report.shares import Pair, Triple, exclusion, pairs, triples
 from wherewhat.report.spectra import Spectra, spectra
 from wherewhat.report.striking import Notice, striking
@@ -24,6 +25,7 @@ class Findings:
     ratios: Columns  # P/Var and S/Var
     pairs: list[Pair]  # published scores
     moved: list[Pair]  # the same with tokens moved at the input
+    positional: Positional | None  # locality and symmetry of what place alone gives, where that was asked
 
     @property
     def layers(self) -> int:
@@ -53,7 +55,13 @@ class Findings:
         return bool(self.moved or self.run.find("mean.position") or any(one.name == "input" for one in self.triples))
 
 
-def findings(heads: pl.DataFrame, offsets: pl.DataFrame, frequencies: pl.DataFrame, manifest: Manifest) -> Findings:
+def findings(
+    heads: pl.DataFrame,
+    offsets: pl.DataFrame,
+    frequencies: pl.DataFrame,
+    manifest: Manifest,
+    positional: pl.DataFrame | None = None,
+) -> Findings:
     """Read the tables of a run."""
     run = measured(heads, manifest)
     return Findings(
@@ -65,4 +73,5 @@ def findings(heads: pl.DataFrame, offsets: pl.DataFrame, frequencies: pl.DataFra
         ratios=exclusion(run),
         pairs=pairs(run),
         moved=pairs(run, "input."),
+        positional=positional_of(run, pl.DataFrame() if positional is None else positional),
     )

@@ -7,13 +7,15 @@ import polars as pl
 
 from wherewhat.report.charts import Axis, dots, head_map, profile, thumb
 from wherewhat.report.findings import Findings, findings
-from wherewhat.report.kinds import PUBLISHED, in_order
+from wherewhat.report.kinds import POSITIONAL, PUBLISHED, in_order
 from wherewhat.report.made import how_it_was_made, the_texts
 from wherewhat.report.measured import Manifest, Measured, Score
 from wherewhat.report.numbers import interval, large, short
 from wherewhat.report.offsets import axis_labels
 from wherewhat.report.page import Page, Section
 from wherewhat.report.pictures import first_axes, pictures, plane_of
+from wherewhat.report.positional import by_place_alone, explained
+from wherewhat.report.positional_shown import place_about, place_charts, place_pictures, place_tables
 from wherewhat.report.striking import TELLING, Notice, nobody_stands_out
 from wherewhat.report.tags import Html, join, prose, tag
 from wherewhat.report.where import (
@@ -37,9 +39,16 @@ CHANCE = {
 }
 
 
-def page_of_heads(heads: pl.DataFrame, offsets: pl.DataFrame, frequencies: pl.DataFrame, manifest: Manifest) -> Page:
+def page_of_heads(
+    heads: pl.DataFrame,
+    offsets: pl.DataFrame,
+    frequencies: pl.DataFrame,
+    manifest: Manifest,
+    positional: pl.DataFrame | None = None,
+) -> Page:
     """Lay out everything that is known about the heads of one model, and choose what to show first."""
-    found = findings(heads, offsets, frequencies, manifest)
+    found = findings(heads, offsets, frequencies, manifest, positional)
+    charts = _charts(found)
     model = manifest.get("model") or {}
     made = [section(found) for section in SECTIONS]
     return Page(
@@ -48,10 +57,15 @@ def page_of_heads(heads: pl.DataFrame, offsets: pl.DataFrame, frequencies: pl.Da
         lede=_lede(found.run),
         facts=_facts(found.run),
         sections=[section for section in made if section],
-        charts=_charts(found),
-        tables={"heads": found.run.heads, "offsets": found.by_offset, **where_tables(found)},
+        charts=charts,
+        tables={
+            "heads": found.run.heads,
+            "offsets": found.by_offset,
+            **where_tables(found),
+            **place_tables(found),
+        },
         about=_about(found),
-        figures=pictures(found),
+        figures=pictures(found) | place_pictures(found, charts),
     )
 
 
@@ -151,6 +165,8 @@ def words(found: Findings) -> Section:
 
 def _kind(kind: str, scores: Sequence[Score], found: Findings, kinds: int) -> Html:
     title = tag("h3", kind, class_="of-kind") if kinds > 1 else ""
+    if kind == POSITIONAL:
+        return join(title, explained(scores, _explained))
     swaps = the_swaps(found.run.manifest) if kind == PUBLISHED else ""
     return join(title, swaps, tag("div", *(_explained(score) for score in scores), class_="words"))
 
@@ -161,6 +177,7 @@ SECTIONS: Sequence[Callable[[Findings], Section | None]] = (
     by_layer,
     by_frequency,
     in_the_hidden_state,
+    by_place_alone,
     any_two,
     maps,
     one_head,
@@ -291,6 +308,7 @@ def _charts(found: Findings) -> dict[str, Any]:
         "profile": profile(axis_labels(found.by_offset)),
         "dots": dots(),
         **where_charts(found),
+        **place_charts(found),
     }
 
 
@@ -306,7 +324,15 @@ def _about(found: Findings) -> dict[str, Any]:
         else {"map": x.key, "selected": run.heads["name"][0]}
     )
     told = {"scores": [_about_score(score) for score in run.scores], "kinds": in_order(one.kind for one in run.scores)}
-    return {**told, "parts": list(run.parts), "x": x.key, "y": y.key, **start, **where_about(found)}
+    return {
+        **told,
+        "parts": list(run.parts),
+        "x": x.key,
+        "y": y.key,
+        **start,
+        **where_about(found),
+        **place_about(found),
+    }
 
 
 def _about_score(score: Score) -> dict[str, Any]:

@@ -3,7 +3,10 @@
 from collections.abc import Iterable
 
 WHERE_OR_WHAT, ATTENTION, PUBLISHED, HIDDEN = "Where or what", "Attention", "Published scores", "Hidden state"
-KINDS = (WHERE_OR_WHAT, ATTENTION, PUBLISHED, HIDDEN)  # in the order a reader meets them
+POSITIONAL = "Positional part"
+KINDS = (WHERE_OR_WHAT, ATTENTION, PUBLISHED, HIDDEN, POSITIONAL)  # in the order a reader meets them
+SOURCES = ("identical", "unmasked", "delta", "mean")  # of the positional part
+MEASURES = ("locality", "excess", "symmetry", "balance", "lean")  # of each
 SHARES = ("position_share", "symbol_share", "interaction_share")
 EXCLUSION = ("exclusion_positional", "exclusion_symbolic", "logit_variance")
 _OF_WHERE = frozenset({*SHARES, *EXCLUSION, "exclusion_ratio", "mean_frequency"})
@@ -14,8 +17,13 @@ def kind_of(name: str) -> str:
 
     >>> kind_of("position_share"), kind_of("symbolic@0.01"), kind_of("input.positional"), kind_of("locality")
     ('Where or what', 'Published scores', 'Hidden state', 'Attention')
+    >>> kind_of("mean.position"), kind_of("mean.locality"), kind_of("delta.contextual.lean")
+    ('Hidden state', 'Positional part', 'Positional part')
     """
     bare = name.partition("@")[0]
+    source, _, measure = bare.partition(".")
+    if source in SOURCES and measure.removeprefix("contextual.") in MEASURES:
+        return POSITIONAL
     if bare.startswith(("input.", "mean.")):
         return HIDDEN
     if bare.removeprefix("block.") in ("positional", "symbolic"):

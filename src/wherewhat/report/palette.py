@@ -57,7 +57,8 @@ DARK = Palette(
 def properties(palette: Palette) -> Mapping[str, str]:
     """Name the colours as the style sheet and the charts use them."""
     plain = {name: getattr(palette, name) for name in PLAIN}
-    return plain | {f"chance-{i}": colour for i, colour in enumerate(palette.chance)}
+    scales = {"chance": palette.chance, "layer": palette.layers}
+    return plain | {f"{name}-{i}": colour for name, scale in scales.items() for i, colour in enumerate(scale)}
 
 
 def variables(palette: Palette) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from wherewhat.report.charts import Axis, head_map, plane, profile
 from wherewhat.report.findings import Findings
+from wherewhat.report.kinds import POSITIONAL
 from wherewhat.report.measured import Measured, Score
 from wherewhat.report.offsets import axis_labels
 from wherewhat.report.page import Columns, Figure, Spec
@@ -19,14 +20,20 @@ def pictures(found: Findings) -> dict[str, Figure]:
     run = found.run
     across, up = (Axis(score.key, score.name, score.span) for score in first_axes(run))
     selected = found.notable[0].name if found.notable else ""
-    spec = _set(plane_of(run, across, up), selected=selected)
+    spec = with_values(plane_of(run, across, up), selected=selected)
     made = {"plane": Figure(_titled(spec, run, "All heads"), {"heads": run.heads}, 760, 520)}
     if found.triples:
         made["triangle"] = _triangle_figure(found.triples[0], found, selected)
     pattern = head_map("{score}", legend=True)
-    made |= {f"map_{_file_name(score.name)}": _map_figure(score, run, pattern) for score in run.answered}
+    shown_as_map = [score for score in run.answered if _worth_a_map(score)]
+    made |= {f"map_{_file_name(score.name)}": _map_figure(score, run, pattern) for score in shown_as_map}
     shown = dict.fromkeys(notice.name for notice in found.notable if notice.name in found.by_offset)
     return made | {f"offsets_{name}": _profile_figure(name, run, found.by_offset) for name in shown}
+
+
+def _worth_a_map(score: Score) -> bool:
+    """Whether a score gets a picture of its own: of the many of the positional part, locality and balance."""
+    return score.kind != POSITIONAL or score.name.partition(".")[2] in ("locality", "balance")
 
 
 def _triangle_figure(one: Triple, found: Findings, selected: str) -> Figure:
@@ -34,7 +41,7 @@ def _triangle_figure(one: Triple, found: Findings, selected: str) -> Figure:
     keys = dict(zip(("where", "what", "rest"), (score.key for score in one.scores), strict=True))
     spec = filled(triangle(parts=run.parts, layers=found.layers, heads=len(run.heads["name"])), keys)
     tables = {"heads": run.heads, "lines": quarters(), "halves": halves(), "corners": corners(one)}
-    return Figure(_titled(_set(spec, selected=selected), run, "Where or what"), tables, 700, 560)
+    return Figure(_titled(with_values(spec, selected=selected), run, "Where or what"), tables, 700, 560)
 
 
 def filled(pattern: Spec, words: Mapping[str, str]) -> Any:
@@ -50,18 +57,18 @@ def filled(pattern: Spec, words: Mapping[str, str]) -> Any:
 
 
 def _map_figure(score: Score, run: Measured, pattern: Spec) -> Figure:
-    spec = _set(filled(pattern, {"score": score.key}), reach=score.reach, base=score.range[0])
+    spec = with_values(filled(pattern, {"score": score.key}), reach=score.reach, base=score.range[0])
     layers, heads = len(set(run.heads["layer"])), len(set(run.heads["head"]))
     return Figure(_titled(spec, run, score.name), {"heads": run.heads}, 44 * max(heads, 6), 26 * layers)
 
 
 def _profile_figure(name: str, run: Measured, by_offset: Columns) -> Figure:
     bars = {column: by_offset[column] for column in ("place", "from", "to", "all")} | {"mass": by_offset[name]}
-    spec = _set(profile(axis_labels(by_offset)), bins=len(bars["place"]))
+    spec = with_values(profile(axis_labels(by_offset)), bins=len(bars["place"]))
     return Figure(_titled(spec, run, f"Where {name} looks"), {"profile": bars}, 760, 340)
 
 
-def _set(spec: Spec, **values: Any) -> dict[str, Any]:
+def with_values(spec: Spec, **values: Any) -> dict[str, Any]:
     """Give a chart's parameters other values."""
     known = [{**parameter, "value": values.get(parameter["name"], parameter["value"])} for parameter in spec["params"]]
     return {**spec, "params": known}

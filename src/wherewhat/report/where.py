@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wherewhat.report.findings import Findings
-from wherewhat.report.kinds import EXCLUSION
+from wherewhat.report.kinds import EXCLUSION, HIDDEN
 from wherewhat.report.measured import Manifest
 from wherewhat.report.numbers import interval, rounded, short
 from wherewhat.report.page import Columns, Section, Spec
@@ -166,7 +166,7 @@ def in_the_hidden_state(found: Findings) -> Section | None:
     """Other measurements, for models whose position sits in the hidden state."""
     if not found.hidden:
         return None
-    names = [score.name for score in found.run.answered]
+    names = [score.name for score in found.run.answered if score.kind == HIDDEN]
     ways = [way for start, way in WAYS.items() if any(name.startswith(start) for name in names)]
     lede = f"{_why_inside(found)} {OTHERWISE} {'; '.join(ways)}."
     body = tag("div", data_widget="hidden", class_="hidden-state")

@@ -1,7 +1,7 @@
 """A profile: the tables of `wherewhat heads`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,9 +9,19 @@ import polars as pl
 
 from wherewhat.report.page import Page
 from wherewhat.runs.base import Run, read_table
-from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS
+from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS, POSITIONAL
 
-TABLES = {"heads.parquet": HEADS, "offsets.parquet": OFFSETS, "frequencies.parquet": FREQUENCIES}
+TABLES = {
+    "heads.parquet": HEADS,
+    "offsets.parquet": OFFSETS,
+    "frequencies.parquet": FREQUENCIES,
+    "positional.parquet": POSITIONAL,
+}
+ALWAYS = ("heads.parquet", "offsets.parquet")  # the others are written where there is something in them
+
+
+def _none() -> pl.DataFrame:
+    return pl.DataFrame(schema=POSITIONAL)
 
 
 @dataclass(frozen=True)
@@ -24,26 +34,27 @@ class Profile(Run):
     offsets: pl.DataFrame  # mean mass by relative offset
     frequencies: pl.DataFrame  # what each rotary frequency carries; empty for models that have none
     manifest: Mapping[str, Any]
+    positional: pl.DataFrame = field(default_factory=_none)  # matrices of the positional part; empty unless asked for
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        tables = dict(zip(TABLES, (self.heads, self.offsets, self.frequencies), strict=True))
-        return {name: table for name, table in tables.items() if table is not self.frequencies or not table.is_empty()}
+        tables = dict(zip(TABLES, (self.heads, self.offsets, self.frequencies, self.positional), strict=True))
+        return {name: table for name, table in tables.items() if name in ALWAYS or not table.is_empty()}
 
     def draw(self) -> Page:
         from wherewhat.report.heads import page_of_heads
 
-        return page_of_heads(self.heads, self.offsets, self.frequencies, self.manifest)
+        return page_of_heads(self.heads, self.offsets, self.frequencies, self.manifest, self.positional)
 
     @classmethod
     def read(cls, folder: Path, manifest: Mapping[str, Any]) -> "Profile":
         """The profile that lies in a folder."""
-        there = {
-            name: schema for name, schema in TABLES.items() if schema is not FREQUENCIES or (folder / name).exists()
-        }
+        there = {name: schema for name, schema in TABLES.items() if name in ALWAYS or (folder / name).exists()}
         found = {name: read_table(folder / name, schema) for name, schema in there.items()}
-        heads, offsets, frequencies = (found.get(name, pl.DataFrame(schema=schema)) for name, schema in TABLES.items())
-        return cls(heads, offsets, frequencies, manifest)
+        heads, offsets, frequencies, positional = (
+            found.get(name, pl.DataFrame(schema=schema)) for name, schema in TABLES.items()
+        )
+        return cls(heads, offsets, frequencies, manifest, positional)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/html": self._repr_html_(), "text/plain": str(self.heads)}

@@ -34,6 +34,15 @@ FREQUENCIES: dict[str, Any] = {
     "measure": pl.String,
     "value": pl.Float64,
 }
+POSITIONAL: dict[str, Any] = {
+    "model": pl.String,
+    "layer": pl.Int32,
+    "head": pl.Int32,
+    "source": pl.String,  # identical, unmasked, delta or mean: which positional part of attention it is
+    "query": pl.Int32,
+    "key": pl.Int32,
+    "attention": pl.Float64,
+}
 OF_HEAD = "head."  # stands before the name of a head's score among the measures of a model
 EDIT: dict[str, Any] = {
     "model": pl.String,
@@ -60,6 +69,19 @@ RESULT: dict[str, Any] = {
     "high": pl.Float64,
 }
 CURVE: dict[str, Any] = {"step": pl.Int64, "measure": pl.String, "value": pl.Float64}
+COMPARE: dict[str, Any] = {
+    "model": pl.String,  # the later of two, by its name in the comparison
+    "against": pl.String,  # the earlier: the first of the list, or one draw of fresh weights
+    "layer": pl.Int32,  # none: over all heads of the part
+    "head": pl.Int32,  # none: over all heads of the layer
+    "score": pl.String,
+    "before": pl.Float64,
+    "after": pl.Float64,
+    "change": pl.Float64,
+    "low": pl.Float64,  # of the change; none where it is exact, or where a single text or head tells nothing
+    "high": pl.Float64,
+    "part": pl.String,
+}
 
 
 def frame(rows: Iterable[Sequence[object]], schema: Mapping[str, Any]) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 const page = JSON.parse(document.getElementById("data").textContent);
 const views = new Map(); // the element a chart stands in -> its view
 const queues = new Map(); // the element -> the drawing that is under way, so that two never mix
+const roles = new Map(); // the element -> the role it was made with
 const night = matchMedia("(prefers-color-scheme: dark)");
 const paper = matchMedia("print");
 let printing = false; // the moment before the paper is there
@@ -22,22 +23,34 @@ function fill(pattern, words) {
 }
 
 function draw(element, name, request) {
-  const after = (queues.get(element) ?? Promise.resolve()).then(() => drawNow(element, name, request));
+  const role = roles.get(element) ?? element.getAttribute("role");
+  roles.set(element, role);
+  const called = { label: element.getAttribute("aria-label"), role }; // as it is called now, before another drawing ends
+  const after = (queues.get(element) ?? Promise.resolve()).then(() => drawNow(element, name, { ...request, called }));
   queues.set(element, after);
   return after;
 }
 
-async function drawNow(element, name, { words = {}, params = {}, tables, size = {}, renderer = "svg" }) {
+async function drawNow(element, name, { words = {}, params = {}, tables, size = {}, renderer = "svg", called }) {
   views.get(element)?.finalize();
-  const spec = { ...fill(page.charts[name], words), ...size, datasets: tables };
+  const spec = { ...fill(page.charts[name], words), ...size, datasets: tables, description: called.label ?? "" };
   const now = { ...params, dark: isDark(), selected: state.selected };
   spec.params = spec.params.map((param) => ({ ...param, value: now[param.name] ?? param.value }));
   const options = { ast: true, renderer, actions: false, defaultStyle: false, tooltip: showTip, config: page.config };
   const { view } = await vegaEmbed(element, spec, { ...options, mode: "vega-lite" });
   views.set(element, view);
+  nameAgain(element, called);
   tellView(view); // the selection may have moved on while this was being drawn
   view.addEventListener("click", (event, item) => item?.datum?.name && select(item.datum.name));
   return view;
+}
+
+/** The library gives every chart a role of its own; ours says which keys it answers to. */
+function nameAgain(element, { label, role }) {
+  if (role === null) element.removeAttribute("role");
+  else element.setAttribute("role", role);
+  element.removeAttribute("aria-roledescription");
+  if (label === null) element.removeAttribute("aria-label");
 }
 
 /** A chart that is no longer on the page. */
@@ -45,6 +58,7 @@ function forget(element) {
   views.get(element)?.finalize();
   views.delete(element);
   queues.delete(element);
+  roles.delete(element);
 }
 
 const isDark = () => night.matches && !paper.matches && !printing;

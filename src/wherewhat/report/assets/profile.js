@@ -18,20 +18,21 @@ widgets.profile = (element) => {
   const right = make("div", {}, dots, keyOf([["up", "above chance"], ["down", "below"], ["unclear", "not told from it"], ...plain, ["tick", "chance"]]));
   element.append(make("div", { class: "title" }, name, make("div", { class: "controls" }, before, list, after)), says, make("div", { class: "pair" }, left, right));
 
-  const inOrder = [...page.about.kinds].flatMap((kind) => scores.filter((score) => score.kind === kind));
+  const shown = scores.filter((score) => !ofPlace.has(score.key)); // the positional part has a section of its own
+  const inOrder = [...page.about.kinds].flatMap((kind) => shown.filter((score) => score.kind === kind));
 
   function show(head) {
     const { place, from, to, all, seen, [head.name]: mass } = page.tables.offsets;
     const has = Boolean(mass?.some((one) => one !== null));
     name.replaceChildren(head.name, make("span", {}, `layer ${head.layer}, head ${head.head}${head.part ? `, ${head.part}` : ""}`));
     const told = inOrder.filter((score) => value(head, score) !== null);
-    const silent = scores.filter((score) => !told.includes(score)).map((score) => score.name);
+    const silent = shown.filter((score) => !told.includes(score)).map((score) => score.name);
     says.textContent = [decided(head), has ? peak(from, to, mass.map((one, bar) => (one ?? 0) * seen[bar])) : "", silent.length ? `No answer here for ${silent.join(", ")}.` : ""].join(" ").trim();
     list.value = head.name;
     offsets.hidden = key.hidden = !has;
     none.hidden = has;
     offsets.setAttribute("aria-label", `Mean attention mass of ${head.name} by relative offset. ${says.textContent}`);
-    dots.setAttribute("aria-label", scores.map((score) => sayScore(head, score)).join("; "));
+    dots.setAttribute("aria-label", shown.map((score) => sayScore(head, score)).join("; "));
     const height = element.clientWidth < 500 ? 220 : 300;
     const drawings = [draw(dots, "dots", { tables: { dots: told.map((score) => dot(head, score)) }, size: { height: (told.length > 14 ? 24 : 27) * told.length } })];
     const turns = spectra.has(head.name) && thetas.has(head.layer);

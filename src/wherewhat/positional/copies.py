@@ -1,0 +1,156 @@
+"""Texts of one word over and over: what attention is left when every token says the same."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from wherewhat.capture.batch import ALL, LAST, Batch, batches
+from wherewhat.capture.door import capture
+from wherewhat.capture.inputs import watch_inputs
+from wherewhat.capture.load import Subject
+from wherewhat.capture.reader import Place
+from wherewhat.capture.vocabulary import word_ids
+from wherewhat.errors import UserError
+from wherewhat.positional.inputs import MeanInputs, same_text
+from wherewhat.positional.matrix import Matrix, attention_of, groups_for, measured
+from wherewhat.positional.probing import LEAST, Probing
+from wherewhat.positional.whole import Whole, Wholes
+
+Progress = Callable[[int, int], None]  # texts done, texts in all
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A model, and the words that it will read over and over."""
+
+    subject: Subject
+    n: int  # copies of a word in a text
+    words_W: Tensor
+    places: tuple[Place, ...]  # every attention, in the order of the forward pass
+    asked: tuple[Place, ...]  # those whose text is the word and nothing else
+    probing: Probing
+
+    @property
+    def modules(self) -> list[str]:
+        """The attention modules to ask, each once."""
+        return list(dict.fromkeys(place.module for place in self.asked))
+
+    @property
+    def text_T(self) -> Tensor:
+        """One of the texts."""
+        return self.words_W[:1].repeat(self.n)
+
+
+def prepare(subject: Subject, probing: Probing) -> Probe:
+    """Draw words, and read one text to see what attentions there are."""
+    n = min(probing.length, subject.context or probing.length)
+    if n < LEAST:
+        raise UserError(f"{subject.id} holds {n} tokens, and the positional part of attention needs at least {LEAST}")
+    known = torch.tensor(word_ids(subject, probing.words))
+    order = torch.randperm(len(known), generator=torch.Generator().manual_seed(probing.seed))
+    words_W = known[order[: probing.words]]
+    with capture(subject.model, lambda seen: None) as captured:
+        captured.read(same_text(words_W[:1].repeat(n), 1))
+        places = captured.places
+    two_stacks = any(place.part == "cross" for place in places)
+    asked = tuple(place for place in places if place.part == "encoder" or not two_stacks)
+    return Probe(subject, n, words_W, places, asked, probing)
+
+
+@dataclass
+class Sums:
+    """Attention added up over texts, by group."""
+
+    groups: int
+    allowed_TT: Tensor
+    counts: list[int]
+    sum_GHTT: Tensor
+
+    @classmethod
+    def like(cls, attention_HTT: Tensor, allowed_TT: Tensor, groups: int) -> "Sums":
+        return cls(groups, allowed_TT, [0] * groups, attention_HTT.new_zeros(groups, *attention_HTT.shape))
+
+    def add(self, text: int, attention_HTT: Tensor) -> None:
+        self.counts[text % self.groups] += 1
+        self.sum_GHTT[text % self.groups] += attention_HTT
+
+    def matrix(self) -> Matrix:
+        """The mean over all texts, and how it measures without each group."""
+        all, sum_HTT = sum(self.counts), self.sum_GHTT.double().sum(0)
+        rest = zip(self.sum_GHTT, self.counts, strict=True) if self.groups > 1 else ()
+        others = [measured((sum_HTT - some_HTT) / (all - count), self.allowed_TT) for some_HTT, count in rest]
+        mean_HTT = sum_HTT / all
+        log_HTT = mean_HTT.clamp_min(torch.finfo(torch.float64).tiny).log()
+        return Matrix(mean_HTT, log_HTT, self.allowed_TT, all, others)
+
+
+@dataclass
+class Copies:
+    """What came of texts of one word: attention as it is, without its mask, and what attentions read."""
+
+    inputs: MeanInputs
+    identical: dict[Place, Sums] = field(default_factory=dict)
+    unmasked: dict[Place, Sums] = field(default_factory=dict)
+    masked: set[Place] = field(default_factory=set)  # places that see only one side
+
+    def add(self, whole: Whole) -> None:
+        groups = self.inputs.groups
+        if not torch.isfinite(whole.attention_HTT.sum()):
+            raise UserError(
+                f"the attention of {whole.place.module} is not finite on copies of one word; "
+                "load the model with --dtype float32, or check its weights"
+            )
+        books = [(self.identical, whole.attention_HTT, whole.allowed_TT)]
+        if not torch.equal(whole.allowed_TT, whole.allowed_TT.T):
+            self.masked.add(whole.place)
+            books += [(self.unmasked, *attention_of(whole))] if whole.open else []
+        for book, attention_HTT, allowed_TT in books:
+            if whole.place not in book:
+                book[whole.place] = Sums.like(attention_HTT, allowed_TT, groups)
+            book[whole.place].add(whole.text, attention_HTT)
+
+
+def read_copies(probe: Probe, on_text: Progress | None = None) -> Copies:
+    """Run the model over n copies of every word."""
+    texts = [word.repeat(probe.n) for word in probe.words_W]
+    copies = Copies(MeanInputs(groups_for(len(texts), probe.n)))
+    with watch_inputs(probe.subject.model, probe.modules, copies.inputs.see):
+        for done in read_wholes(probe, texts, copies.add, copies.inputs.begin):
+            if on_text is not None:
+                on_text(done, len(texts))
+    return copies
+
+
+def read_wholes(
+    probe: Probe,
+    texts: Sequence[Tensor],
+    on_whole: Callable[[Whole], None],
+    on_batch: Callable[[Batch], None] = lambda batch: None,
+) -> Iterator[int]:
+    """Run the model over texts of one length, every row of them looked at; tells how many are done."""
+    done = 0
+    with capture(probe.subject.model, Wholes(on_whole, probe.modules).see) as captured:
+        for batch in alike(probe, texts, ALL):
+            on_batch(batch)
+            captured.read(batch)
+            done += len(batch.texts)
+            yield done
+
+
+def read_inputs(probe: Probe, texts: Sequence[Tensor]) -> MeanInputs:
+    """What attentions read of texts of one length, in the mean."""
+    inputs = MeanInputs(groups_for(len(texts), len(texts[0])))
+    watching = watch_inputs(probe.subject.model, probe.modules, inputs.see)
+    with capture(probe.subject.model, lambda seen: None) as captured, watching:
+        for batch in alike(probe, texts, LAST):
+            inputs.begin(batch)
+            captured.read(batch)
+    return inputs
+
+
+def alike(probe: Probe, texts: Sequence[Tensor], queries: int) -> Iterator[Batch]:
+    """Batches of texts of one length, with fewer texts than slots: some families put slots before texts."""
+    tokens = min(probe.probing.batch_tokens, len(texts[0]) * (len(texts[0]) - 1))
+    return batches(texts, queries=queries, seed=probe.probing.seed, tokens=tokens)

@@ -1,0 +1,100 @@
+"""The explicit positional part: what a layer's weights make of positions, when contents are all alike or absent."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from wherewhat.capture.added import added_rows
+from wherewhat.capture.reader import Place
+from wherewhat.positional.copies import Probe
+from wherewhat.positional.inputs import MeanInputs, calls_of, feed_all
+from wherewhat.positional.matrix import Matrix, Taken, opened, softmax_of
+from wherewhat.positional.whole import Whole
+
+FLAT = 1e-5  # attention that differs by less than this share from even attention is even
+LINEAR = 1e-3  # of the largest logit: more than this is no rounding
+ROUNDINGS = 64  # machine epsilons of the largest logit that rounding may come to
+
+
+@dataclass
+class Delta:
+    """What was found, and how."""
+
+    matrices: dict[Place, Matrix] = field(default_factory=dict)
+    relative: list[Place] = field(default_factory=list)  # where slots have a say in the logits
+    table: list[Place] = field(default_factory=list)  # where a table of positions is what there is
+    both: list[Place] = field(default_factory=list)  # where the first was taken although there is a table as well
+    bent: list[Place] = field(default_factory=list)  # where a table is there, but is not mapped linearly
+    none: list[Place] = field(default_factory=list)  # where there is neither
+
+
+def find_delta(probe: Probe, inputs: MeanInputs) -> Delta:
+    """Take positions apart from contents in every layer.
+
+    Where slots have a say in the logits, every token is given the mean vector of the probing words to read: what still
+    differs between keys is position. Elsewhere the rows of the model's table of positions are read alone.
+    """
+    found, calls = Delta(), calls_of(probe.places)
+    mean = {calls[place]: inputs.means(calls[place]) for place in probe.asked if calls[place] in inputs.sums}
+    alike = {call: mean_NTD.mean(1, keepdim=True).expand_as(mean_NTD) for call, mean_NTD in mean.items()}
+    taken = Taken(len(probe.words_W))
+    if alike:
+        feed_all(probe.subject.model, probe.text_T, alike, probe.probing.batch_tokens, taken.take)
+    rows = added_rows(probe.subject.model, probe.text_T, probe.modules)
+    for place in probe.asked:
+        if place in taken.first and _slots_matter(taken.first[place]):
+            found.matrices[place] = taken.matrix(place)
+            found.relative.append(place)
+            found.both += [place] if place.module in rows else []
+    _from_tables(probe, [place for place in probe.asked if place not in found.matrices], rows, found)
+    return found
+
+
+def _slots_matter(whole: Whole) -> bool:
+    """Whether keys that say the same are told apart."""
+    if whole.absorbed is not None:
+        return not whole.absorbed
+    even_T1 = 1 / whole.allowed_TT.sum(-1, keepdim=True).clamp_min(1)
+    apart_HTT = (whole.attention_HTT - even_T1).abs() * whole.allowed_TT
+    return bool((apart_HTT > FLAT * even_T1).any())
+
+
+def _from_tables(probe: Probe, places: list[Place], rows: Mapping[str, Tensor], found: Delta) -> None:
+    """Feed the rows of a table, their opposites, twice both, and nothing at all."""
+    calls = calls_of(probe.places)
+    there = [place for place in places if place.module in rows]
+    found.none += [place for place in places if place.module not in rows]
+    if not there:
+        return
+    times_N11 = torch.tensor([0.0, 1.0, -1.0, 2.0, -2.0])[:, None, None]
+    inputs = {calls[place]: times_N11.to(rows[place.module]) * rows[place.module] for place in there}
+    wholes: dict[Place, list[Whole]] = defaultdict(list)
+
+    def take(number: int, whole: Whole) -> None:
+        wholes[whole.place].append(whole)
+
+    feed_all(probe.subject.model, probe.text_T, inputs, probe.probing.batch_tokens, take)
+    for place in there:
+        matrix = _of_table(wholes[place])
+        (found.bent if matrix is None else found.table).append(place)
+        if matrix is not None:
+            found.matrices[place] = matrix
+
+
+def _of_table(wholes: list[Whole]) -> Matrix | None:
+    """Queries with keys without their biases; None where they are not linear in what is read.
+
+    Of (a + q)(b + k), (a - q)(b - k) and a b, the mean of the first two less the last is q k.
+    """
+    if any(whole.logits_HTT is None for whole in wholes) or not wholes[0].open:
+        return None
+    nothing, once, opposite, twice, other = (whole.log_HTT.double() for whole in wholes)
+    product_HTT, fourfold_HTT = (once + opposite) / 2 - nothing, (twice + other) / 2 - nothing
+    rounding = ROUNDINGS * torch.finfo(wholes[0].log_HTT.dtype).eps * twice.abs().amax()
+    if (fourfold_HTT - 4 * product_HTT).abs().amax() > 4 * LINEAR * product_HTT.abs().amax() + rounding:
+        return None
+    allowed_TT = opened(wholes[0])
+    return Matrix(softmax_of(product_HTT, allowed_TT), product_HTT, allowed_TT, 0)

@@ -1,0 +1,138 @@
+"""The walk of the positional part: copies of one word, explicit positions, means over texts, and what is left."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from torch import Tensor
+
+from wherewhat.capture.load import Subject
+from wherewhat.capture.reader import Place, numbered
+from wherewhat.positional.copies import Progress, prepare, read_copies
+from wherewhat.positional.delta import find_delta
+from wherewhat.positional.matrix import Matrix
+from wherewhat.positional.measures import Chances, baselines, both_ways
+from wherewhat.positional.probing import Probing as Probing
+from wherewhat.positional.texts import contextual, cut_alike, mean_matrices
+from wherewhat.positional.told import about, names, notes
+from wherewhat.tables.schema import POSITIONAL
+from wherewhat.tally import Account, Summary, summarise
+
+MOST = 64  # rows and columns of a matrix that the table holds
+
+
+@dataclass(frozen=True)
+class Positional:
+    """What came of it, ready for the tables and the manifest."""
+
+    answers: dict[Place, dict[str, Summary]]
+    scores: dict[str, dict[str, Any]]  # how to read each score
+    maps: pl.DataFrame  # the matrices, rows of positional.parquet
+    layers: list[dict[str, Any]]  # of every layer and source, the mean matrix of all heads beside the mean over heads
+    baselines: dict[str, Any]  # what heads that know nothing get at the same n
+    notes: list[str]
+    n: int = 0
+    words: int = 0
+
+    def only(self, names: Collection[str]) -> "Positional":
+        """Some of the scores."""
+        answers = {
+            place: {name: found for name, found in by_name.items() if name in names}
+            for place, by_name in self.answers.items()
+        }
+        return replace(
+            self, answers=answers, scores={name: told for name, told in self.scores.items() if name in names}
+        )
+
+    def within(self, heads: pl.DataFrame) -> "Positional":
+        """Only the layers and heads that a table has rows of; layers are told with all their heads."""
+        maps = self.maps.join(heads.select("layer", "head").unique(), on=["layer", "head"], how="semi")
+        kept = set(heads["layer"].to_list())
+        return replace(self, maps=maps, layers=[one for one in self.layers if one["layer"] in kept])
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """As the manifest tells it."""
+        return {"n": self.n, "words": self.words, "baselines": self.baselines, "layers": self.layers}
+
+
+def nothing_measured() -> Positional:
+    """What there is where nobody asked."""
+    return Positional({}, {}, pl.DataFrame(schema=POSITIONAL), [], {}, [])
+
+
+def measure_positional(
+    subject: Subject, ids: Sequence[Tensor], probing: Probing, on_text: Progress | None = None
+) -> Positional:
+    """Ask of every head how local and how symmetric the positional part of its attention is, three ways."""
+    probe = prepare(subject, probing)
+    copies = read_copies(probe, on_text)
+    delta = find_delta(probe, copies.inputs)
+    numbers, texts = cut_alike(ids, probe.n)
+    found = {
+        "identical": {place: sums.matrix() for place, sums in copies.identical.items()},
+        "unmasked": {place: sums.matrix() for place, sums in copies.unmasked.items()},
+        "delta": delta.matrices,
+        "mean": mean_matrices(probe, texts),
+    }
+    beside = {source: book for source, book in found.items() if source != "unmasked"}
+    accounts = contextual(probe, numbers, texts, beside)
+    answers = _answers(found, accounts, len(ids), probing.seed)
+    layers = numbered(probe.places)
+    causal = next((copies.identical[place].allowed_TT for place in probe.asked if place in copies.masked), None)
+    known: dict[str, Any] = {"n": probe.n, **baselines(both_ways(probe.n), probing.seed)}
+    return Positional(
+        answers=answers,
+        scores={name: about(name, probe.n) for name in names() if any(name in one for one in answers.values())},
+        maps=_maps(subject.id, found, layers),
+        layers=_layers(found, answers, layers),
+        baselines=known if causal is None else {**known, "causal": baselines(causal, probing.seed)},
+        notes=notes(probe, copies, delta, texts, len(ids)),
+        n=probe.n,
+        words=len(probe.words_W),
+    )
+
+
+Found = dict[str, dict[Place, Matrix]]
+
+
+def _answers(found: Found, accounts: dict[Place, Account], texts: int, seed: int) -> dict[Place, dict[str, Summary]]:
+    """Every score of every place: those of the matrices, then those of what is left beside them."""
+    answers: dict[Place, dict[str, Summary]] = {place: {} for place in found["identical"]}
+    known = Chances(seed)
+    for source, book in found.items():
+        for place, matrix in book.items():
+            summaries = matrix.summaries(known.under(matrix.allowed_TT))
+            answers[place] |= {f"{source}.{name}": summary for name, summary in summaries.items()}
+    for place, account in accounts.items():
+        answers[place] |= {name: summarise(account, name, texts=texts, seed=seed) for name in account.values}
+    return answers
+
+
+def _layers(found: Found, answers: dict[Place, dict[str, Summary]], layers: dict[Place, int]) -> list[dict[str, Any]]:
+    """Measures of the mean matrix of a layer's heads, beside the mean of the heads' own."""
+    told = []
+    for source, book in found.items():
+        for place, matrix in book.items():
+            together = matrix.together()
+            heads = {name: float(np.nanmean(answers[place][f"{source}.{name}"].value_H)) for name in together}
+            masked = not bool(matrix.allowed_TT.all())
+            size = {"n": len(matrix.allowed_TT), "masked": masked}
+            told.append({"layer": layers[place], "source": source, **size, "heads": heads, "together": together})
+    return sorted(told, key=lambda one: one["layer"])
+
+
+def _maps(model: str, found: Found, layers: dict[Place, int]) -> pl.DataFrame:
+    """positional.parquet: every matrix, or its first slots."""
+    tables = [pl.DataFrame(schema=POSITIONAL)]
+    for source, book in found.items():
+        for place, matrix in book.items():
+            some_HTT = matrix.attention_HTT[:, :MOST, :MOST].numpy()
+            heads, slots, _ = some_HTT.shape
+            head, query, key = (axis.ravel() for axis in np.indices((heads, slots, slots)))
+            columns = {"model": model, "layer": layers[place], "head": head, "source": source}
+            columns |= {"query": query, "key": key, "attention": some_HTT.ravel()}
+            tables.append(pl.DataFrame(columns, schema=POSITIONAL))
+    return pl.concat(tables).sort("layer", "head", maintain_order=True)

@@ -1,0 +1,293 @@
+"""The positional part as data: sentences that turn with the numbers, maps in few cells, and nothing where not asked."""
+
+import math
+import random
+import re
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import polars as pl
+import pytest
+from synthetic import BOTH, DECODER, ENCODER, ONE, Shape, run_of
+from synthetic_positional import SCHEMA, World, even, matrices, positional_run
+from test_report_page import HOSTILE, Reader, data_of
+
+from wherewhat.report import Page, Section, figures, page_of_heads, render
+from wherewhat.report.findings import findings
+from wherewhat.report.kinds import POSITIONAL
+from wherewhat.report.positional import by_place_alone, nearness
+from wherewhat.report.positional_maps import LEVELS, MOST, NOTHING, Maps, maps_of
+from wherewhat.report.positional_tables import Positional
+from wherewhat.report.positional_words import how_even, said_of, warnings_of, with_content, with_sources
+
+LOCAL, EVEN, SIDED, ALIKE = World(), World(near=0.0), World(sided=True), World(lean=0.0)
+SMALL = replace(ENCODER, parts=(("encoder", 3),), heads=4)
+
+
+@cache
+def made(shape: Shape, world: World) -> tuple[Any, ...]:
+    return positional_run(shape, world)
+
+
+@cache
+def found(shape: Shape, world: World) -> Positional:
+    told = findings(*made(shape, world)).positional
+    assert told is not None
+    return told
+
+
+@cache
+def page(shape: Shape, world: World) -> Page:
+    return page_of_heads(*made(shape, world))
+
+
+@cache
+def text(shape: Shape, world: World) -> str:
+    return render(page(shape, world))
+
+
+def said(world: World, shape: Shape = SMALL, part: str = "encoder") -> str:
+    return " ".join(said_of(found(shape, world), part))
+
+
+@cache
+def section(shape: Shape, world: World) -> Section:
+    told = by_place_alone(findings(*made(shape, world)))
+    assert told is not None
+    return told
+
+
+def words(shape: Shape, world: World) -> str:
+    return " ".join(" ".join(Reader(section(shape, world).body).words).split())
+
+
+def doublings(maps: Maps, source: str, name: str) -> list[list[float | None]]:
+    """A map as it will be drawn: how many doublings each cell is from even attention."""
+    side, line = maps.side(source), maps.cells[source][name]
+    numbers = [None if mark == NOTHING else maps.reach * (2 * LEVELS.index(mark) / 62 - 1) for mark in line]
+    return [numbers[row * side : (row + 1) * side] for row in range(side)]
+
+
+def matrix(n: int, cell: Any) -> pl.DataFrame:
+    """One head's table of n slots from a function of query and key."""
+    rows = [("m", 0, 0, "identical", query, key, cell(query, key)) for query in range(n) for key in range(n)]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def test_a_run_that_was_not_asked_has_no_section_and_nothing_of_it():
+    plain = page_of_heads(*run_of(SMALL, random.Random(0)))
+    given = page_of_heads(*run_of(SMALL, random.Random(0)), pl.DataFrame(schema=SCHEMA))
+    assert plain == given
+    assert "positional" not in {one.name for one in plain.sections}
+    assert not [name for name in (*plain.charts, *plain.tables, *plain.about, *plain.figures) if "positional" in name]
+
+
+def test_local_and_even_worlds_get_opposite_verdicts():
+    assert "heads are clearly local" in said(LOCAL) and "12 of 12 heads are clearly nearer" in said(LOCAL)
+    assert "heads are hardly more local than even attention" in said(EVEN) and "0 of 12 heads" in said(EVEN)
+    assert "Locality is mostly a matter of place" in said(LOCAL)
+    assert "Nor is what content adds, γ, local" in said(EVEN)
+    assert "Layer 0 is the most local" in said(LOCAL)
+    assert "the most local" not in said(EVEN)
+
+
+def test_symmetry_of_heads_of_layers_of_both_or_of_none():
+    assert "their leanings cancel" in said(LOCAL) and "true of the layers here, not of their heads" in said(LOCAL)
+    assert "Together they are no more so" in said(SIDED) and "lean to the left" in said(SIDED)
+    assert "Single heads look left and right alike: balance 1.00" in said(ALIKE)
+    assert "so they do wherever attention is nearly even" in said(EVEN)
+
+
+def test_heads_that_lean_right_are_said_to():
+    one = next(reading for reading in found(SMALL, SIDED).readings if reading.source == "identical")
+    mirrored = replace(one, heads={**one.heads, "lean": -0.6}, together={**one.together, "balance": 0.2})
+    assert "lean to the right (lean −0.60)" in how_even(mirrored)
+    assert "lean to neither side" in how_even(replace(mirrored, heads={**one.heads, "lean": 0.01}))
+    half = replace(mirrored, heads={**one.heads, "balance": 0.2}, together={**one.together, "balance": 0.5})
+    assert "their leanings cancel in part: 0.50" in how_even(half)
+
+
+def test_the_ways_to_find_it_agree_or_differ():
+    readings = [one for one in found(SMALL, LOCAL).readings if not one.contextual]
+    assert "The ways to find it agree" in with_sources(readings)
+    apart = [replace(one, heads={**one.heads, "excess": 0.1 * at}) for at, one in enumerate(readings, 1)]
+    assert with_sources(apart).startswith(
+        "The ways to find it differ: excess locality is 0.10 by identical words, 0.20"
+    )
+    nearly_even = [replace(one, heads={**one.heads, "excess": 0.005 * at}) for at, one in enumerate(readings, 1)]
+    assert "agree" in with_sources(nearly_even)
+    assert with_sources(readings[:1]) == ""
+
+
+def test_content_can_be_more_local_than_place():
+    place, beside = (
+        next(one for one in found(SMALL, LOCAL).readings if one.source == name)
+        for name in ("identical", "identical.contextual")
+    )
+    numbers = {"much": 0.9, "some": 0.8 * (place.heads["excess"] or 0)}
+    more, some = (replace(beside, heads={"excess": value}) for value in numbers.values())
+    assert "is more local than place" in with_content(place, more)
+    assert "Place and content are both local" in with_content(place, some)
+    assert with_content(place, None) == ""
+
+
+def test_under_a_causal_mask_sides_are_read_with_the_mask_taken_away():
+    told = said(World(causal=True), DECODER, "decoder")
+    assert f"even attention gets {even(64, causal=True):.2f}" in told
+    assert "symmetry, balance and lean say nothing there" in told
+    assert "by identical words unmasked" in told
+    assert "say nothing there" not in said(LOCAL)
+    shown = words(DECODER, World(causal=True))
+    assert "Even attention, causal" in shown
+    assert f"under a causal mask {even(64, causal=True):.2f} and {even(16, causal=True):.2f}" in shown
+    assert "causal" not in words(SMALL, LOCAL)
+
+
+def test_the_table_has_both_means_of_every_source_and_what_knows_nothing():
+    rows = re.findall(r"<tr.*?</tr>", section(SMALL, LOCAL).body)
+    cells = {Reader(row).words[0]: Reader(row).words[1:] for row in rows if Reader(row).words}
+    one = found(SMALL, LOCAL).readings[0]
+    head, whole = (f"{side['balance']:.2f}" for side in (one.heads, one.together))
+    assert [head, whole] == cells["Identical words"][8:10]
+    assert cells["Identical words"][0] == "64"
+    assert cells["Even attention"] == ["64", "0.046", "0.00", "1.00", "1.00", "0.00"]
+    assert cells["Random logits, sd 1"][3:5] == ["0.77", "0.48"]
+    assert "Explicit δ" in cells and "Means over texts" in cells
+    assert section(SMALL, LOCAL).body.count("γ, what content adds") == 3
+
+
+def test_means_are_means_over_the_heads_of_their_part():
+    tiny = replace(LOCAL, n=12, short=12)
+    heads = made(BOTH, tiny)[0]
+    for one in found(BOTH, tiny).readings:
+        rows = heads.filter((pl.col("score") == f"{one.source}.excess") & (pl.col("part") == one.part))
+        assert one.heads["excess"] == pytest.approx(rows["value"].mean(), abs=1e-4)
+    assert {one.part for one in found(BOTH, tiny).readings} == {"encoder", "decoder", "cross"}
+    assert section(BOTH, tiny).body.count('scope="rowgroup"') == 3
+    assert section(SMALL, LOCAL).body.count('scope="rowgroup"') == 0
+
+
+def test_the_number_of_slots_is_printed_and_its_effect_worked_out():
+    assert "n = 64 slots, 100 words" in section(SMALL, LOCAL).lede
+    assert f"{even(64):.3f} at n = 64 and {even(16):.2f} at n = 16" in warnings_of(found(SMALL, LOCAL))[0]
+    tiny = replace(LOCAL, n=20, short=20)
+    assert f"{even(20):.2f} at n = 20 and {even(5):.2f} at n = 5" in warnings_of(found(SMALL, tiny))[0]
+    assert "random logits get 0.64 to 0.77" in warnings_of(found(SMALL, LOCAL))[-1]
+
+
+def test_sources_over_other_slots_say_so_and_are_compared_by_their_excess():
+    shorter = replace(LOCAL, short=30)
+    assert "Means over texts and γ are over n = 30" in words(SMALL, shorter)
+    assert "over n = 30" not in words(SMALL, LOCAL)
+    assert (nearness(found(SMALL, shorter)), nearness(found(SMALL, LOCAL))) == ("excess", "locality")
+    assert "Excess locality by layer" in words(SMALL, shorter)
+    maps = found(SMALL, shorter).maps
+    assert (maps.side("identical"), maps.side("mean")) == (32, 30)
+    sizes = {one.source: one.n for one in found(SMALL, shorter).readings}
+    assert (sizes["identical"], sizes["identical.contextual"], sizes["mean"]) == (64, 30, 30)
+
+
+def test_a_map_says_how_often_attention_is_the_even_share():
+    maps = maps_of(matrix(8, lambda query, key: 0.3 if query == key else 0.1))
+    drawn = doublings(maps, "identical", "L0H0")
+    assert drawn == doublings(maps, "identical", "L0")
+    step = maps.reach / 31
+    assert drawn[3][3] == pytest.approx(math.log2(0.3 * 8), abs=step)
+    assert drawn[3][4] == pytest.approx(math.log2(0.1 * 8), abs=step)
+    assert maps.profiles["identical"]["L0H0"][maps.offsets.index(0)] == 0.3
+    assert maps.profiles["identical"]["L0H0"][maps.offsets.index(-9)] is None
+
+
+def test_a_coarse_cell_is_the_mean_of_its_slots():
+    maps = maps_of(matrix(64, lambda query, key: (1 + (query + key) % 2) / 96))
+    assert maps.block == 2
+    assert {round(cell, 9) for row in doublings(maps, "identical", "L0H0") for cell in row} == {0.0}
+
+
+def test_what_a_causal_query_cannot_see_is_left_empty_and_even_is_what_it_sees():
+    maps = maps_of(matrix(6, lambda query, key: 1 / (query + 1) if key <= query else 0.0))
+    drawn = doublings(maps, "identical", "L0H0")
+    assert [[cell is None for cell in row] for row in drawn] == [
+        [key > query for key in range(6)] for query in range(6)
+    ]
+    assert {cell for row in drawn for cell in row} == {0.0, None}
+    mirrored = maps_of(matrix(6, lambda query, key: float(query == key)))
+    assert NOTHING not in mirrored.cells["identical"]["L0H0"], "a head that looks only at itself has no mask"
+
+
+def test_a_layer_is_the_mean_of_its_heads():
+    one = matrix(8, lambda query, key: 0.6 if key == 0 else 0.4 / 7)
+    other = matrix(8, lambda query, key: 0.6 if key == 7 else 0.4 / 7).with_columns(head=pl.lit(1, pl.Int32))
+    maps = maps_of(pl.concat([one, other]))
+    mean = math.log2((0.6 + 0.4 / 7) / 2 * 8)
+    assert doublings(maps, "identical", "L0")[2][0] == pytest.approx(mean, abs=maps.reach / 31)
+    assert maps.profiles["identical"]["L0"][maps.offsets.index(0)] == pytest.approx(
+        (0.6 * 2 + 0.4 / 7 * 14) / 16, rel=1e-2
+    )
+
+
+def test_many_heads_get_coarser_maps_so_that_the_page_stays_small():
+    assert len(text(replace(ENCODER, length=24), LOCAL).encode()) < 2_000_000
+    many = pl.DataFrame({"model": "m", "layer": 0, "head": range(700)})
+    maps = maps_of(matrices(many, replace(LOCAL, n=26, sources=("delta",)), random.Random(0)))
+    assert sum(len(line) for lines in maps.cells.values() for name, line in lines.items() if "H" in name) <= MOST
+    assert maps.side("delta") == 24
+
+
+def test_a_table_of_unknown_sources_or_none_draws_no_maps():
+    *run, table = made(SMALL, LOCAL)
+    for other in (table.with_columns(source=pl.lit(HOSTILE)), table.clear(), pl.DataFrame()):
+        told = findings(*run, other)
+        body = by_place_alone(told).body
+        assert told.positional.maps.cells == {}
+        assert "positional-maps" not in body and "positional-plane" in body
+
+
+def test_a_part_of_the_scores_is_enough():
+    heads, *rest = made(SMALL, LOCAL)
+    few = heads.filter(~pl.col("score").str.contains(r"\.(balance|lean|symmetry|locality)$"))
+    assert 'data-widget="positional-plane"' not in render(page_of_heads(few, *rest))
+    bare = findings(heads, *rest[:2], {**rest[2], "positional": {"n": 64}}, rest[3])
+    assert "Even attention" not in by_place_alone(bare).body
+
+
+def test_other_sections_are_not_flooded():
+    about = data_of(text(SMALL, LOCAL))["about"]
+    of_place = {score["key"] for score in about["scores"] if score["kind"] == POSITIONAL}
+    assert len(of_place) == 30 == len(about["positional"]["scores"])
+    assert about["kinds"][-1] == POSITIONAL
+    assert not of_place & {about["x"], about["y"], about["map"]}
+    written = text(SMALL, LOCAL)
+    cards = re.findall(r'<button type="button" class="card.*?</button>', written)
+    assert cards and not [card for card in cards if "identical." in card]
+    assert written.count("<h3><code>*.") == 5
+    assert "<code>identical.locality</code>" not in written
+    pictures = [name for name in page(SMALL, LOCAL).figures if name.startswith("map_identical")]
+    assert pictures == ["map_identical_balance", "map_identical_locality"]
+
+
+def test_pictures_of_the_plane_the_layers_and_the_maps():
+    whole = page(SMALL, LOCAL)
+    ours = {name: one for name, one in whole.figures.items() if name.startswith("positional")}
+    made_ = figures(replace(whole, figures=ours))
+    shown = set(made_)
+    planes = {f"positional_plane_{source}" for source in ("identical", "delta", "mean")}
+    assert shown == planes | {"positional_layers_locality", "positional_layers_balance", "positional_maps"}
+    assert all(made_[name].startswith(b"\x89PNG") and len(made_[name]) > 5000 for name in shown)
+
+
+def test_one_head_alone_has_maps_but_no_layers_to_compare():
+    alone = section(ONE, World(causal=True)).body
+    assert "positional-maps" in alone and "positional_layers" not in alone
+    assert "positional_layers" in section(SMALL, LOCAL).body
+
+
+def test_strings_cannot_become_markup():
+    heads, offsets, frequencies, manifest, table = made(SMALL, LOCAL)
+    told = {**manifest["positional"], "words": HOSTILE, "baselines": {HOSTILE: {"locality": 0.1}, "uniform": HOSTILE}}
+    hostile = heads.with_columns(part=pl.lit(HOSTILE))
+    written = render(page_of_heads(hostile, offsets, frequencies, {**manifest, "positional": told}, table))
+    kinds = [attributes.get("type") for name, attributes in Reader(written).elements if name == "script"]
+    assert kinds == ["application/json", None, None]
+    assert not [name for name, _ in Reader(written).elements if name == "img"]
