@@ -82,6 +82,7 @@ MAY_KNOW = {
         "tables",
         "tally",
     },
+    "comparing": {"asking", "capture", "measure", "positional", "runs", "tables"},
     "__main__": {"cli"},
     "cli": {
         "asking",

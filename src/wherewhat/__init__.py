@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wherewhat.comparing.walk import compare as compare
     from wherewhat.edits.door import edit as edit
     from wherewhat.edits.plan import Edit as Edit
     from wherewhat.effects.walk import edited as edited
@@ -37,6 +38,7 @@ _HOMES = {
     "SCORES": "wherewhat.scores.registry",
     "TASKS": "wherewhat.tasks.registry",
     "UserError": "wherewhat.errors",
+    "compare": "wherewhat.comparing.walk",
     "edit": "wherewhat.edits.door",
     "edited": "wherewhat.effects.walk",
     "encoding": "wherewhat.encodings.registry",

@@ -5,6 +5,7 @@ import traceback
 
 import typer
 
+from wherewhat.cli.compare import compare
 from wherewhat.cli.edit import edit
 from wherewhat.cli.heads import heads
 from wherewhat.cli.list import list_
@@ -21,6 +22,7 @@ app = typer.Typer(
     help="Does an attention head look at a token because of **where** it stands or because of **what** it says?",
 )
 app.command()(heads)
+app.command()(compare)
 app.command()(edit)
 app.command()(train)
 app.command()(reproduce)

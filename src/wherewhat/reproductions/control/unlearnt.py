@@ -9,7 +9,10 @@ from wherewhat.capture.load import Subject
 
 
 def unlearnt(subject: Subject, *, seed: int) -> Subject:
-    """A copy whose weights are drawn anew, those of each tensor from a normal with its own mean and spread."""
+    """A copy whose weights are drawn anew, those of each tensor from a normal with its own mean and spread.
+
+    It is no model before training, which `capture.fresh` gives: its weights are as large as training made them.
+    """
     model, generator = deepcopy(subject.model), torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for weight in model.parameters():

@@ -1,0 +1,166 @@
+"""`wherewhat compare`: the same heads across models or checkpoints, before and after training."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wherewhat.cli.options import (
+    ASKED,
+    MODEL,
+    TEXTS,
+    AllowPickle,
+    Column,
+    Copied,
+    Copies,
+    Dataset,
+    Files,
+    Json,
+    MaxTokens,
+    Offline,
+    Out,
+    Overwrite,
+    Png,
+    Positional,
+    Queries,
+    Quiet,
+    Revision,
+    Scores,
+    Split,
+    TrustRemoteCode,
+    command_line,
+    loading_by,
+    option,
+    probing_by,
+    rows_asked,
+    saying,
+    texts_from,
+    words,
+)
+from wherewhat.cli.progress import progress
+from wherewhat.errors import UserError
+
+if TYPE_CHECKING:
+    from wherewhat.capture.load import Loading
+    from wherewhat.runs.compared import Compared
+
+DRAWS = 3  # of fresh weights, unless said
+
+
+def compare(
+    models: Annotated[
+        list[str], typer.Argument(help="Runs of `wherewhat heads`, or models to profile now.", metavar="RUN|MODEL...")
+    ],
+    *,
+    untrained: Annotated[
+        bool, option(ASKED, None, "Before them stands the first one's architecture with fresh weights.", "--untrained")
+    ] = False,
+    draws: Annotated[int | None, option(ASKED, "N", f"Draws of fresh weights; {DRAWS} unless said.")] = None,
+    text: Files = [],  # noqa: B006  # typer reads it, nobody writes it
+    column: Column = "text",
+    dataset: Dataset = None,
+    split: Split = "test",
+    max_texts: Annotated[int | None, option(TEXTS, "N", "Stop after so many texts.")] = None,
+    max_tokens: MaxTokens = None,
+    positional: Positional = False,
+    copies: Copies = None,
+    copied: Copied = None,
+    queries: Queries = None,
+    scores: Scores = None,
+    seed: Annotated[int | None, option(ASKED, "N", "Decides everything that is drawn at random.")] = None,
+    dtype: Annotated[str | None, option(MODEL, "TYPE", "float32, bfloat16, float16 or float64.")] = None,
+    device: Annotated[str | None, option(MODEL, "NAME", "auto, cpu, cuda, cuda:1, mps.")] = None,
+    revision: Revision = None,
+    offline: Offline = False,
+    trust_remote_code: TrustRemoteCode = False,
+    allow_pickle: AllowPickle = False,
+    out: Out = Path("runs/compare"),
+    png: Png = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Hold the same heads against each other: how every score changed, with intervals, as a table and one page.
+
+    Every later one is held against the first. Runs are read from their tables; models are profiled now, on the texts
+    and with the settings of the first unless said.
+
+    Try: `wherewhat compare tiny --untrained` · `wherewhat compare runs/a runs/b` ·
+    `wherewhat compare run/snapshots/*`
+    """
+    from wherewhat.runs.compared import Compared
+    from wherewhat.tables.files import refuse_to_overwrite
+
+    refuse_to_overwrite(out, kind=Compared.kind, overwrite=overwrite)
+    fresh = _draws(untrained, draws)
+    chosen = {"revision": revision, "trust_remote_code": trust_remote_code, "allow_pickle": allow_pickle}
+    loading = _loading(dtype, device, offline=offline, **chosen)
+    given = {"max_texts": max_texts, "max_tokens": max_tokens, "queries": rows_asked(queries), "seed": seed}
+    measuring: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    measuring |= {"scores": words(scores, "--scores")} if scores is not None else {}
+    measuring |= probing_by(positional, copies, copied, seed)
+    from dataclasses import replace
+
+    from wherewhat.comparing.walk import compare as compared
+
+    with progress("profiles", quiet=quiet) as step:
+        found = compared(
+            models,
+            texts_from(text, column=column, dataset=dataset, split=split),
+            untrained=fresh,
+            loading=loading,
+            on_step=step,
+            say=saying(quiet),
+            source=dataset or ", ".join(map(str, text)),
+            **measuring,
+        )
+    found = replace(found, manifest={**found.manifest, "command": command_line()})
+    found.save(out, overwrite=overwrite)
+    if png is not None:
+        found.figures(png)
+    _print(found, out, as_json=as_json, quiet=quiet)
+
+
+def _draws(untrained: bool, draws: int | None) -> int:
+    """How many draws of fresh weights were asked for."""
+    if draws is not None and not untrained:
+        raise UserError("--draws counts draws of fresh weights; add --untrained to hold the model against them")
+    if draws is not None and draws < 1:
+        raise UserError(f"--draws is {draws}; draw fresh weights at least once")
+    return (DRAWS if draws is None else draws) if untrained else 0
+
+
+def _loading(dtype: str | None, device: str | None, *, offline: bool, **others: Any) -> "Loading | None":
+    """How to load models, if anything was said of it; otherwise as the first run says, and no torch for runs alone."""
+    if dtype is None and device is None and not offline and not any(others.values()):
+        return None
+    return loading_by(dtype or "float32", device or "auto", offline=offline, **others)
+
+
+def _print(found: "Compared", out: Path, *, as_json: bool, quiet: bool) -> None:
+    leading = found.leading
+    if as_json:
+        told: dict[str, Any] = {"out": str(out), "report": str(out / "report.html")}
+        told |= {"compared": [one["name"] for one in found.manifest["compared"]], "changes": leading}
+        print(json.dumps({**told, "claims": found.manifest["claims"], "seconds": found.manifest["seconds"]}))
+    elif not quiet:
+        between = f" from {leading[0]['against']} to {leading[0]['model']}"
+        said = "; ".join(f"{row['score']} {_told(row)}" for row in leading[:3])
+        print(f"{said}, over {leading[0]['heads']} heads{between}: {out / 'report.html'}")
+
+
+def _told(row: dict[str, Any]) -> str:
+    """By how much a score changed, in a few words."""
+    size = f"{abs(row['change']):.3f}"
+    if row["low"] is None or row["high"] is None:
+        return f"{'rose' if row['change'] > 0 else 'fell'} by {size} (no interval)"
+    way = f"{'rose' if row['change'] > 0 else 'fell'} by {size}"
+    spread = f"{row['low']:.3f} to {row['high']:.3f}"
+    if not row["low"] <= 0 <= row["high"]:
+        low, high = sorted((abs(row["low"]), abs(row["high"])))
+        return f"{way} ({low:.3f} to {high:.3f})"
+    these = row["these"]
+    if these is None or these[0] <= 0 <= these[1]:
+        return f"did not change clearly ({spread})"
+    return f"{way} on average, though heads differ ({spread})"

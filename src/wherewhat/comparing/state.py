@@ -1,0 +1,82 @@
+"""One model at one time: every score of every head, and where it came from."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from wherewhat.comparing.change import student
+from wherewhat.tables.schema import HEADS, frame
+
+STEP = re.compile(r"step-(\d+)$")
+SNAPSHOTS = "snapshots"  # the folder of a training run that holds its earlier states
+OWN = ("layer", "head", "score")  # what a row of heads.parquet is about
+
+
+@dataclass(frozen=True)
+class State:
+    """One side of a comparison. `heads` has the columns of heads.parquet; `draws` is how many models it stands for."""
+
+    name: str
+    heads: pl.DataFrame
+    manifest: Mapping[str, Any]
+    draws: int = 0  # of fresh weights; 0: a model that somebody has
+
+    @property
+    def model(self) -> Mapping[str, Any]:
+        """What its manifest says of the model."""
+        return self.manifest.get("model") or {}
+
+    @property
+    def step(self) -> int | None:
+        """After how many steps of training, if its folder's name says so."""
+        found = STEP.search(str(self.model.get("path") or self.model.get("id") or ""))
+        return None if found is None or self.draws else int(found[1])
+
+    @property
+    def run(self) -> str | None:
+        """The training run that it belongs to, if it lies in one's folder on this machine."""
+        if self.draws or not self.model.get("path"):
+            return None
+        path = PurePath(self.model["path"])
+        path = path.parent if path.name == "model" else path
+        return str(path.parent.parent if path.parent.name == SNAPSHOTS else path)
+
+    @cached_property
+    def scores(self) -> list[str]:
+        """The scores that some head has a value of, in the order of the table."""
+        known = self.heads.filter(pl.col("value").is_not_null())
+        return known["score"].unique(maintain_order=True).to_list()
+
+    @property
+    def copies(self) -> int | None:
+        """How many copies of a word the positional probe reads, if there was one."""
+        told = self.manifest.get("positional") or {}
+        return told.get("n")
+
+
+def related(states: Sequence[State]) -> bool:
+    """Whether they are one training run at several times, so that a head is the same head in all of them."""
+    runs = {state.run for state in states}
+    return len(runs) == 1 and None not in runs
+
+
+def mean_of(draws: Sequence[State], name: str) -> State:
+    """What fresh weights give on average: every value is a mean over draws, with Student's interval over them.
+
+    One draw keeps its own intervals, which say nothing of how draws differ.
+    """
+    if len(draws) == 1:
+        return State(name, draws[0].heads, draws[0].manifest, draws=1)
+    rows = []
+    for key, group in pl.concat([draw.heads for draw in draws]).group_by(OWN, maintain_order=True):
+        values = group["value"].drop_nulls().to_numpy()
+        spread = student(values) if len(values) == len(draws) else (np.nan, np.nan, np.nan)
+        chance = group["chance"].mean()
+        rows.append((name, *key, *spread, chance, len(draws), group["part"][0]))
+    return State(name, frame(rows, HEADS), draws[0].manifest, draws=len(draws))

@@ -1,0 +1,114 @@
+"""The walk of a comparison: take what was named, profile what has no profile yet, hold heads against each other."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wherewhat.comparing.alike import differences, refuse_unlike
+from wherewhat.comparing.claims import claims_of
+from wherewhat.comparing.door import Named, names_of, refuse_few, taken
+from wherewhat.comparing.rows import rows_of
+from wherewhat.comparing.state import State, mean_of, related
+from wherewhat.comparing.telling import about_intervals, about_states, chances
+from wherewhat.runs.compared import Compared
+from wherewhat.runs.profile import Profile
+from wherewhat.tables.manifest import peak_memory, provenance
+from wherewhat.tables.schema import COMPARE, frame
+
+if TYPE_CHECKING:  # a comparison of finished runs needs no torch
+    from torch import Tensor, nn
+
+    from wherewhat.capture.load import Loading, Subject
+    from wherewhat.tables.texts import Text
+
+UNTRAINED = ("untrained", "fresh weights")  # what to call them; the second where a model is called like the first
+OnStep = Callable[[int, int, str], None]  # done, of how many, what to say beside it
+
+
+def compare(
+    models: "Sequence[str | Path | Profile | nn.Module | Subject]",
+    texts: "Iterable[str | Tensor | Text] | None" = None,
+    *,
+    untrained: int = 0,
+    loading: "Loading | None" = None,
+    on_step: OnStep | None = None,
+    say: Callable[[str], None] | None = None,
+    source: str = "handed in",
+    **measuring: Any,
+) -> Compared:
+    """Measure by how much heads changed: every model of the list against the first.
+
+    Each is a finished profile (or its folder), whose tables are enough, or a model, which is profiled here as for
+    `profile`: on `texts`, or on those of the first. `untrained` is how many draws of fresh weights of the first one's
+    architecture stand before the list. `measuring` are the fields of `Measuring`; what is left out is as in the first,
+    if that is a profile.
+    """
+    began = time.perf_counter()
+    refuse_few(models, untrained)
+    named = [taken(one) for one in models]
+    if untrained or any(one.profile is None for one in named):
+        found, fresh = _profiled(
+            named, untrained, texts, {"loading": loading, "source": source, "measuring": measuring}, (on_step, say)
+        )
+    else:
+        found, fresh = [one.profile for one in named if one.profile is not None], []
+    states, draws = _states(named, found, fresh)
+    refuse_unlike(states)
+    same_heads = related(states)
+    rows = [row for later in states[1:] for row in rows_of(states[0], later, same_heads=same_heads)]
+    if len(draws) > 1:
+        rows += [row for draw in draws for row in rows_of(draw, states[1], same_heads=False)]
+    table = frame(rows, COMPARE)
+    manifest = {
+        **provenance(),
+        "command": None,
+        "compared": about_states(states),
+        "draws": [draw.name for draw in draws],
+        "same_heads": same_heads,
+        "intervals": about_intervals(states, same_heads=same_heads),
+        **_shared(states[-1]),
+        "scores": {name: about for state in reversed(states) for name, about in _scores(state).items()},
+        "chance": chances(states[-1]),
+        "claims": claims_of(table, states),
+        "seconds": round(time.perf_counter() - began, 3),
+        "peak_memory_bytes": peak_memory(),
+        "notes": differences(states),
+    }
+    return Compared(table, manifest)
+
+
+def _profiled(
+    named: Sequence[Named], draws: int, texts: Any, way: Mapping[str, Any], waiting: tuple[Any, Any]
+) -> tuple[list[Profile], list[Profile]]:
+    """Profile what has to be; only here a model is needed, and with it torch."""
+    from wherewhat.comparing.profiling import Waiting, Way, profiles_of
+
+    count = draws + sum(one.profile is None for one in named)
+    return profiles_of(named, Way(texts, **way), draws=draws, waiting=Waiting(count, *waiting))
+
+
+def _states(
+    named: Sequence[Named], found: Sequence[Profile], fresh: Sequence[Profile]
+) -> tuple[list[State], list[State]]:
+    """What is compared, the first of it what all others are held against; and every draw of fresh weights alone."""
+    ids = [str((one.manifest.get("model") or {}).get("id")) for one in found]
+    names = names_of(ids, [one.given for one in named])
+    states = [State(name, one.heads, one.manifest) for name, one in zip(names, found, strict=True)]
+    if not fresh:
+        return states, []
+    called = next(name for name in UNTRAINED if name not in names)
+    draws = [State(f"{called} {n}", one.heads, one.manifest, draws=1) for n, one in enumerate(fresh, start=1)]
+    return [mean_of(draws, called), *states], draws
+
+
+def _shared(last: State) -> dict[str, Any]:
+    """What the manifest says once, as it was of the last of the list."""
+    names = ("settings", "model", "texts", "seed", "dtype", "device", "layers", "positional")
+    return {name: last.manifest[name] for name in names if name in last.manifest}
+
+
+def _scores(state: State) -> Mapping[str, Any]:
+    """How to read the scores that a state has."""
+    told = state.manifest.get("scores") or {}
+    return {name: told[name] for name in state.scores if name in told}

@@ -1,0 +1,43 @@
+"""The same heads in several models or at several times: the table of `wherewhat compare`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from wherewhat.report.page import Page
+from wherewhat.runs.base import Run, read_table
+from wherewhat.tables.schema import COMPARE
+
+
+@dataclass(frozen=True)
+class Compared(Run):
+    """By how much every score of every head differs from what it was, with intervals."""
+
+    kind: ClassVar[str] = "compare"
+
+    compare: pl.DataFrame  # a row a head and score, and rows over all heads of a layer and of the model
+    manifest: Mapping[str, Any]
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        return {"compare.parquet": self.compare}
+
+    @property
+    def leading(self) -> list[dict[str, Any]]:
+        """What to tell first: the change over all heads, from the first to the last, of the scores that matter most."""
+        from wherewhat.report.compare_tables import Found
+
+        return Found(self.compare, self.manifest).leading
+
+    def draw(self) -> Page:
+        from wherewhat.report.compare import page_of_comparison
+
+        return page_of_comparison(self.compare, self.manifest)
+
+    @classmethod
+    def read(cls, folder: Path, manifest: Mapping[str, Any]) -> "Compared":
+        """The comparison that lies in a folder."""
+        return cls(read_table(folder / "compare.parquet", COMPARE), manifest)

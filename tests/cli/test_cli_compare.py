@@ -1,0 +1,162 @@
+"""`wherewhat compare` as a user meets it: runs, models, fresh weights, and every sentence of refusal."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from folders import BY_NAME, save_model, save_tokenizer
+
+from wherewhat.cli.main import main
+from wherewhat.tables.schema import COMPARE
+
+
+@pytest.fixture(scope="module")
+def berts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The same small BERT with two sets of weights."""
+    paths = []
+    for seed in (0, 1):
+        paths.append(tmp_path_factory.mktemp("models") / f"bert-{seed}")
+        BY_NAME["bert"].build(seed).save_pretrained(paths[-1])
+        save_tokenizer(paths[-1])
+    return paths
+
+
+@pytest.fixture(scope="module")
+def runs(berts: list[Path], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Profiles of both on the same texts."""
+    folder = tmp_path_factory.mktemp("runs")
+    texts = folder / "texts.txt"
+    texts.write_text("a b c d e f\nf e d c b a a\nb b a c d d\n")
+    found = []
+    for model in berts:
+        found.append(folder / model.name)
+        line = ["heads", str(model), "--text", str(texts), "--no-hidden", "--out", str(found[-1]), "--quiet"]
+        assert main([*line, "--positional", "--copies", "6", "--words", "4"]) == 0
+    return found
+
+
+def table(out: Path) -> pl.DataFrame:
+    return pl.read_parquet(out / "compare.parquet")
+
+
+def test_two_runs_are_compared_from_their_tables(runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    out = tmp_path / "run"
+    assert main(["compare", *map(str, runs), "--out", str(out)]) == 0
+    said = capsys.readouterr().out.strip()
+    assert said.startswith("identical.locality ") and "over 8 heads from bert-0 to bert-1" in said
+    assert said.endswith(f": {out / 'report.html'}")
+    rows = table(out)
+    assert dict(rows.schema) == COMPARE and set(rows["against"]) == {"bert-0"}
+    heads = {run.name: pl.read_parquet(run / "heads.parquet") for run in runs}
+    for row in rows.filter(pl.col("head").is_not_null()).sample(30, seed=0).iter_rows(named=True):
+        here = (pl.col("layer") == row["layer"]) & (pl.col("head") == row["head"]) & (pl.col("score") == row["score"])
+        before, after = (heads[name].filter(here)["value"][0] for name in ("bert-0", "bert-1"))
+        assert (row["before"], row["after"], row["change"]) == (before, after, after - before)
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["kind"] == "compare" and manifest["command"].startswith("wherewhat") and manifest["claims"] == []
+    assert main(["report", str(out)]) == 0, "and is drawn again from its table"
+
+
+def test_models_are_profiled_on_the_way_and_give_the_same_numbers(runs: list[Path], berts: list[Path], tmp_path: Path):
+    assert main(["compare", *map(str, runs), "--out", str(tmp_path / "runs"), "--quiet"]) == 0
+    mixed = [str(runs[0]), str(berts[1])]  # the settings and the texts of the first
+    assert main(["compare", *mixed, "--out", str(tmp_path / "mixed"), "--quiet"]) == 0
+    assert table(tmp_path / "mixed").equals(table(tmp_path / "runs"))
+    assert json.loads((tmp_path / "mixed" / "manifest.json").read_text())["notes"] == []
+
+
+def test_fresh_weights_stand_before_a_run(runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    line = ["compare", str(runs[1]), "--untrained", "--draws", "2", "--json", "--quiet"]
+    assert main([*line, "--out", str(tmp_path / "one")]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["compared"] == ["untrained", "bert-1"] and said["changes"][0]["score"] == "identical.locality"
+    even = (3 * 6 - 4 + 2**-4) / 6**2
+    assert said["changes"][0]["before"] == pytest.approx(even, abs=1e-3), "BERT starts with attention that is even"
+    assert abs(said["changes"][0]["after"] - even) > 2e-3 and len(said["claims"]) == 4
+    rows = table(tmp_path / "one")
+    assert set(rows["against"]) == {"untrained", "untrained 1", "untrained 2"}
+    means = rows.filter(pl.col("layer").is_null() & (pl.col("score") == "locality")).select("against", "before")
+    by_name = dict(means.iter_rows())
+    assert by_name["untrained"] == pytest.approx((by_name["untrained 1"] + by_name["untrained 2"]) / 2)
+    assert by_name["untrained 1"] != by_name["untrained 2"]
+    assert main([*line, "--out", str(tmp_path / "two")]) == 0
+    assert (tmp_path / "one" / "compare.parquet").read_bytes() == (tmp_path / "two" / "compare.parquet").read_bytes()
+
+
+def test_the_built_in_net_before_and_after(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    line = ["compare", "tiny", "--untrained", "--draws", "1", "--max-texts", "6", "--scores", "locality,entropy"]
+    assert main([*line, "--out", str(tmp_path), "--png", str(tmp_path / "png")]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("locality rose by ") and "entropy fell by " in said and "from untrained to tiny" in said
+    assert (tmp_path / "png" / "by_layer_locality.png").exists()
+    told = json.loads((tmp_path / "manifest.json").read_text())["intervals"]
+    assert any("drawn once, so nothing is known of how draws differ" in sentence for sentence in told)
+
+
+BAD = [
+    (["one"], "is alone; name something to compare it with, or add --untrained"),
+    (["one", "--draws", "2"], "--draws counts draws of fresh weights; add --untrained"),
+    (["one", "--untrained", "--draws", "0"], "--draws is 0; draw fresh weights at least once"),
+    (["one", "one"], "is named twice; name each run or model once"),
+    (["one", "nowhere/at/all"], "there is no folder nowhere/at/all"),
+    (["one", "empty"], "holds neither a run of `wherewhat heads` nor a model"),
+    (["one", "other"], "has 2 layers × 4 heads (llama) and bert-0 2 layers × 4 heads (bert); compare heads of one"),
+    (["one", "model", "--positional", "--copies", "5"], "was probed with 5 copies of a word and bert-0 with 6"),
+    (["one", "model", "--copies", "5"], "--copies is about probing the positional part of attention; add --positional"),
+    (["one", "model", "--scores", "localty"], "unknown score 'localty'; did you mean 'locality'?"),
+    (["one", "model", "--queries", "x"], "--queries is 'x'"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), BAD, ids=[" ".join(words) for words, _ in BAD])
+def test_what_cannot_be_done_is_said_and_nothing_is_written(
+    words: list[str],
+    sentence: str,
+    runs: list[Path],
+    berts: list[Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+):
+    (tmp_path / "empty").mkdir()
+    known = {"one": runs[0], "model": berts[1], "empty": tmp_path / "empty"}
+    if "other" in words:
+        known["other"] = save_model(tmp_path / "llama")
+    line = [str(known.get(word, word)) for word in words]
+    assert main(["compare", *line, "--out", str(tmp_path / "run")]) == 2
+    said = capsys.readouterr()
+    assert sentence in said.err.splitlines()[-1] and "Traceback" not in said.err
+    assert not said.out and not (tmp_path / "run").exists()
+
+
+def test_texts_that_are_gone_have_to_be_named(runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    for file in runs[0].iterdir():
+        (moved / file.name).write_bytes(file.read_bytes())
+    manifest = json.loads((moved / "manifest.json").read_text())
+    manifest["texts"]["source"] = "gone.txt"
+    (moved / "manifest.json").write_text(json.dumps(manifest))
+    assert main(["compare", str(moved), "--untrained", "--out", str(tmp_path / "run")]) == 2
+    assert "read texts that are not here (gone.txt); name them with --text or --dataset" in capsys.readouterr().err
+
+
+def test_a_comparison_is_not_overwritten(runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    line = ["compare", *map(str, runs), "--out", str(tmp_path)]
+    assert main([*line, "--quiet"]) == 0
+    assert main(line) == 2 and "already holds a run" in capsys.readouterr().err
+    assert main(["compare", str(tmp_path), str(runs[0]), "--out", str(tmp_path / "other")]) == 2
+    assert "holds a run of `wherewhat compare`; name runs of `wherewhat heads`" in capsys.readouterr().err
+
+
+@pytest.mark.shared
+def test_a_real_model_is_more_local_than_before_it_learnt(shared: Path, tmp_path: Path):
+    model, texts = shared / "models" / "sapiens-vh", shared / "data" / "antibodies.txt"
+    line = ["compare", str(model), "--untrained", "--draws", "2", "--text", str(texts), "--max-texts", "4"]
+    line += ["--positional", "--copies", "32", "--words", "5", "--scores", "identical.locality,identical.symmetry"]
+    assert main([*line, "--out", str(tmp_path), "--quiet"]) == 0
+    whole = table(tmp_path).filter(pl.col("layer").is_null() & (pl.col("against") == "untrained"))
+    local = whole.filter(pl.col("score") == "identical.locality").row(0, named=True)
+    assert local["low"] > 0, "and clearly so over its heads"
+    claims = json.loads((tmp_path / "manifest.json").read_text())["claims"]
+    assert [one["verdict"] for one in claims[:2]] == ["agrees", "seen"]

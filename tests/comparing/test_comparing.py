@@ -1,0 +1,297 @@
+"""Comparisons of made-up profiles: every row, what is refused, what is only said, and what is claimed."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from made_up import HEADS_EACH, LAYERS, at, profile
+from scipy import stats
+
+from wherewhat.comparing.claims import claims_of
+from wherewhat.comparing.door import names_of
+from wherewhat.comparing.rows import rows_of
+from wherewhat.comparing.state import State, mean_of, related
+from wherewhat.comparing.walk import compare
+from wherewhat.errors import UserError
+from wherewhat.runs.profile import Profile
+from wherewhat.runs.registry import load
+from wherewhat.tables.schema import COMPARE, frame
+
+SCORES = {"locality": at(0.2), "entropy": at(0.7)}
+
+
+def state(name: str, made: Profile, **more: object) -> State:
+    return State(name, made.heads, made.manifest, **more)  # type: ignore[arg-type]
+
+
+# Rows -----------------------------------------------------------------------------------------------------------------
+
+
+def test_every_head_every_layer_and_the_whole_have_their_row():
+    found = compare([profile("a", SCORES), profile("b", {"locality": at(0.5), "entropy": at(0.6, by_head=0.03)})])
+    table = found.compare
+    assert dict(table.schema) == COMPARE and set(table["model"]) == {"b"} and set(table["against"]) == {"a"}
+    of_score = table.filter(pl.col("score") == "locality")
+    assert len(of_score) == LAYERS * HEADS_EACH + LAYERS + 1
+    head = of_score.filter((pl.col("layer") == 1) & (pl.col("head") == 2)).row(0, named=True)
+    assert (head["before"], head["after"]) == (pytest.approx(0.32), pytest.approx(0.62))
+    reach = np.hypot(0.02, 0.02)
+    assert (head["low"], head["high"]) == (pytest.approx(0.3 - reach), pytest.approx(0.3 + reach))
+    layer = table.filter((pl.col("layer") == 1) & pl.col("head").is_null() & (pl.col("score") == "entropy"))
+    before, after = ([base + 0.1 + step * head for head in range(3)] for base, step in ((0.7, 0.01), (0.6, 0.03)))
+    theirs = stats.ttest_ind(after, before, equal_var=False).confidence_interval()
+    assert layer["change"][0] == pytest.approx(np.mean(after) - np.mean(before))
+    assert (layer["low"][0], layer["high"][0]) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
+    whole = table.filter(pl.col("layer").is_null())
+    assert whole["score"].to_list() == ["locality", "entropy"] and whole["head"].is_null().all()
+
+
+def test_every_later_one_is_held_against_the_first():
+    found = compare([profile(name, {"locality": at(base)}) for name, base in (("a", 0.1), ("b", 0.3), ("c", 0.2))])
+    whole = found.compare.filter(pl.col("layer").is_null())
+    assert whole.select("model", "against").rows() == [("b", "a"), ("c", "a")]
+    assert whole["change"].to_list() == pytest.approx([0.2, 0.1])
+
+
+def test_snapshots_of_one_run_have_the_same_heads_and_others_have_not():
+    path = "runs/bert/snapshots/step-{:06d}"
+    made = [
+        profile(f"step-{step:06d}", {"locality": at(base)}, about={"path": path.format(step)})
+        for step, base in ((0, 0.1), (500, 0.4))
+    ]
+    found = compare(made)
+    whole = found.compare.filter(pl.col("layer").is_null()).row(0, named=True)
+    assert found.manifest["same_heads"] and whole["low"] == pytest.approx(whole["high"]) == pytest.approx(0.3)
+    assert [side["step"] for side in found.manifest["compared"]] == [0, 500]
+    assert "each held against itself" in found.manifest["intervals"][0]
+    apart = compare([made[0], profile("other", {"locality": at(0.4)}, about={"path": "runs/other/model"})])
+    whole = apart.compare.filter(pl.col("layer").is_null()).row(0, named=True)
+    assert not apart.manifest["same_heads"] and whole["low"] < whole["change"] - 0.01
+    assert "nothing in common but their layer" in apart.manifest["intervals"][0]
+
+
+def test_a_run_and_its_own_snapshot_are_related():
+    paths = ("runs/bert", "runs/bert/model", "runs/bert/snapshots/step-10")
+    states = [state(path, profile("x", SCORES, about={"path": path})) for path in paths]
+    assert related(states)
+    assert not related([*states, state("y", profile("y", SCORES))])
+    assert not related([state("fresh", profile("x", SCORES, about={"path": "runs/bert"}), draws=2), *states])
+
+
+def test_what_weights_alone_decide_changes_exactly():
+    both = [profile(name, {"delta.locality": at(base)}) for name, base in (("a", 0.1), ("b", 0.3))]
+    heads = compare(both).compare.filter(pl.col("head").is_not_null())
+    assert heads["low"].is_null().all() and heads["change"].to_list() == pytest.approx([0.2] * 6)
+    assert any("its change is exact" in told for told in compare(both).manifest["intervals"])
+
+
+def test_a_head_without_a_value_on_one_side_is_left_out_and_counted():
+    first, second = profile("a", SCORES), profile("b", SCORES)
+    lost = (pl.col("score") == "entropy") & (pl.col("layer") == 0)
+    bare = second.heads.with_columns(value=pl.when(lost).then(None).otherwise(pl.col("value")))
+    found = compare([first, Profile(bare, second.offsets, second.frequencies, second.manifest)])
+    heads = found.compare.filter((pl.col("score") == "entropy") & pl.col("head").is_not_null())
+    assert len(heads) == 3 and set(heads["layer"]) == {1}
+    assert "`entropy` has a value on one side only for 3 head(s) of b: left out." in found.manifest["notes"]
+
+
+def test_parts_of_a_model_are_not_mixed():
+    made = []
+    for name, base in (("a", 0.1), ("b", 0.2)):
+        one = profile(name, {"locality": at(base)})
+        parts = one.heads.with_columns(
+            part=pl.when(pl.col("layer") == 0).then(pl.lit("encoder")).otherwise(pl.lit("cross"))
+        )
+        made.append(Profile(parts, one.offsets, one.frequencies, one.manifest))
+    whole = compare(made).compare.filter(pl.col("layer").is_null())
+    assert whole["part"].to_list() == ["encoder", "cross"] and whole["before"].to_list() == pytest.approx([0.11, 0.21])
+
+
+# Draws of fresh weights -----------------------------------------------------------------------------------------------
+
+
+def test_draws_become_one_state_with_students_interval():
+    draws = [
+        state(f"untrained {n}", profile("x", {"delta.locality": at(base)}), draws=1)
+        for n, base in enumerate((0.1, 0.2, 0.6))
+    ]
+    mean = mean_of(draws, "untrained")
+    row = mean.heads.row(0, named=True)
+    theirs = stats.t.interval(0.95, 2, loc=0.3, scale=np.std([0.1, 0.2, 0.6], ddof=1) / np.sqrt(3))
+    assert row["value"] == pytest.approx(0.3) and (row["low"], row["high"]) == pytest.approx(theirs)
+    assert mean.draws == 3 and row["part"] == "encoder" and row["chance"] == pytest.approx(0.05)
+    changed = frame(rows_of(mean, state("after", profile("x", {"delta.locality": at(0.9)})), same_heads=False), COMPARE)
+    assert changed["low"][0] == pytest.approx(0.6 - (theirs[1] - 0.3)), "draws differ, though each is exact"
+    alone = mean_of(draws[:1], "untrained")
+    assert alone.draws == 1 and alone.heads["low"].is_null().all()
+
+
+# Refused and said -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        (
+            profile("b", SCORES, layers=4, about={"layers": 4, "family": "roberta"}),
+            "b has 4 layers × 3 heads (roberta) and a 2 layers × 3 heads (bert); compare heads of one architecture",
+        ),
+        (profile("b", SCORES, about={"family": "roberta"}), "2 layers × 3 heads (roberta) and a 2 layers"),
+        (profile("b", {"sink": at(0.1)}), "a and b have no score in common (locality, entropy; sink)"),
+        (
+            profile("b", SCORES, positional={"n": 32}),
+            "b was probed with 32 copies of a word and a with 64, and locality depends on how many; profile both with "
+            "the same --copies",
+        ),
+    ],
+    ids=["layers", "family", "scores", "copies"],
+)
+def test_what_cannot_be_compared_is_refused(other: Profile, sentence: str):
+    with pytest.raises(UserError, match=re.escape(sentence)):
+        compare([profile("a", SCORES, positional={"n": 64}), other])
+
+
+def test_some_heads_of_the_same_model_are_compared_with_all():
+    whole, some = profile("a", SCORES), profile("b", SCORES)
+    chosen = {**some.manifest, "settings": {**some.manifest["settings"], "heads": ["L0H1"]}}
+    one = Profile(
+        some.heads.filter((pl.col("layer") == 0) & (pl.col("head") == 1)), some.offsets, some.frequencies, chosen
+    )
+    assert compare([whole, one]).compare.filter(pl.col("head").is_not_null()).height == 2
+    other = Profile(whole.heads.filter(pl.col("layer") == 1), whole.offsets, whole.frequencies, chosen)
+    with pytest.raises(UserError, match="a and b have no head in common; profile both with the same --heads"):
+        compare(
+            [
+                Profile(
+                    other.heads, other.offsets, other.frequencies, {**whole.manifest, "settings": chosen["settings"]}
+                ),
+                one,
+            ]
+        )
+
+
+def test_other_texts_and_other_settings_are_said():
+    other = profile(
+        "b", {"locality": at(0.3), "sink": at(0.1)}, texts={"source": "tale.txt", "hash": "x"}, dtype="float16"
+    )
+    notes = " ".join(compare([profile("a", SCORES), other]).manifest["notes"])
+    assert "b read other texts (tale.txt) than a (book.txt)" in notes
+    assert "b was profiled with other settings than a: dtype float16 instead of float32." in notes
+    assert "Only a has `entropy`; b has not." in notes and "Only b has `sink`; a has not." in notes
+    assert compare([profile("a", SCORES), profile("b", SCORES)]).manifest["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("models", "untrained", "sentence"),
+    [
+        ([], 0, "there is nothing to compare"),
+        (["tiny"], 0, "tiny is alone; name something to compare it with, or add --untrained"),
+        (["tiny", "tiny"], 0, "tiny is named twice"),
+        (["tiny"], -1, "untrained is -1; give the number of draws"),
+    ],
+)
+def test_a_comparison_has_two_sides(models: list[str], untrained: int, sentence: str):
+    with pytest.raises(UserError, match=sentence):
+        compare(models, untrained=untrained)
+
+
+def test_a_folder_that_is_no_run_is_named(tmp_path: Path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="empty holds neither a run of `wherewhat heads` nor a model"):
+        compare([profile("a", SCORES), str(tmp_path / "empty")])
+    edited = tmp_path / "edited"
+    edited.mkdir()
+    (edited / "manifest.json").write_text('{"kind": "edit"}')
+    with pytest.raises(UserError, match="edited holds a run of `wherewhat edit`; name runs of `wherewhat heads`"):
+        compare([profile("a", SCORES), edited])
+
+
+def test_names_tell_states_apart():
+    assert names_of(["a", "b"], ["runs/1", "runs/2"]) == ["a", "b"]
+    assert names_of(["a", "a"], ["x/run", "y/run"]) == ["x/run", "y/run"]
+    assert names_of(["a", "a"], ["a", "a"]) == ["a (1)", "a (2)"]
+
+
+# Runs on disk ---------------------------------------------------------------------------------------------------------
+
+
+def test_folders_are_read_without_torch_and_come_back_as_they_were(tmp_path: Path):
+    for name, base in (("early", 0.1), ("late", 0.3)):
+        profile("same", {"locality": at(base), "entropy": at(0.5)}).save(tmp_path / name)
+    code = (
+        "import sys; from wherewhat.comparing.walk import compare\n"
+        f"found = compare([{str(tmp_path / 'early')!r}, {str(tmp_path / 'late')!r}])\n"
+        f"found.save({str(tmp_path / 'out')!r})\n"
+        "assert 'torch' not in sys.modules and 'transformers' not in sys.modules, 'a run needs no model'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    again = load(tmp_path / "out")
+    assert again.kind == "compare" and set(again.compare["model"]) == {"late"}  # type: ignore[attr-defined]
+    ours = compare([tmp_path / "early", tmp_path / "late"]).compare
+    assert ours.equals(again.compare), "the same runs, the same table"  # type: ignore[attr-defined]
+
+
+# Claims ---------------------------------------------------------------------------------------------------------------
+
+
+def claims(
+    before: dict[str, float], after: dict[str, float], part: str = "encoder", draws: int = 2
+) -> list[dict[str, str]]:
+    made = [
+        profile("x", {name: at(base, by_layer=0.01) for name, base in values.items()}, part=part, positional={"n": 64})
+        for values in (before, after)
+    ]
+    states = [state("untrained", made[0], draws=draws), state("trained", made[1])]
+    return claims_of(frame(rows_of(*states, same_heads=False), COMPARE), states)
+
+
+def test_opposite_worlds_get_opposite_verdicts():
+    local = claims({"identical.locality": 0.05}, {"identical.locality": 0.4})
+    assert [one["verdict"] for one in local] == ["agrees", "seen"]
+    assert "16.2 % in BERT" in local[0]["published"] and local[1]["published"].startswith("unknown")
+    less = claims({"identical.locality": 0.4}, {"identical.locality": -0.1})
+    assert [one["verdict"] for one in less] == ["disagrees", "not seen"]
+    same = claims({"identical.locality": 0.035}, {"identical.locality": 0.035})
+    assert [one["verdict"] for one in same] == ["unknown", "unknown"]
+
+
+def test_symmetry_is_judged_by_both_measures():
+    up = claims(
+        {"identical.symmetry": 0.1, "identical.balance": 0.1}, {"identical.symmetry": 0.7, "identical.balance": 0.7}
+    )
+    assert [one["verdict"] for one in up] == ["agrees", "seen"] and "`balance` asks" not in up[1]["why"]
+    apart = claims(
+        {"identical.symmetry": 0.1, "identical.balance": 0.9}, {"identical.symmetry": 0.7, "identical.balance": 0.4}
+    )
+    assert [one["verdict"] for one in apart] == ["agrees", "in part"] and "`balance` asks" in apart[1]["why"]
+    down = claims(
+        {"identical.symmetry": 0.7, "identical.balance": 0.9}, {"identical.symmetry": 0.1, "identical.balance": 0.4}
+    )
+    assert [one["verdict"] for one in down] == ["agrees", "not seen"]
+
+
+def test_what_holds_for_these_heads_alone_holds_in_part():
+    """One head in three moves, far and surely; over heads nothing can be told."""
+    few = [
+        profile(
+            "x", {"identical.locality": lambda layer, head, far=far: far if head == 1 else 0.1}, positional={"n": 64}
+        )
+        for far in (0.1, 0.9, -0.7)
+    ]
+    states = [state("untrained", few[0], draws=2), state("trained", few[1]), state("worse", few[2])]
+    for later, verdict in ((1, "in part"), (2, "unknown")):
+        two = [states[0], states[later]]
+        found = claims_of(frame(rows_of(*two, same_heads=False), COMPARE), two)[1]
+        assert found["verdict"] == verdict and ("cannot be said of heads in general" in found["why"]) == (later == 1)
+
+
+def test_decoders_were_not_studied_and_trained_models_say_nothing_of_training():
+    causal = claims({"identical.locality": 0.05}, {"identical.locality": 0.4}, part="decoder")
+    assert {one["verdict"] for one in causal} == {"seen"} and "only models that see both sides" in causal[0][
+        "published"
+    ]
+    assert claims({"identical.locality": 0.05}, {"identical.locality": 0.4}, draws=0) == []

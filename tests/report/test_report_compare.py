@@ -1,0 +1,229 @@
+"""The page of a comparison, from its table alone: what it says, what it draws, and what it leaves out."""
+
+import json
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+
+from wherewhat.errors import UserError
+from wherewhat.report.compare import page_of_comparison
+from wherewhat.report.figures import figures
+from wherewhat.report.page import Page
+from wherewhat.report.render import render
+from wherewhat.tables.schema import COMPARE, frame
+
+Row = tuple[Any, ...]
+AFTER = "a <b>model</b>"
+CLAIM = {"claim": "It is local.", "published": "yes", "ours": "yes", "verdict": "agrees", "why": ""}
+
+
+def rows(
+    score: str,
+    before: float,
+    after: float,
+    *,
+    reach: float = 0.02,
+    names: tuple[str, str] = (AFTER, "untrained"),
+    part: str = "encoder",
+) -> list[Row]:
+    """Rows of 2 layers × 3 heads, of the layers and of the whole."""
+    made: list[Row] = []
+    change = after - before
+    ends = (change - reach, change + reach)
+    for layer in range(2):
+        for head in range(3):
+            more = 0.01 * head
+            made.append(
+                (*names, layer, head, score, before, after + more, change + more, ends[0] + more, ends[1] + more, part)
+            )
+        made.append((*names, layer, None, score, before, after, change + 0.1 * layer, *ends, part))
+    return [*made, (*names, None, None, score, before, after, change, *ends, part)]
+
+
+def manifest(*sides: str, **more: Any) -> dict[str, Any]:
+    told = [
+        {"name": name, "draws": 0, "model": {"id": name, "layers": 2, "heads": 6}}
+        for name in sides or ("untrained", AFTER)
+    ]
+    return {
+        "compared": told,
+        "draws": [],
+        "same_heads": False,
+        "intervals": ["Over heads, not texts."],
+        "scores": {"identical.locality": {"range": [0, 1], "asks": "How near?"}, "symmetry": {"sides": True}},
+        "chance": {"encoder": {"identical.locality": 0.05}},
+        **more,
+    }
+
+
+def page(made: list[Row], **more: Any) -> Page:
+    return page_of_comparison(frame(made, COMPARE), manifest(**more))
+
+
+def section(made: Page, name: str) -> Any:
+    return next(one for one in made.sections if one.name == name)
+
+
+def test_the_first_screen_says_what_became_of_the_heads():
+    made = page(rows("entropy", 0.9, 0.5) + rows("identical.locality", 0.05, 0.3))
+    assert made.title == AFTER and made.kind == "Compared with untrained"
+    assert made.lede == (
+        f"Over 6 heads, from untrained to {AFTER}: more local (identical.locality 0.050 → 0.30, by +0.230 to +0.270); "
+        "sharper (entropy 0.90 → 0.50, by −0.420 to −0.380)."
+    )
+    body = section(made, "change").body
+    assert body.index("identical.locality") < body.index("entropy") and "+0.250" in body and "How near?" in body
+    assert "<b>model</b>" not in render(made), "a name is never markup"
+
+
+def test_the_opposite_world_is_told_the_other_way():
+    fell = page(rows("identical.locality", 0.3, 0.05)).lede
+    assert "less local (identical.locality 0.30 → 0.050, by −0.270 to −0.230)" in fell
+    unsure = page(rows("identical.locality", 0.3, 0.3))
+    assert "neither more local nor less local as far as can be told" in unsure.lede
+    assert "not told from none" in section(unsure, "change").body
+    exact = [(*row[:8], None, None, row[10]) for row in rows("identical.locality", 0.1, 0.2)]
+    assert "more local (identical.locality 0.10 → 0.20, without an interval)" in page(exact).lede
+
+
+def test_what_is_sure_of_these_heads_is_told_where_heads_differ_too_much():
+    made = rows("identical.locality", 0.1, 0.3)
+    made[-1] = (*made[-1][:8], -0.1, 0.5, "encoder")  # over heads nothing is sure, in every head it is
+    lede = page(made).lede
+    assert (
+        "more local on average (identical.locality 0.10 → 0.30, by +0.190 to +0.230 in these heads; heads differ"
+        in lede
+    )
+    assert "too much to say so of heads in general, −0.100 to +0.500)" in lede
+    assert "not told from none; in these heads +0.190 to +0.230" in section(page(made), "change").body
+
+
+def test_dots_are_heads_and_marks_their_mean_and_quarters():
+    made = page(rows("identical.locality", 0.05, 0.3))
+    dots, middles = made.tables["dots"], made.tables["middles"]
+    after = [value for value, state in zip(dots["value"], dots["state"], strict=True) if state == "after"]
+    assert sorted(after) == pytest.approx([0.3, 0.3, 0.31, 0.31, 0.32, 0.32])
+    assert len(set(zip(dots["state"], dots["jitter"], strict=True))) == 12, "no two heads of a strip lie on each other"
+    assert middles["mean"] == pytest.approx([0.05, 0.31])
+    assert middles["low"] == pytest.approx([0.05, 0.3025]) and middles["high"] == pytest.approx([0.05, 0.3175])
+    assert made.tables["chances"] == {"what": ["identical.locality"], "value": [0.05], "there": [1]}
+    assert "the dashed line chance" in section(made, "change").lede
+    bare = page(rows("sink", 0.05, 0.3))
+    assert bare.tables["chances"]["there"] == [0] and "dashed" not in section(bare, "change").lede
+    before = [x for x, state in zip(dots["x"], dots["state"], strict=True) if state == "before"]
+    assert all(abs(x - round(x)) < 0.5 for x in before) and all(x < round(x) for x in before), (
+        "before stands to the left"
+    )
+
+
+def test_every_draw_of_fresh_weights_shows_its_own_heads():
+    draws = ["untrained 1", "untrained 2"]
+    made = rows("identical.locality", 0.05, 0.3)
+    for name, base in zip(draws, (0.04, 0.06), strict=True):
+        made += rows("identical.locality", base, 0.3, names=(AFTER, name))
+    shown = page(made, draws=draws)
+    before = [
+        value
+        for value, state in zip(*(shown.tables["dots"][name] for name in ("value", "state")), strict=True)
+        if state == "before"
+    ]
+    assert sorted(before) == pytest.approx([0.04] * 6 + [0.06] * 6)
+    body = section(shown, "change").body
+    assert "The means of the 2 draws of fresh weights lie at: <code>identical.locality</code> 0.040 to 0.060." in body
+    assert ("2", "draws of fresh weights") in shown.facts
+
+
+def test_scores_of_both_sides_are_not_shown_under_a_causal_mask():
+    made = page(rows("symmetry", 0.5, 0.9, part="decoder") + rows("locality", 0.1, 0.2, part="decoder"))
+    assert set(made.tables["dots"]["what"]) == {"locality"} and "symmetry" not in section(made, "scores").body
+
+
+def test_parts_are_shown_apart():
+    made = page(rows("locality", 0.1, 0.2) + rows("locality", 0.3, 0.5, part="cross"))
+    assert set(made.tables["dots"]["what"]) == {"locality · encoder", "locality · cross"}
+
+
+def test_what_changed_most_and_whether_that_means_anything():
+    made = page(rows("locality", 0.1, 0.11, reach=0.015))
+    changed = made.tables["changed"]
+    assert changed["who"][:2] == ["L0H2", "L1H2"] and changed["side"] == ["above"] * 4 + ["unclear"] * 2
+    assert "share nothing but their place" in section(made, "most").lede
+    assert (
+        "a head is the same head throughout" in section(page(rows("locality", 0.1, 0.2), same_heads=True), "most").lede
+    )
+    exact = [(*row[:8], None, None, row[10]) for row in rows("delta.locality", 0.1, 0.2)]
+    assert set(page(exact).tables["changed"]["side"]) == {"above"}, "an exact change is sure"
+
+
+def test_the_table_has_every_score():
+    body = section(page(rows("locality", 0.1, 0.2) + rows("sink", 0.1, 0.101)), "scores").body
+    lines = re.findall(r"<tr>(.*?)</tr>", body)[1:]
+    assert len(lines) == 2 and "+0.100" in lines[0] and "unclear" not in lines[0] and 'class="unclear"' in lines[1]
+    assert lines[0].endswith("<td>6</td><td>0</td>"), "heads up and heads down"
+
+
+def along(*stops: tuple[str, float], steps: bool) -> Page:
+    first, *later = stops
+    made = [row for name, value in later for row in rows("locality", first[1], value, names=(name, first[0]))]
+    told = manifest(*(name for name, _ in stops))
+    for number, side in enumerate(told["compared"]):
+        side["step"] = 500 * number if steps else None
+    return page_of_comparison(frame(made, COMPARE), told)
+
+
+def test_a_list_of_snapshots_is_drawn_to_scale():
+    made = along(("step-0", 0.1), ("step-500", 0.15), ("step-1000", 0.4), steps=True)
+    table = made.tables["along"]
+    whole = [n for n, layer in enumerate(table["layer"]) if layer is None]
+    assert [table["at"][n] for n in whole] == [0, 500, 1000]
+    assert [table["value"][n] for n in whole] == pytest.approx([0.1, 0.15, 0.4])
+    assert [table["low"][n] for n in whole][1:] == pytest.approx([0.13, 0.38]) and table["low"][whole[0]] is None
+    lede = section(made, "along").lede
+    assert "steps of training" in lede and "moves most between step-500 and step-1000: +0.250" in lede
+    assert made.kind == "3 states, from step-0" and made.title == "step-1000"
+    assert '"at"' in json.dumps(made.charts["along"])
+
+
+def test_other_lists_are_drawn_in_their_order():
+    made = along(("a", 0.4), ("b", 0.1), ("c", 0.2), steps=False)
+    assert "moves most between a and b: −0.300" in section(made, "along").lede
+    assert '"name"' in json.dumps(made.charts["along"]) and "along" not in page(rows("locality", 0.1, 0.2)).tables
+
+
+def test_claims_are_there_where_something_was_claimed():
+    assert "claims" not in [one.name for one in page(rows("locality", 0.1, 0.2), claims=[]).sections]
+    assert "It is local." in section(page(rows("locality", 0.1, 0.2), claims=[CLAIM]), "claims").body
+
+
+def test_a_single_layer_needs_no_chart_by_layer():
+    table = frame(rows("locality", 0.1, 0.2), COMPARE).filter(pl.col("layer").is_null() | (pl.col("layer") == 0))
+    assert "layers" not in [one.name for one in page_of_comparison(table, manifest()).sections]
+
+
+def test_a_table_without_rows_is_refused():
+    with pytest.raises(UserError, match="has no rows to show; run `wherewhat compare` again"):
+        page([])
+
+
+def test_pictures_are_drawn():
+    made = along(("a", 0.4), ("b", 0.1), ("c", 0.2), steps=False)
+    drawn = figures(made)
+    assert set(drawn) == {"by_layer_locality", "along_locality", "changed"}
+    assert all(picture.startswith(b"\x89PNG") for picture in drawn.values())
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "look", [{"width": 1280}, {"width": 390, "color_scheme": "dark"}], ids=["wide", "narrow and dark"]
+)
+def test_the_page_in_a_browser(shown: Any, look: dict[str, Any]):
+    made = along(("step-000000", 0.1), ("step-000500", 0.15), ("step-001000", 0.4), steps=True)
+    with shown(made, **look) as tab:
+        charts = tab.locator("[data-widget=drawn]")
+        assert charts.count() == 4, "a tile, layers, the list, the heads"
+        for place in range(4):
+            assert charts.nth(place).locator("svg path").count() > 3
+        dots = charts.nth(0).locator("svg .mark-symbol path").count()
+        assert dots == 12
