@@ -1,12 +1,13 @@
 """Text files and treebanks as corpora: what is read, how it is split, and what is said of files that cannot be."""
 
 import sys
+from collections import Counter
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from wherewhat.corpora.base import split_of
+from wherewhat.corpora.base import file_split_of, split_of
 from wherewhat.corpora.plain import PlainText
 from wherewhat.corpora.registry import CORPORA, corpus, corpus_from
 from wherewhat.corpora.treebank import Treebank
@@ -59,15 +60,44 @@ def test_every_line_is_in_one_split(tmp_path: Path):
     one = PlainText((str(path),))
     texts = {split: [sentence.text for sentence in one.sentences(split)] for split in SPLITS}
     assert sorted(chain.from_iterable(texts.values())) == sorted(sentence.text for sentence in everything(one))
-    assert all(split_of(text) == split for split in SPLITS for text in texts[split])
+    assert all(file_split_of(text) == split for split in SPLITS for text in texts[split])
     assert len(texts["train"]) > 5 * len(texts["valid"]) and len(texts["test"]) > 5
     assert [sentence.text for sentence in one.sentences("test")] == texts["test"], "the same ones in the same order"
-    assert split_of("Maria Counts") == split_of("maria counts")
+    assert file_split_of("Maria Counts") == file_split_of("maria counts")
+
+
+def test_texts_that_end_alike_fall_into_all_splits():
+    """The plain hash of a text is odd or even as its letters are; of lines with one parity none would be in a split."""
+    alike = [f"{number:03b} {number:03b}" for number in range(4000)]
+    splits = Counter(map(file_split_of, alike))
+    assert splits["train"] > 3000 and min(splits["test"], splits["valid"]) > 300
+
+
+def test_some_sentences_are_chosen_by_the_seed(tmp_path: Path):
+    for one in (PlainText((str(lines_file(tmp_path)),)), corpus("grammar")):
+        some, same, other = (one.some("test", 5, seed=seed) for seed in (0, 0, 1))
+        texts = [[sentence.text for sentence in each] for each in (some, same, other)]
+        assert texts[0] == texts[1] != texts[2] and len(set(texts[0])) == 5
+        split = split_of if one.endless else file_split_of
+        assert {split(text) for text in texts[0] + texts[2]} == {"test"}
+
+
+def test_a_file_without_lines_is_refused_at_the_door(tmp_path: Path):
+    path = tmp_path / "long.txt"
+    path.write_text("short\n" + "word " * 300_000)
+    with pytest.raises(UserError, match=r"line 2 of .*long.txt has more than 1,000,000 bytes; write one sentence a l"):
+        everything(PlainText((str(path),)))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**31])
+def test_seeds_that_the_grammar_cannot_have(seed: int):
+    with pytest.raises(UserError, match=f"the grammar's seed cannot be {seed}; give a whole number from 0 to"):
+        corpus("grammar", seed=seed)
 
 
 def test_a_file_is_not_read_before_it_is_asked_for(tmp_path: Path):
     path = tmp_path / "a.txt"
-    good = next(f"word {n}" for n in range(99) if split_of(f"word {n}") == "train")
+    good = next(f"word {n}" for n in range(99) if file_split_of(f"word {n}") == "train")
     path.write_bytes(good.encode() + b"\n\xff\xfe\n")
     sentences = PlainText((str(path),)).sentences("train")
     assert next(sentences).text == good
@@ -148,9 +178,9 @@ def test_what_holds_nothing_is_refused(tmp_path: Path, kind: str):
 def test_a_split_that_nothing_fell_into_says_so(tmp_path: Path):
     path = tmp_path / "short.txt"
     path.write_text("peter laughs .\n")
-    assert split_of("peter laughs .") == "train"
+    assert file_split_of("peter laughs .") == "train"
     with pytest.raises(
-        UserError, match=r"none of the 1 sentences of .*short.txt fell into the test split; give a file"
+        UserError, match=r"there is one sentence in .*short.txt and none is of the test split; a tenth each goes to"
     ):
         list(PlainText((str(path),)).sentences("test"))
     with pytest.raises(UserError, match="unknown split 'dev'"):

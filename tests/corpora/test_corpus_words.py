@@ -64,6 +64,17 @@ def test_words_that_people_cut_stay_whole():
     assert words.tokenizer.encode("Do n't U.S. e-mail !").ids == words.ids(["do", "n't", "u.s.", "e-mail", "!"])
 
 
+def test_punctuation_at_the_edges_is_cut_off_where_a_treebank_decides():
+    sentence = ("Do", "n't", "U.S.", "'s", "e-mail", "house", "!", ",", "...", ".", '"', "3.5")
+    words = Words.learn([sentence])
+    assert [words.tokenizer.encode(each).tokens for each in sentence] == [[each.lower()] for each in sentence]
+    told = words.tokenizer.encode('The house, the U.S., an "e-mail" ... house!" 3.5.').tokens
+    assert " ".join(told) == '[unk] house , [unk] u.s. , [unk] " e-mail " ... house ! " 3.5 .'
+    assert Words.from_json(words.json()).tokenizer.encode("House, e-mail.").ids == words.ids(
+        ["house", ",", "e-mail", "."]
+    )
+
+
 def test_what_cannot_be_a_vocabulary_is_refused():
     with pytest.raises(UserError, match="there are no words to learn; give sentences with at least one word"):
         Words.learn([[], ["[pad]"]])

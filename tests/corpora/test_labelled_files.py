@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wherewhat.corpora.base import split_of
+from wherewhat.corpora.base import file_split_of
 from wherewhat.corpora.questions import read_labelled
 from wherewhat.errors import UserError
 from wherewhat.tasks.base import SPLITS
@@ -27,7 +27,7 @@ def test_a_file_is_split_by_its_texts(tmp_path: Path):
     assert found.name == "taste" and found.labels == ("bad", "good")
     everything = list(chain.from_iterable(getattr(found, split) for split in SPLITS))
     assert len(everything) == 300 and Counter(example.label for example in everything) == {"good": 150, "bad": 150}
-    assert all(split_of(" ".join(one.words)) == split for split in SPLITS for one in getattr(found, split))
+    assert all(file_split_of(" ".join(one.words)) == split for split in SPLITS for one in getattr(found, split))
     assert everything[0].words == ("film", "0", "is", "a", "film", ".") or everything[0].words[0] == "film"
     assert read_labelled(question_file(tmp_path, ["Label\tsentence", "", *many()])) == found
 
@@ -69,9 +69,9 @@ def test_what_is_no_question_is_refused(tmp_path: Path):
         UserError, match="every line of .*taste.tsv has the label 'good'; a question needs at least two"
     ):
         read_labelled(question_file(tmp_path, many()[:150]))
-    with pytest.raises(UserError, match="none of the 2 lines of .*taste.tsv fell into the .* split; give more lines"):
+    with pytest.raises(UserError, match="none of the 2 lines of .*taste.tsv is of the .* split; a tenth each goes"):
         read_labelled(question_file(tmp_path, ["good\tone", "bad\ttwo"]))
-    rare = next(f"odd\tthing {n}" for n in range(99) if split_of(f"thing {n}") == "test")
+    rare = next(f"odd\tthing {n}" for n in range(99) if file_split_of(f"thing {n}") == "test")
     with pytest.raises(UserError, match="no training line of .*taste.tsv has the label 'odd'; give more lines with it"):
         read_labelled(question_file(tmp_path, [*many(), rare]))
     with pytest.raises(UserError, match="there is no file .*gone.tsv; check the path"):

@@ -23,7 +23,7 @@ CLAUSES = pytest.mark.parametrize("name", ["number", "tense", "voice"])
 
 
 def drawn(name: str, units: int = 20) -> list[tuple[Sentence, ...]]:
-    return [QUESTIONS[name].draw(1, split, unit) for split in SPLITS for unit in range(units)]
+    return [QUESTIONS[name].draw(1, split, unit, ()) for split in SPLITS for unit in range(units)]
 
 
 def number(sentence: Sentence) -> str:
@@ -91,7 +91,7 @@ def test_sentences_with_other_nouns_are_sentences_of_the_grammar(name: str):
 @CLAUSES
 def test_half_of_the_sentences_have_something_that_speaks_for_the_other_answer(name: str):
     for split in SPLITS:
-        units = [QUESTIONS[name].draw(4, split, unit) for unit in range(12)]
+        units = [QUESTIONS[name].draw(4, split, unit, ()) for unit in range(12)]
         for pair in zip(units[::2], units[1::2], strict=True):
             found = [[len(answers_anywhere(name, one)) for one in sentences] for sentences in pair]
             assert sorted(found) == [[1, 1], [2, 2]], "of every two units one has distractors, for both labels"
@@ -107,7 +107,7 @@ def test_twins_have_the_same_words_and_opposite_answers(name: str):
 
 
 def test_agents_are_active_and_passive_equally_often():
-    voices = Counter(voice(one) for unit in range(60) for one in QUESTIONS["agent"].draw(2, "train", unit))
+    voices = Counter(voice(one) for unit in range(60) for one in QUESTIONS["agent"].draw(2, "train", unit, ()))
     assert voices == {"active": 60, "passive": 60}
 
 
@@ -118,7 +118,7 @@ def test_names_are_mirror_images_and_no_sentences_of_the_grammar():
     for split in SPLITS:
         texts = {example.words for example in getattr(found, split)}
         assert texts == {words[::-1] for words in texts}
-        assert len(texts) >= 40
+        assert len(texts) >= 60
     assert all(words[-1] != "." for words in every)
 
 
@@ -150,7 +150,41 @@ def test_no_sentence_is_in_two_splits(name: str):
         and not texts["valid"] & texts["test"]
     )
     if name != "names":  # which come in twins, and are no sentences of the grammar
-        assert all(split_of(text) == split for split in SPLITS for text in texts[split])
+        good = {split: {one for one in texts[split] if not impossible(tuple(one.split()))} for split in SPLITS}
+        assert all(split_of(text) == split for split in SPLITS for text in good[split])
+
+
+@ANY
+def test_no_sentence_comes_twice(name: str):
+    found = labelled(name, seed=1, train=600, valid=300, test=300)
+    for examples in (found.train, found.valid, found.test):
+        assert len({example.words for example in examples}) == len(examples)
+
+
+def test_what_is_taken_is_not_drawn_again():
+    for name in ("number", "agent", "acceptable"):
+        first = QUESTIONS[name].draw(1, "test", 3, ())
+        for one in first:
+            again = QUESTIONS[name].draw(1, "test", 3, {one.text})
+            assert one.text not in {other.text for other in again}
+            assert tuple(map(ORACLES[name], again)) == QUESTIONS[name].labels
+
+
+def test_what_was_corrupted_belongs_to_the_split_of_all_it_may_stem_from():
+    """Whatever sentence of the grammar two neighbours were exchanged in, it is of this split; so are both of a pair."""
+    for split in SPLITS:
+        for unit in range(60):
+            _, bad = QUESTIONS["acceptable"].draw(1, split, unit, ())
+            for i in range(len(bad.words) - 2):
+                mended = (*bad.words[:i], bad.words[i + 1], bad.words[i], *bad.words[i + 2 :])
+                assert impossible(mended) or split_of(" ".join(mended)) == split
+
+
+def test_acceptable_sentences_are_as_long_in_every_split_as_those_of_the_grammar():
+    """The exchange takes any sentence as it comes, the short ones as readily as the long ones."""
+    for split in SPLITS:
+        tries = [QUESTIONS["acceptable"].draw(1, split, unit, ())[0].where for unit in range(150)]
+        assert sum(where.endswith(".0") for where in tries) > 140
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ def test_built_in_nets_fit_their_recipe(name: str) -> None:
     model, settings = load_model(MODELS[name].folder), recipe(MODELS[name].recipe)
     assert model.net.config == settings.net
     assert isinstance(settings, Answering) and model.tasks == settings.tasks
-    assert settings.complete(settings_of(model)) == settings.to_dict()
+    assert settings.complete(settings_of(model, Answering)) == settings.to_dict()
     assert {parameter.dtype for parameter in model.net.parameters()} == {torch.float32}
     assert (MODELS[name].folder / "model.safetensors").stat().st_size < 2_000_000
 

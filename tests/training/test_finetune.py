@@ -13,7 +13,7 @@ from wherewhat.errors import UserError
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
-from wherewhat.training.finetune import Asked, Finetuning, Reader, finetune, mean_hidden, probe_frozen
+from wherewhat.training.finetune import Asked, Finetuning, Reader, finetune, mean_hidden, probe_frozen, ridge
 from wherewhat.training.guessing import encode_words
 
 NAMES, VERBS = ("anna", "ben", "carl", "dora"), ("sees", "helps", "calls")
@@ -51,7 +51,7 @@ def by_chance(words: tuple[str, ...], rng: np.random.Generator) -> str:
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 def test_what_words_say_is_learnt_tuned_and_frozen(kind: str) -> None:
     net, told = net_of(kind=kind), asked(has_anna)
-    tuned, frozen = finetune(net, WORDS, told, HOW), probe_frozen(net, WORDS, told, seed=0)
+    tuned, frozen = finetune(net, WORDS, told, HOW), probe_frozen(net, WORDS, told)
     for ours in (tuned, frozen):
         assert ours.accuracy == np.mean(ours.right_N) > 0.75
         assert ours.valid > 0.75 and len(ours.right_N) == 80
@@ -60,7 +60,7 @@ def test_what_words_say_is_learnt_tuned_and_frozen(kind: str) -> None:
 
 def test_what_is_left_to_chance_is_not() -> None:
     net, told = net_of(), asked(by_chance)
-    for ours in (finetune(net, WORDS, told, HOW), probe_frozen(net, WORDS, told, seed=0)):
+    for ours in (finetune(net, WORDS, told, HOW), probe_frozen(net, WORDS, told)):
         assert 0.3 < ours.accuracy < 0.7
 
 
@@ -68,7 +68,7 @@ def test_the_net_that_is_handed_in_stays_as_it_was() -> None:
     net = net_of()
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
     tuned = finetune(net, WORDS, asked(has_anna), HOW)
-    frozen = probe_frozen(net, WORDS, asked(has_anna), seed=0)
+    frozen = probe_frozen(net, WORDS, asked(has_anna))
     assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
     assert net.training and not tuned.net.training
     assert frozen.net is net and tuned.net is not net
@@ -118,20 +118,24 @@ def test_reversed_sentences_are_one_where_the_encoding_knows_no_side() -> None:
         assert torch.allclose(one, other, atol=1e-12) == same
 
 
-def test_the_layer_that_learns_alone_has_settled() -> None:
-    """The gradient of loss and penalty, worked out apart, is 0 where it came to rest."""
-    from wherewhat.training.finetune import _settled
+def test_the_layer_that_learns_alone_has_the_least_squares() -> None:
+    """Worked out apart: penalty and intercept as further rows and a further column of an ordinary least-squares fit."""
+    rng, penalty = np.random.default_rng(0), 0.3
+    x_ND, told_NV = rng.normal(size=(50, 4)), np.eye(3)[rng.integers(0, 3, 50)]
+    x_ND -= x_ND.mean(0)
+    weight_DV, bias_V = ridge(torch.from_numpy(x_ND), torch.from_numpy(told_NV), penalty)
+    rows = np.block([[x_ND, np.ones((50, 1))], [np.sqrt(50 * penalty) * np.eye(4), np.zeros((4, 1))]])
+    wanted = np.linalg.lstsq(rows, np.vstack([told_NV, np.zeros((4, 3))]))[0]
+    assert np.allclose(weight_DV, wanted[:4], atol=1e-12) and np.allclose(bias_V, wanted[4], atol=1e-12)
 
-    rng = np.random.default_rng(0)
-    x_ND, target_N = torch.from_numpy(rng.normal(size=(50, 4))), torch.from_numpy(rng.integers(0, 3, 50))
-    layer = _settled(x_ND, target_N, answers=3, penalty=1e-2, seed=0)
-    weight_VD, bias_V = layer.weight.detach(), layer.bias.detach()
-    share_NV = (x_ND @ weight_VD.T + bias_V).softmax(-1)
-    share_NV[torch.arange(50), target_N] -= 1
-    slope_VD = share_NV.T @ x_ND / 50 + 2e-2 * weight_VD
-    assert float(slope_VD.abs().max()) < 1e-4 and float(share_NV.mean(0).abs().max()) < 1e-4
-    again = _settled(x_ND, target_N, answers=3, penalty=1e-2, seed=9)
-    assert torch.allclose(again.weight, layer.weight, atol=1e-3)
+
+def test_the_penalty_is_chosen_by_the_valid_split() -> None:
+    """Only what valid says decides, and every number of the probe follows from the examples alone."""
+    net, told = net_of(), asked(has_anna)
+    one = probe_frozen(net, WORDS, told)
+    assert one == probe_frozen(net, WORDS, told)
+    turned = probe_frozen(net, WORDS, replace(told, test=tuple(reversed(told.test))))
+    assert (turned.rate, turned.valid) == (one.rate, one.valid) and turned.right_N == one.right_N[::-1]
 
 
 def test_labels_keep_their_numbers() -> None:
@@ -153,7 +157,7 @@ def test_labels_keep_their_numbers() -> None:
 )
 def test_examples_that_cannot_be_learnt_from(change: dict[str, object], sentence: str) -> None:
     net, told = net_of(), replace(asked(has_anna), **change)  # type: ignore[arg-type]
-    for learn in (partial(finetune, how=HOW), partial(probe_frozen, seed=0)):
+    for learn in (partial(finetune, how=HOW), probe_frozen):
         with pytest.raises(UserError) as error:
             learn(net, WORDS, told)
         assert sentence in str(error.value)

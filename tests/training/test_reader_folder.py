@@ -1,8 +1,9 @@
 """A net that has read opens again with its words and its corpus, and can be profiled with text and without."""
 
 import json
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from wherewhat.cli.main import main
 from wherewhat.corpora.plain import PlainText
 from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
-from wherewhat.models.folder import load_model, save_model
+from wherewhat.models.folder import Reads, load_model, save_model
 from wherewhat.nets.build import build
+from wherewhat.training.answering import Answering
 from wherewhat.training.loop import train
 from wherewhat.training.reading import Reading
 
@@ -44,7 +46,8 @@ def test_texts_are_read_through_its_words(folder: Path) -> None:
 
 def test_without_texts_it_reads_test_sentences_of_its_corpus(reader: Reading, folder: Path) -> None:
     subject, words = find(str(folder), Loading()), load_model(folder / "model").words
-    told = [one.words for one in islice(reader.corpus.sentences("test"), 5)]
+    told = [one.words for one in reader.corpus.some("test", 5, seed=0)]
+    assert [ids.tolist() for ids in own_texts(subject, 5, 1, None)] != [words.ids(one)[:12] for one in told]
     assert [ids.tolist() for ids in own_texts(subject, 5, 0, None)] == [words.ids(one)[:12] for one in told]
     assert max(len(ids) for ids in own_texts(subject, 5, 0, 4)) == 4
 
@@ -85,11 +88,46 @@ def test_words_of_another_net(folder: Path) -> None:
 
 def test_words_without_a_corpus(reader: Reading, tmp_path: Path) -> None:
     words = Words.learn([["a", "b"]])
-    save_model(tmp_path, build(replace(reader.net, vocabulary=len(words))), words=words)
+    save_model(tmp_path, build(replace(reader.net, vocabulary=len(words))), reads=Reads(words))
     model = load_model(tmp_path)
     assert model.words.names == words.names and model.corpus is None
     with pytest.raises(UserError, match="there is no text for"):
         own_texts(find(str(tmp_path), Loading()), 1, 0, None)
+
+
+def test_a_net_of_tasks_takes_the_place_of_one_that_reads(folder: Path, brief: Answering) -> None:
+    train(replace(brief, steps=2), out=folder)
+    model = load_model(folder / "model")
+    assert model.words is None and model.corpus is None and model.tasks == brief.tasks
+    (folder / "model" / "tokenizer.json").write_text(Words.learn([["a", "b"]]).json())  # of somebody else
+    assert load_model(folder / "model").words is None
+
+
+class PowerCutError(Exception):
+    """What ends a run before its time."""
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_text_that_changes_while_a_run_is_under_way(
+    reader: Reading, text: Path, tmp_path: Path, finished: bool
+) -> None:
+    settings, out = replace(reader, corpus=PlainText((str(text),))), tmp_path / "run"
+
+    def cut(step: int, measured: Mapping[str, float]) -> None:
+        if step == 5 and not finished:
+            raise PowerCutError
+
+    with nullcontext() if finished else pytest.raises(PowerCutError):
+        train(settings, out=out, on_step=cut)
+    text.write_text("\n".join(reversed(LINES)))
+    with pytest.raises(UserError, match=r"the text .*text.txt changed since the run began; put it back as it was, or"):
+        train(settings, out=out, resume=True)
+    text.write_text("\n".join([*(f"other words {number}" for number in range(30)), *LINES]))
+    with pytest.raises(UserError, match=r"the text .*text.txt changed since the run began; put it back as it was, or"):
+        train(settings, out=out, resume=True)
+    text.write_text("\n".join(LINES))
+    assert train(settings, out=out, resume=True).words is not None
+    assert load_model(out / "model").extra["read"]["train"]["sentences"] == 60
 
 
 SMALL = ["sentences=60", "steps=3", "width=8", "heads=2", "layers=1", "evaluate_samples=10", "evaluate_every=3"]
@@ -106,6 +144,12 @@ def test_training_on_text(text: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert manifest["settings"]["corpus"] == {"name": "text", "files": [str(text.resolve())]}
     assert manifest["settings"]["net"]["vocabulary"] == len(load_model(out / "model").words)
     assert 0 <= manifest["accuracy"] <= 1 and manifest["loss"] > 0
+    assert manifest["read"]["train"] == {"sentences": 60, "words": 360, "unknown": 0, "left_out": 0, "more": True}
+    assert manifest["read"]["digest"] == load_model(out / "model").extra["read"]["digest"]
+    assert told.startswith("only the first 60 sentences to learn from were read; --set sentences=N reads more\n")
+    whole = [*SIZES, "--set", "sentences=900"]
+    assert main(["train", "bert_tiny", "--text", str(text), *whole, "--out", str(tmp_path / "whole")]) == 0
+    assert "were read" not in capsys.readouterr().out
     more = [*SIZES, "--set", "kind=decoder", "--set", "encoding=rope"]
     assert main(["train", "bert_tiny", "--text", str(text), *more, "--out", str(tmp_path / "next")]) == 0
     assert "% of next words of fresh sentences guessed" in capsys.readouterr().out

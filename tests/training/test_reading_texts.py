@@ -15,7 +15,7 @@ from wherewhat.corpora.sentence import Sentence
 from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
 from wherewhat.training.reading import Reading
-from wherewhat.training.texts import Encoded, Order, Texts, read_texts
+from wherewhat.training.texts import Encoded, Extent, Order, Texts, read_texts
 
 SIZES = {"sentences": 50, "judged": 10, "most_words": 8000, "longest": 12}
 
@@ -32,6 +32,19 @@ class Told(Corpus):
         self.asked.append(split)
         return (Sentence(tuple(line.split())) for line in self.lines)
 
+    def some(self, split: str, count: int, *, seed: int) -> list[Sentence]:
+        return list(islice(self.sentences(split), count))
+
+
+def pieces(split: str, count: int, longest: int = 12) -> list[tuple[str, ...]]:
+    """The first sentences of the grammar, long ones in pieces; none of a single word."""
+    cut = (
+        one.words[first : first + longest]
+        for one in Grammar().sentences(split)
+        for first in range(0, len(one.words), longest)
+    )
+    return list(islice((piece for piece in cut if len(piece) > 1), count))
+
 
 def sentences_of(encoded: Encoded, words: Words) -> list[str]:
     return [
@@ -43,8 +56,8 @@ def sentences_of(encoded: Encoded, words: Words) -> list[str]:
 def test_every_word_is_there_again() -> None:
     texts = read_texts(Grammar(), **SIZES)
     for split, encoded, count in (("train", texts.train, 50), ("valid", texts.valid, 10)):
-        told = [" ".join(one.words[:12]) for one in islice(Grammar().sentences(split), count)]
         known = set(texts.words.names)
+        told = [" ".join(piece) for piece in pieces(split, count) if known & set(piece[1:])]
         assert sentences_of(encoded, texts.words) == [
             " ".join(word if word in known else "[unk]" for word in line.split()) for line in told
         ]
@@ -52,7 +65,7 @@ def test_every_word_is_there_again() -> None:
 
 def test_the_vocabulary_is_that_of_the_sentences_that_are_learnt_from() -> None:
     texts = read_texts(Grammar(), **{**SIZES, "most_words": 20})
-    told = [one.words[:12] for one in islice(Grammar().sentences("train"), 50)]
+    told = pieces("train", 50)
     assert texts.words.names == Words.learn(told, most=20).names
     assert len(texts.words) == 23
     assert texts.words.unknown in texts.train.ids
@@ -64,9 +77,26 @@ def test_a_corpus_is_read_once() -> None:
     assert Told.asked == ["train", "valid"]
 
 
-def test_single_words_are_left_out_and_long_sentences_cut() -> None:
-    texts = read_texts(Told(("a", "a b c d e", "b c")), **{**SIZES, "longest": 3})
-    assert sentences_of(texts.train, texts.words) == ["a b c", "b c"]
+def test_single_words_are_left_out_and_long_sentences_cut_into_pieces() -> None:
+    texts = read_texts(Told(("a", "a b c d e", "b c", "a b c d")), **{**SIZES, "longest": 3})
+    assert sentences_of(texts.train, texts.words) == ["a b c", "d e", "b c", "a b c"]
+    assert texts.extent["train"] == Extent(sentences=4, words=10, unknown=0.0, left_out=2, more=False)
+    some = read_texts(Told(("a", "a b c d e", "b c", "a b c d")), **{**SIZES, "longest": 3, "sentences": 2})
+    assert some.extent["train"] == Extent(sentences=2, words=5, unknown=0.0, left_out=1, more=True)
+
+
+def test_sentences_without_a_known_word_to_guess_are_left_out() -> None:
+    texts = read_texts(Told(("a b a b", "a c", "c d e", "d c a")), **{**SIZES, "most_words": 2})
+    assert texts.words.names[3:] == ["a", "c"]
+    assert sentences_of(texts.train, texts.words) == ["a [unk] a [unk]", "a c", "[unk] c a"]
+    assert texts.extent["train"] == Extent(sentences=3, words=9, unknown=pytest.approx(1 / 3), left_out=3, more=False)
+    assert texts.extent["valid"] == texts.extent["train"]
+
+
+def test_what_was_read_has_a_digest_of_its_own() -> None:
+    told = [Told(lines) for lines in (("a b", "b c"), ("a b", "b c"), ("a b", "c b"), ("a b", "b d"), ("a b b c",))]
+    one, same, *others = (read_texts(each, **SIZES).digest for each in told)
+    assert one == same and len({one, *others}) == 4
 
 
 @pytest.mark.parametrize(
@@ -135,9 +165,7 @@ def test_runs_share_what_was_read_unless_they_read_something_else(reader: Readin
     assert (
         ready.net.vocabulary
         == len(ready.texts.words)
-        == ready.words.names.index("[mask]")
-        + 1
-        + len({word for one in islice(reader.corpus.sentences("train"), 60) for word in one.words[:12]})
+        == ready.words.names.index("[mask]") + 1 + len(set(ready.texts.train.ids.tolist()))
     )
     assert ready != reader and replace(ready, texts=None) == ready
     same = replace(ready, seed=3, steps=5, net=replace(ready.net, encoding="none"))

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from wherewhat.capture.load import Subject
 from wherewhat.corpora.base import Corpus
-from wherewhat.corpora.sentence import Sentence
 from wherewhat.errors import UserError
 from wherewhat.tables.texts import Text
 
@@ -135,7 +134,7 @@ def _check_known(subject: Subject, encoded: list[Tensor]) -> None:
 def own_texts(subject: Subject, count: int, seed: int, max_tokens: int | None) -> list[Tensor]:
     """Fresh sequences of the task, or sentences of the corpus, of a net of ours; no split that it has learnt from."""
     if subject.corpus is not None:
-        return _own_sentences(subject, subject.corpus, count, max_tokens)
+        return _own_sentences(subject, subject.corpus, (count, seed), max_tokens)
     if subject.task is None:
         raise UserError(f"there is no text for {subject.id}; give --text FILE (one text a line)")
     if max_tokens is not None and max_tokens < subject.task.length:
@@ -147,22 +146,18 @@ def own_texts(subject: Subject, count: int, seed: int, max_tokens: int | None) -
     return list(torch.from_numpy(input_NT))
 
 
-def _own_sentences(subject: Subject, corpus: Corpus, count: int, max_tokens: int | None) -> list[Tensor]:
-    """Test sentences of the corpus that a net has read. The first ones, whatever the seed: they are all alike fresh."""
+def _own_sentences(subject: Subject, corpus: Corpus, some: tuple[int, int], max_tokens: int | None) -> list[Tensor]:
+    """Test sentences of the corpus that a net has read; how many, and the seed that decides which."""
     window, tokenizer = window_for(subject, max_tokens), _tokenizer(subject)
-    texts = (_tokenise(tokenizer, sentence.text, window)[0] for sentence in _sentences(subject, corpus))
-    found = list(islice((ids for ids in texts if len(ids) > 1), count))
-    if not found:
-        raise UserError(f"the corpus that {subject.id} has read holds no test sentence; give --text FILE")
-    return found
-
-
-def _sentences(subject: Subject, corpus: Corpus) -> Iterator[Sentence]:
+    count, seed = some
     try:
-        yield from corpus.sentences("test")
+        sentences = corpus.some("test", count, seed=seed)
     except UserError as error:
         reason = str(error).partition(";")[0]
         raise UserError(f"what {subject.id} has read cannot be read again: {reason}; give --text FILE") from error
+    if not sentences:
+        raise UserError(f"the corpus that {subject.id} has read holds no test sentence; give --text FILE")
+    return [_tokenise(tokenizer, sentence.text, window)[0] for sentence in sentences]
 
 
 def token_names(subject: Subject, ids: Tensor) -> list[str]:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from wherewhat.cli.progress import progress
 from wherewhat.errors import UserError
 
 if TYPE_CHECKING:
+    from wherewhat.training.outcome import Trained
     from wherewhat.training.settings import Settings
 
 
@@ -38,7 +39,7 @@ def train(
     """
     from wherewhat.recipes.registry import recipe as recipe_called
     from wherewhat.tables.files import MANIFEST, refuse_to_overwrite, write_whole
-    from wherewhat.tables.manifest import manifest_bytes, peak_memory, provenance
+    from wherewhat.tables.manifest import manifest_bytes
     from wherewhat.training.checkpoint import CHECKPOINT
     from wherewhat.training.loop import train as run
     from wherewhat.training.settings import changed
@@ -58,23 +59,34 @@ def train(
             resume=resume,
             on_step=lambda number, measured: step(number, settings.steps, f"loss {measured['loss']:.3f}"),
         )
-    manifest = {
+    seconds = round(time.perf_counter() - began, 3)
+    if not finished:  # else it tells already how the run was made
+        write_whole(folder / MANIFEST, manifest_bytes(manifest_of(trained, recipe=recipe, seconds=seconds)))
+    if as_json:
+        print(json.dumps({"out": str(folder), **trained.ends, "seconds": seconds}))
+    elif not quiet:
+        for line in trained.settings.left_out():
+            print(line)
+        print(f"{trained.settings.ending(trained.ends)}; `wherewhat heads {folder}` profiles the net")
+
+
+def manifest_of(trained: "Trained", *, recipe: str, seconds: float) -> dict[str, Any]:
+    """How a run was made and how it ended."""
+    from wherewhat.tables.manifest import peak_memory, provenance
+
+    read = trained.settings.read()
+    return {
         **provenance(),
         "kind": "train",
         "command": command_line(),
         "recipe": recipe,
         "settings": trained.settings.to_dict(),
-        "seed": settings.seed,
+        **({"read": read} if read else {}),
+        "seed": trained.settings.seed,
         **trained.ends,
-        "seconds": round(time.perf_counter() - began, 3),
+        "seconds": seconds,
         "peak_memory_bytes": peak_memory(),
     }
-    if not finished:  # else it tells already how the run was made
-        write_whole(folder / MANIFEST, manifest_bytes(manifest))
-    if as_json:
-        print(json.dumps({"out": str(folder), **trained.ends, "seconds": manifest["seconds"]}))
-    elif not quiet:
-        print(f"{trained.settings.ending(trained.ends)}; `wherewhat heads {folder}` profiles the net")
 
 
 def reading(settings: "Settings", files: Sequence[Path], recipe: str) -> "Settings":

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import asdict
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,17 +11,24 @@ from wherewhat.corpora.files import named
 from wherewhat.corpora.sentence import Sentence
 from wherewhat.errors import UserError
 from wherewhat.tasks.base import check_split
-from wherewhat.tasks.stream import fnv
+from wherewhat.tasks.stream import fnv, mix
+
+TENTHS = "a tenth each goes to test and to valid, so give 100 or more"  # with which hardly ever one is empty
 
 
 class Corpus(ABC):
     """Sentences to read, streamed. Members are frozen dataclasses of what they are made from."""
 
     name: ClassVar[str]
+    endless: ClassVar[bool] = False  # whether its sentences never end; then they follow from its sizes alone
 
     @abstractmethod
     def sentences(self, split: str) -> Iterator[Sentence]:
         """The sentences of a split, always the same ones in the same order; some corpora never end."""
+
+    @abstractmethod
+    def some(self, split: str, count: int, *, seed: int) -> list[Sentence]:
+        """A few sentences of two words or more from all over a split; others for another seed."""
 
     def plain(self) -> dict[str, Any]:
         """Name and sizes as plain values; `corpus_from` makes the corpus again."""
@@ -48,12 +56,17 @@ class Files(Corpus):
         check_split(split)
         return self._of_split(split)
 
+    def some(self, split: str, count: int, *, seed: int) -> list[Sentence]:
+        """Those whose texts come first in an order that the seed decides."""
+        long_enough = (one for one in self.sentences(split) if len(one.words) > 1)
+        return nsmallest(count, long_enough, key=lambda one: mix(fnv(one.text) ^ mix(seed)))
+
     def _of_split(self, split: str) -> Iterator[Sentence]:
         read = found = 0
         for file in self.files:
             for sentence in self.read(Path(file)):
                 read += 1
-                if split_of(sentence.text) == split:
+                if file_split_of(sentence.text) == split:
                     found += 1
                     yield sentence
         if not found:
@@ -63,15 +76,27 @@ class Files(Corpus):
         where = named(self.files)
         if not read:
             return f"there are no sentences in {where}; give a file with some"
-        return f"none of the {read} sentences of {where} fell into the {split} split; give a file with more of them"
+        none = "there is one sentence in" if read == 1 else f"there are {read} sentences in"
+        return f"{none} {where} and none is of the {split} split; {TENTHS}"
 
 
 def split_of(text: str) -> str:
-    """The split that a text belongs to, by its hash: a tenth is test, a tenth valid, the rest train.
+    """The split that a sentence of the grammar belongs to, by its hash: a tenth is test, a tenth valid, the rest train.
 
-    Whatever corpus it comes from, however often and in whatever case, a text is only ever in one split.
+    However often and in whatever case, a text is only ever in one split.
 
     >>> split_of("peter laughs .")
     'train'
     """
-    return {0: "test", 1: "valid"}.get(fnv(text.lower()) % 10, "train")
+    return _TENTHS.get(fnv(text.lower()) % 10, "train")
+
+
+def file_split_of(text: str) -> str:
+    """The split that a text of a file belongs to, in the same shares.
+
+    The hash is mixed first: its lowest bit is only whether odd letters are an even number, which texts may share.
+    """
+    return _TENTHS.get(mix(fnv(text.lower())) % 10, "train")
+
+
+_TENTHS = {0: "test", 1: "valid"}

@@ -3,11 +3,11 @@
 A distractor is something elsewhere in the sentence that speaks for the other answer. Half of the sentences have one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from wherewhat.corpora.casting import recast
+from wherewhat.corpora.casting import recast, told
 from wherewhat.corpora.grammar import LONGEST, Grammar
 from wherewhat.corpora.phrase import HEAD, Leaf, Phrase, leaves, sentence_of
 from wherewhat.corpora.rules import OUTER
@@ -30,12 +30,12 @@ class MainClause:
         """The answers."""
         return tuple(self.kinds)
 
-    def draw(self, seed: int, split: str, unit: int) -> tuple[Sentence, ...]:
-        """A sentence of every label; in every other unit they have a distractor."""
+    def draw(self, seed: int, split: str, unit: int, taken: Container[str] = frozenset()) -> tuple[Sentence, ...]:
+        """A sentence of every label that is not `taken`; in every other unit they have a distractor."""
         distractors = block_order(seed, self.name, split, unit // 2, 2)[unit % 2]
-        return tuple(self._first(seed, (split, unit, label), distractors) for label in self.labels)
+        return tuple(self._first(seed, (split, unit, label), distractors, taken) for label in self.labels)
 
-    def _first(self, seed: int, place: tuple[str, int, str], distractors: int) -> Sentence:
+    def _first(self, seed: int, place: tuple[str, int, str], distractors: int, taken: Container[str]) -> Sentence:
         split, _, label = place
         for attempt in count():
             key = (self.name, *place, attempt)
@@ -44,7 +44,7 @@ class MainClause:
             words = list(leaves(tree))
             if len(words) > LONGEST or len(self.answers(words)) != 1 + distractors or self.answer(tree) != label:
                 continue
-            if found := recast(tree, stream, split):
+            if (found := recast(tree, stream, split)) and told(list(leaves(found)), {}) not in taken:
                 return sentence_of(found, f"{self.name}/{split}")
         raise AssertionError("counting does not end")
 

@@ -4,6 +4,7 @@ After the exchange some two neighbours have tags that never follow each other in
 are read: no sentence of the grammar looks like that.
 """
 
+from collections.abc import Container
 from functools import lru_cache
 from itertools import count, pairwise
 
@@ -34,21 +35,32 @@ AFTER: dict[str, tuple[str, ...]] = {
 }
 
 
-def draw_acceptable(seed: int, split: str, unit: int) -> tuple[Sentence, Sentence]:
-    """A sentence and what became of it; both belong to this split."""
+def draw_acceptable(seed: int, split: str, unit: int, taken: Container[str] = frozenset()) -> tuple[Sentence, Sentence]:
+    """A sentence of this split and what became of it; neither is `taken`."""
     grammar = Grammar(seed, past=True)
     for k in count():
         key = f"acceptable.{unit}.{k}"
         sentence = grammar.sentence(split, key)
+        if sentence.text in taken:
+            continue
         for words in exchanges(sentence.words, Stream(seed, key, split)):
-            if split_of(" ".join(words)) == split and impossible(words):
+            if impossible(words) and " ".join(words) not in taken and _only_of(split, words):
                 return sentence, Sentence(words, f"{sentence.where}, two words exchanged")
     raise AssertionError("counting does not end")
 
 
-def exchanges(words: tuple[str, ...], stream: Stream) -> list[tuple[str, ...]]:
-    """The words with two neighbours exchanged, in every way, in a random order. The full stop stays."""
-    firsts = stream.shuffle(range(len(words) - 2))
+def _only_of(split: str, words: tuple[str, ...]) -> bool:
+    """Whether every sentence that these words may have been made from belongs to this split, and so do they.
+
+    What mends them has to touch the place that cannot be, so there are no more such sentences if there are more words.
+    """
+    return all(split_of(" ".join(mended)) == split for mended in exchanges(words) if not impossible(mended))
+
+
+def exchanges(words: tuple[str, ...], stream: Stream | None = None) -> list[tuple[str, ...]]:
+    """The words with two neighbours exchanged, in every way, in a random order if asked for. The full stop stays."""
+    places = range(len(words) - 2)
+    firsts = places if stream is None else stream.shuffle(places)
     return [(*words[:i], words[i + 1], words[i], *words[i + 2 :]) for i in firsts]
 
 

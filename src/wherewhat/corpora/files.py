@@ -5,6 +5,8 @@ from pathlib import Path
 
 from wherewhat.errors import UserError
 
+MOST = 1_000_000  # bytes of a line: what is longer is no line of text, and would fill the memory
+
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 text file, counted from 1, without their line ends. Nothing is kept."""
@@ -12,7 +14,9 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise UserError(f"{path} is a folder, not a file; name a file inside it")
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
+            for number, line in enumerate(iter(lambda: file.readline(MOST + 1), b""), start=1):
+                if len(line) > MOST:
+                    raise UserError(f"line {number} of {path} has more than {MOST:,} bytes; write one sentence a line")
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except FileNotFoundError:
         raise UserError(f"there is no file {path}; check the path") from None

@@ -11,9 +11,11 @@ from wherewhat.corpora.lexicon import leaves_of
 from wherewhat.corpora.phrase import annotate, sentence_of
 from wherewhat.corpora.rules import OUTER, Rules
 from wherewhat.corpora.sentence import Sentence
+from wherewhat.errors import UserError
 from wherewhat.tasks.base import check_split
 from wherewhat.tasks.stream import Stream
 
+MOST = 2**31  # seeds
 LONGEST = 30  # words; a longer draw is thrown away
 
 
@@ -37,6 +39,11 @@ class Grammar(Corpus):
     seed: int = 1
     past: bool = False
     name: ClassVar[str] = "grammar"
+    endless: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < MOST:
+            raise UserError(f"the grammar's seed cannot be {self.seed}; give a whole number from 0 to {MOST - 1}")
 
     @property
     def vocabulary(self) -> list[str]:
@@ -47,6 +54,11 @@ class Grammar(Corpus):
         """Sentence 0, 1, 2, ... without end."""
         check_split(split)
         return (self.sentence(split, index) for index in count())
+
+    def some(self, split: str, count: int, *, seed: int) -> list[Sentence]:
+        """Those from a number on that the seed decides."""
+        first = Stream(self.seed, "grammar from", split, seed).below(MOST)
+        return [self.sentence(split, first + place) for place in range(count)]
 
     def sentence(self, split: str, index: int | str, kinds: Sequence[str] = OUTER) -> Sentence:
         """One sentence, by its number or by any other name. `kinds` are those that its main clause may be of."""

@@ -1,12 +1,12 @@
 """Questions that a whole sentence answers with a label: our own about the grammar, and those of a file."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from pathlib import Path
 
-from wherewhat.corpora.base import split_of
+from wherewhat.corpora.base import TENTHS, file_split_of
 from wherewhat.corpora.clauses import NUMBER, TENSE, VOICE
 from wherewhat.corpora.corrupting import ACCEPTABLE, draw_acceptable
 from wherewhat.corpora.files import numbered_lines
@@ -42,14 +42,15 @@ class Labelled:
 class Question:
     """Something to ask of sentences of the grammar.
 
-    `draw(seed, split, unit)` gives one sentence for every label, in the order of the labels: any number of units is
-    exactly balanced. `units` says how many units a split has, where they come to an end.
+    `draw(seed, split, unit, taken)` gives one sentence for every label, in the order of the labels: any number of units
+    is exactly balanced. None is among the texts that are `taken`. `units` says how many units a split has, where they
+    come to an end.
     """
 
     name: str
     asks: str  # one line, for someone new
     labels: tuple[str, ...]
-    draw: Callable[[int, str, int], tuple[Sentence, ...]]
+    draw: Callable[[int, str, int, Container[str]], tuple[Sentence, ...]]
     units: Callable[[str], int] | None = None
 
 
@@ -84,21 +85,21 @@ def labelled(name: str, *, seed: int, train: int, valid: int, test: int) -> Labe
 
 
 def _examples(question: Question, seed: int, split: str, size: int) -> tuple[Example, ...]:
+    """Examples of one split, none twice. More of them begin with the same ones."""
     ways = len(question.labels)
     if size < ways or size % ways:
         raise UserError(f"{size} {split} sentences cannot be shared evenly by {ways} labels; give a multiple of {ways}")
     units = size // ways
     if question.units is not None:
         units = min(units, question.units(split))
-    return tuple(example for unit in range(units) for example in _unit(question, seed, split, unit))
-
-
-def _unit(question: Question, seed: int, split: str, unit: int) -> list[Example]:
-    """One example of every label, in a random order, so that the place of an example does not tell its label."""
-    sentences = question.draw(seed, split, unit)
-    pairs = zip(sentences, question.labels, strict=True)
-    order = Stream(seed, "order", question.name, split, unit)
-    return order.shuffle([Example(sentence.words, label) for sentence, label in pairs])
+    examples, taken = list[Example](), set[str]()
+    for unit in range(units):
+        sentences = question.draw(seed, split, unit, taken)
+        taken.update(sentence.text for sentence in sentences)
+        unit_examples = [Example(one.words, label) for one, label in zip(sentences, question.labels, strict=True)]
+        # In a random order, so that the place of an example does not tell its label.
+        examples += Stream(seed, "order", question.name, split, unit).shuffle(unit_examples)
+    return tuple(examples)
 
 
 def read_labelled(path: Path, *, limit: int | None = None) -> Labelled:
@@ -118,7 +119,7 @@ def read_labelled(path: Path, *, limit: int | None = None) -> Labelled:
     examples = [Example(words, label) for _, label, words in lines]
     labels = tuple(sorted({example.label for example in examples}))
     _check_labels(path, examples, labels)
-    splits = {split: tuple(one for one in examples if split_of(" ".join(one.words)) == split) for split in SPLITS}
+    splits = {split: tuple(one for one in examples if file_split_of(" ".join(one.words)) == split) for split in SPLITS}
     _check_splits(path, splits, labels)
     return Labelled(path.stem, labels, **splits)
 
@@ -147,7 +148,7 @@ def _check_splits(path: Path, splits: dict[str, tuple[Example, ...]], labels: Se
     total = sum(map(len, splits.values()))
     for split, examples in splits.items():
         if not examples:
-            raise UserError(f"none of the {total} lines of {path} fell into the {split} split; give more lines")
+            raise UserError(f"none of the {total} lines of {path} is of the {split} split; {TENTHS}")
     seen = Counter(example.label for example in splits["train"])
     for label in labels:
         if not seen[label]:

@@ -3,6 +3,7 @@
 A model that sees a sentence as a bag of words gives twins one answer, and so is right in exactly half of the cases.
 """
 
+from collections.abc import Container
 from functools import lru_cache
 from itertools import count, product
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from wherewhat.corpora.lexicon import SG
 from wherewhat.corpora.phrase import HEAD, Leaf, Phrase, leaves, sentence_of, with_leaves
 from wherewhat.corpora.sentence import Sentence
 from wherewhat.tasks.cells import block_order
-from wherewhat.tasks.stream import Stream
+from wherewhat.tasks.stream import Stream, fnv, mix
 
 Twins = tuple[Sentence, Sentence]
 DOERS, GENDERS = ("animal", "person"), ("woman", "man")
@@ -33,14 +34,14 @@ class Scene(NamedTuple):
     number: str
 
 
-def draw_agent(seed: int, split: str, unit: int) -> Twins:
-    """Twins: an animal does it to a person, and the person to the animal. Half of the twins are passive."""
+def draw_agent(seed: int, split: str, unit: int, taken: Container[str] = frozenset()) -> Twins:
+    """Twins: an animal does it to a person, and the person to the animal. Half are passive; none is `taken`."""
     kind = VOICES[block_order(seed, "agent", split, unit // 2, 2)[unit % 2]]
     for attempt in count():
         place = ("agent", split, unit, attempt)
         stream = Stream(seed, *place)
         scene = scene_of(Grammar(seed, past=True).rules(stream, *place).sentence((kind,)))
-        if scene and (found := _cast(scene, stream, split)):
+        if scene and (found := _cast(scene, stream, split)) and not any(one.text in taken for one in found):
             return found
     raise AssertionError("counting does not end")
 
@@ -71,24 +72,29 @@ def _cast(scene: Scene, stream: Stream, split: str) -> Twins | None:
     return None
 
 
-def draw_names(seed: int, split: str, unit: int) -> Twins:
-    """Twins that are mirror images of each other: "maria sees peter", "peter sees maria"."""
+def draw_names(seed: int, split: str, unit: int, taken: Container[str] = frozenset()) -> Twins:
+    """Twins that are mirror images of each other: "maria sees peter", "peter sees maria". None comes twice."""
     twins = all_names(split)
     return twins[_order(seed, split, len(twins))[unit]]
 
 
 @lru_cache(maxsize=8)
 def all_names(split: str) -> tuple[Twins, ...]:
-    """All such twins of a split. They share a split, whichever the second alone would fall into.
+    """All such twins of a split. There are few, so 15 % of them are test and 15 % valid, by the text of the first.
 
-    They have no full stop, so that no sentence of the grammar is among them.
+    They have no full stop, so that no sentence of the grammar is among them; with one, most are sentences to read.
     """
     every = [
         (_bare(woman, finite, man), _bare(man, finite, woman))
         for woman, man, verb in product(WOMEN, MEN, lex.REVERSIBLE)
         for finite in (verb.now[SG], verb.past[SG])
     ]
-    return tuple(twins for twins in every if split_of(twins[0].text) == split)
+    return tuple(twins for twins in every if _split_of_names(twins[0].text) == split)
+
+
+def _split_of_names(text: str) -> str:
+    twentieth = mix(fnv(text)) % 20
+    return "test" if twentieth < 3 else "valid" if twentieth < 6 else "train"
 
 
 @lru_cache(maxsize=8)

@@ -5,15 +5,17 @@ so a corpus and a model that reads its texts through `tokenizer.json` see the sa
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.normalizers import Lowercase
-from tokenizers.pre_tokenizers import BertPreTokenizer, PreTokenizer, WhitespaceSplit
+from tokenizers.pre_tokenizers import BertPreTokenizer, PreTokenizer, Split, WhitespaceSplit
+from tokenizers.pre_tokenizers import Sequence as Cutters
 
 from wherewhat.errors import UserError
 
@@ -122,8 +124,15 @@ def _tokenizer(names: Sequence[str]) -> Tokenizer:
 
 
 def _cutter(words: Sequence[str]) -> PreTokenizer:
-    """How to cut texts: at blanks and punctuation, or at blanks alone if there are words that have punctuation inside.
+    """How to cut texts: at blanks and punctuation, unless there are words that have punctuation inside.
 
-    A treebank has such words ("n't", "U.S."), cut by hand. Its sentences are written with a blank between words.
+    A treebank has such words ("n't", "U.S."), cut by hand. Its sentences are written with a blank between words; in
+    other texts punctuation stands at the edge of a word ("house,"), and only there it is cut off.
     """
-    return CUT if all(split_words(word) == (word,) for word in words) else WhitespaceSplit()
+    if all(split_words(word) == (word,) for word in words):
+        return CUT
+    edged = [word for word in words if not (word[0] + word[-1]).isalnum()]
+    whole = "|".join(map(re.escape, sorted(edged, key=len, reverse=True)))  # the longest that is there counts
+    own = rf"^(?:{whole})(?=\p{{P}}*$)|" if whole else ""
+    edges = Split(Regex(rf"{own}^\p{{P}}|\p{{P}}(?=\p{{P}}*$)"), "isolated")
+    return Cutters([WhitespaceSplit(), edges])

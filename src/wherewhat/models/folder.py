@@ -30,6 +30,14 @@ FORMAT = 1  # of the folder; `wherewhat_net` in config.json holds it and marks t
 
 
 @dataclass(frozen=True)
+class Reads:
+    """What a net that reads words has beside it."""
+
+    words: Words
+    corpus: Corpus | None = None  # what it has read
+
+
+@dataclass(frozen=True)
 class Model:
     """A net read from a folder."""
 
@@ -45,18 +53,20 @@ def save_model(
     net: Trunk,
     *,
     tasks: Sequence[Balanced] = (),
-    words: Words | None = None,
-    corpus: Corpus | None = None,
+    reads: Reads | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a net and what it learnt. Its config goes last, so a folder that has one is complete."""
     # Cloned, because a part that several blocks share has several names and the file wants each name's own numbers.
     weights = {name: tensor.detach().clone() for name, tensor in net.state_dict().items()}
     config = {"wherewhat_net": FORMAT, "net": net.config.to_dict(), "tasks": tasks_to_list(tasks)}
-    config |= {} if corpus is None else {"corpus": corpus.plain()}
+    config |= {"reads": reads is not None}
     write_whole(folder / WEIGHTS, save(weights, metadata={"format": "pt"}))
-    if words is not None:
-        write_whole(folder / TOKENIZER, words.json().encode())
+    if reads is None:
+        (folder / TOKENIZER).unlink(missing_ok=True)  # of a net that was here before
+    else:
+        config |= {} if reads.corpus is None else {"corpus": reads.corpus.plain()}
+        write_whole(folder / TOKENIZER, reads.words.json().encode())
     write_whole(folder / CONFIG, (json.dumps({**config, **(extra or {})}, indent=2) + "\n").encode())
 
 
@@ -66,7 +76,7 @@ def load_model(folder: Path) -> Model:
     net = build(NetConfig.from_dict(config.pop("net")))
     tasks, read = tasks_from_list(config.pop("tasks")), config.pop("corpus", None)
     corpus = None if read is None else corpus_from(read)
-    words = _read_words(folder / TOKENIZER, net) if corpus is not None or (folder / TOKENIZER).exists() else None
+    words = _read_words(folder / TOKENIZER, net) if config.pop("reads", corpus is not None) else None
     _fill(net, _read_weights(folder / WEIGHTS), folder / WEIGHTS)
     return Model(net.eval(), tasks, config, words, corpus)
 

@@ -49,8 +49,9 @@ class Answering(Settings):
     def belongings(self) -> Plain:
         return {"tasks": self.tasks}
 
-    def learnt(self) -> list[Plain]:
-        return tasks_to_list(self.tasks)
+    @classmethod
+    def learnt_to(cls, learnt: Sequence[Balanced]) -> list[Plain]:
+        return tasks_to_list(learnt)
 
     @classmethod
     def learnt_from(cls, plain: Sequence[Plain]) -> tuple[Balanced, ...]:

@@ -46,7 +46,7 @@ class Progress:
 
 def save_checkpoint(out: Path, net: Trunk, optimizer: Optimizer, progress: Progress, settings: Settings) -> None:
     """Put the run as it stands in the place of its last checkpoint."""
-    notes = json.dumps({"settings": settings.to_dict(), "progress": asdict(progress)})
+    notes = json.dumps({"settings": settings.to_dict(), "read": settings.read(), "progress": asdict(progress)})
     write_whole(out / CHECKPOINT, save(dict(_tensors(net, optimizer)), metadata={NOTES: notes}))
 
 
@@ -56,7 +56,7 @@ def load_checkpoint(out: Path, net: Trunk, optimizer: Optimizer, settings: Setti
     if not path.exists():
         return Progress()
     notes, tensors = _read(path)
-    refuse_other_settings(path, notes["settings"], settings)
+    refuse_other_settings(path, notes["settings"], settings, notes.get("read", {}))
     net.load_state_dict({name: tensors[f"model.{name}"] for name in net.state_dict()})
     for name, parameter in net.named_parameters():
         prefix = f"optimizer.{name}."
@@ -71,9 +71,13 @@ def clear_checkpoint(out: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def refuse_other_settings(path: Path, old: dict[str, Any], settings: Settings) -> None:
-    """Stop if a run began with other settings than it is to go on with."""
-    if different := first_difference(settings.complete(old), settings.to_dict()):
+def refuse_other_settings(path: Path, old: dict[str, Any], settings: Settings, read: dict[str, Any]) -> None:
+    """Stop if a run began with other settings, or with other texts, than it is to go on with."""
+    different = first_difference(settings.complete(old), settings.to_dict())
+    follows = not different or different.startswith("net.vocabulary ")  # of other texts
+    if follows and (texts := settings.changed_texts(read)):
+        raise UserError(f"{texts} changed since the run began; put it back as it was, or start again with --overwrite")
+    if different:
         raise UserError(
             f"{path} belongs to a run with other settings: {different}; "
             "resume with the settings it began with, or start again with --overwrite"

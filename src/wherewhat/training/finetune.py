@@ -4,15 +4,16 @@ A sentence is the mean of its hidden states, and a linear layer reads the answer
 too; frozen, it stays as it is and only the layer learns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
-from torch.optim import LBFGS, AdamW
+from torch.nn.functional import cross_entropy, one_hot
+from torch.optim import AdamW
 
 from wherewhat.corpora.questions import Example, Labelled
 from wherewhat.corpora.words import Words
@@ -26,8 +27,9 @@ from wherewhat.training.guessing import encode_words, in_pieces
 from wherewhat.training.texts import Encoded, Order
 from wherewhat.training.threads import threads
 
-PENALTIES = (1e-4, 1e-3, 1e-2)  # on the squared weights of a layer that learns alone; the best by the valid split
-ITERATIONS = 100  # at most, until that layer has settled
+PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # on the squared weights of a layer that learns alone; see `ridge`
+Layer = tuple[Tensor, Tensor]  # weight_DV and bias_V
+Way = TypeVar("Way")  # something that answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,37 +106,49 @@ def mean_hidden(net: Trunk, texts: Encoded, rows_B: Ints) -> Tensor:
 def finetune(net: Trunk, words: Words, labelled: Labelled, how: Finetuning) -> Finetuned:
     """Let a copy of the net learn the answers, once for each learning rate; the copy that does best on valid counts."""
     train, valid, test = _splits(net, words, labelled)
-    best: tuple[float, float, Reader] | None = None
+
+    def learnt(rate: float) -> Reader:
+        reader = Reader(deepcopy(net), len(labelled.labels), seed=how.seed)
+        _learn(reader, train, how, rate)
+        return reader
+
     with threads(how.threads):
-        for rate in how.learning_rates:
-            reader = Reader(deepcopy(net), len(labelled.labels), seed=how.seed)
-            _learn(reader, train, how, rate)
-            share = float(_right(reader, valid).mean())
-            if best is None or share > best[0]:
-                best = share, rate, reader
-        assert best is not None  # there is at least one rate
-        share, rate, reader = best
+        tried = ((rate, learnt(rate)) for rate in how.learning_rates)
+        rate, reader, share = _best(tried, lambda reader: _right(reader, valid))
         right_N = _right(reader, test)
     return Finetuned(reader.net.eval(), rate, tuple(right_N.tolist()), float(right_N.mean()), share)
 
 
-def probe_frozen(net: Trunk, words: Words, labelled: Labelled, *, seed: int) -> Finetuned:
+def probe_frozen(net: Trunk, words: Words, labelled: Labelled) -> Finetuned:
     """What a linear layer alone reads from the net as it is; the penalty on its weights is chosen on valid."""
     splits = _splits(net, words, labelled)
     with threads(1):
         train, valid, test = (_states(net, asked) for asked in splits)
-        mean_D, spread_D = train.mean(0), train.std(0).clamp(min=1e-6)
+        mean_D, spread_D = train.mean(0), train.std(0, correction=0).clamp(min=1e-6)
         train, valid, test = ((x_ND - mean_D) / spread_D for x_ND in (train, valid, test))
-        target_N = torch.from_numpy(splits[0].label_N)
-        best: tuple[float, float, nn.Linear] | None = None
-        for penalty in PENALTIES:
-            layer = _settled(train, target_N, answers=len(labelled.labels), penalty=penalty, seed=seed)
-            share = float(_agree(layer, valid, splits[1]).mean())
-            if best is None or share > best[0]:
-                best = share, penalty, layer
-        assert best is not None  # there is at least one penalty
-        right_N = _agree(best[2], test, splits[2])
-    return Finetuned(net, best[1], tuple(right_N.tolist()), float(right_N.mean()), best[0])
+        told_NV = one_hot(torch.from_numpy(splits[0].label_N), len(labelled.labels)).double()
+        tried = ((penalty, ridge(train, told_NV, penalty)) for penalty in PENALTIES)
+        penalty, layer, share = _best(tried, lambda layer: _agree(layer, valid, splits[1]))
+        right_N = _agree(layer, test, splits[2])
+    return Finetuned(net, penalty, tuple(right_N.tolist()), float(right_N.mean()), share)
+
+
+def ridge(x_ND: Tensor, told_NV: Tensor, penalty: float) -> Layer:
+    """weight_DV and bias_V that come nearest to what was told: least squares, with a penalty on the squared weights.
+
+    The columns of x_ND have mean 0, so the bias is the mean of what was told and stands apart from the weights.
+    """
+    count, width = x_ND.shape
+    bias_V = told_NV.mean(0)
+    alike_DD = x_ND.T @ x_ND / count + penalty * torch.eye(width, dtype=x_ND.dtype)
+    weight_DV: Tensor = torch.linalg.solve(alike_DD, x_ND.T @ (told_NV - bias_V) / count)
+    return weight_DV, bias_V
+
+
+def _best(tried: Iterable[tuple[float, Way]], right_on_valid: Callable[[Way], np.ndarray]) -> tuple[float, Way, float]:
+    """Of several ways the one with the most right answers on valid, the first of equals; its number and its share."""
+    shares = ((number, way, float(right_on_valid(way).mean())) for number, way in tried)
+    return max(shares, key=lambda each: each[2])
 
 
 def _splits(net: Trunk, words: Words, labelled: Labelled) -> tuple[Asked, Asked, Asked]:
@@ -181,24 +195,7 @@ def _states(net: Trunk, asked: Asked) -> Tensor:
     return x_ND
 
 
-def _settled(x_ND: Tensor, target_N: Tensor, *, answers: int, penalty: float, seed: int) -> nn.Linear:
-    """The layer with the least loss and penalty; there is only one such, wherever it begins."""
-    layer: nn.Linear = nn.utils.skip_init(nn.Linear, x_ND.shape[1], answers, dtype=torch.float64)
-    nn.init.normal_(layer.weight, std=0.02, generator=torch.Generator().manual_seed(seed))
-    nn.init.zeros_(layer.bias)
-    optimizer = LBFGS(layer.parameters(), max_iter=ITERATIONS, line_search_fn="strong_wolfe")
-
-    def loss() -> Tensor:
-        optimizer.zero_grad()
-        total: Tensor = cross_entropy(layer(x_ND), target_N) + penalty * layer.weight.square().sum()
-        total.backward()
-        return total
-
-    optimizer.step(loss)
-    return layer
-
-
-@torch.no_grad()
-def _agree(layer: nn.Linear, x_ND: Tensor, asked: Asked) -> np.ndarray:
-    right_N: np.ndarray = layer(x_ND).argmax(-1).numpy() == asked.label_N
+def _agree(layer: Layer, x_ND: Tensor, asked: Asked) -> np.ndarray:
+    weight_DV, bias_V = layer
+    right_N: np.ndarray = (x_ND @ weight_DV + bias_V).argmax(-1).numpy() == asked.label_N
     return right_N

@@ -13,7 +13,7 @@ from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk
 from wherewhat.tasks.stream import Ints
 from wherewhat.training.evaluate import reading
-from wherewhat.training.texts import JUDGING, SHORTEST, Bools, Encoded
+from wherewhat.training.texts import JUDGING, SHORTEST, Bools, Encoded, askable
 
 SHARE = 0.15  # of a sentence's words that are to be guessed, at least one
 HIDDEN, REPLACED = 0.8, 0.1  # of these: as [mask], as another word; the rest are left as they are
@@ -31,9 +31,15 @@ class Guess:
 
 
 def masked_words(ids_BT: Ints, real_BT: Bools, words: Words, rng: np.random.Generator) -> Guess:
-    """Hide 15 % of the words of every sentence, at least one: most as [mask], some as another word, some not at all."""
-    count_B = np.maximum(1, np.rint(SHARE * real_BT.sum(1)))
-    draw_BT = np.where(real_BT, rng.random(real_BT.shape), 2.0)
+    """Hide 15 % of the words of every sentence, at least one: most as [mask], some as another word, some not at all.
+
+    A word that is not in the vocabulary is never asked for. How many are hidden is rounded at random, so that it is
+    15 % on average whatever the length.
+    """
+    known_BT = real_BT & (ids_BT != words.unknown)
+    known_B = known_BT.sum(1)
+    count_B = np.minimum(known_B, np.maximum(1, np.floor(SHARE * known_B + rng.random(len(known_B)))))
+    draw_BT = np.where(known_BT, rng.random(real_BT.shape), 2.0)
     chosen_BT = draw_BT.argsort(1).argsort(1) < count_B[:, None]
     how_BT = rng.random(real_BT.shape)
     other_BT = rng.integers(len(SPECIAL), len(words), real_BT.shape)
@@ -43,8 +49,9 @@ def masked_words(ids_BT: Ints, real_BT: Bools, words: Words, rng: np.random.Gene
 
 
 def next_words(ids_BT: Ints, real_BT: Bools, words: Words, rng: np.random.Generator) -> Guess:
-    """Every word but the first is to be known from those before it."""
-    return _guess(ids_BT[:, :-1], real_BT[:, :-1], real_BT[:, 1:], ids_BT[:, 1:])
+    """Every word of the vocabulary but the first is to be known from those before it."""
+    known_BT = real_BT & (ids_BT != words.unknown)
+    return _guess(ids_BT[:, :-1], real_BT[:, :-1], known_BT[:, 1:], ids_BT[:, 1:])
 
 
 def _guess(input_BT: Ints, real_BT: Bools, asked_BT: Bools, target_BT: Ints) -> Guess:
@@ -53,9 +60,9 @@ def _guess(input_BT: Ints, real_BT: Bools, asked_BT: Bools, target_BT: Ints) -> 
     return Guess(torch.from_numpy(input_BT), real, slots_G, torch.from_numpy(target_BT[asked_BT]))
 
 
-def guess_for(net: Trunk, rows: tuple[Ints, Bools], words: Words, rng: np.random.Generator) -> Guess:
-    """What a net of this kind has to guess in some sentences."""
-    ask = next_words if net.config.causal else masked_words
+def guess_for(rows: tuple[Ints, Bools], words: Words, rng: np.random.Generator, *, causal: bool) -> Guess:
+    """What a net that only looks back, or one that looks both ways, has to guess in some sentences."""
+    ask = next_words if causal else masked_words
     return ask(*rows, words, rng)
 
 
@@ -67,8 +74,14 @@ def word_logits(net: Trunk, guess: Guess) -> Tensor:
 
 
 def word_losses(net: Trunk, words: Words, sentences: Sequence[Sequence[str]], *, seed: int) -> list[float]:
-    """By how many nats the words to be guessed in a sentence surprise on average; the same ones for the same seed."""
+    """By how many nats the words to be guessed in a sentence surprise on average; the same ones for the same seed.
+
+    Sentences without a word to guess, because the vocabulary has none of theirs, are left out.
+    """
     encoded = encode_words(net, words, sentences, shortest=SHORTEST)
+    encoded = encoded.kept(askable(encoded, words))
+    if not len(encoded):
+        raise UserError("no sentence has a word that the net knows; give sentences of the kind it has read")
     loss_N = np.zeros(len(encoded))
     for rows_B, guess, logits_GV in answers(net, words, encoded, seed=seed):
         loss_G = cross_entropy(logits_GV, guess.target_G, reduction="none").double().numpy()
@@ -83,7 +96,8 @@ def answers(net: Trunk, words: Words, encoded: Encoded, *, seed: int) -> Iterato
     """Some sentences at a time, the short before the long: which ones, what was asked and logits_GV."""
     with reading(net):
         for number, rows_B in enumerate(in_pieces(encoded)):
-            guess = guess_for(net, encoded.rows(rows_B), words, np.random.default_rng([seed, JUDGING, number]))
+            rng = np.random.default_rng([seed, JUDGING, number])
+            guess = guess_for(encoded.rows(rows_B), words, rng, causal=net.config.causal)
             yield rows_B, guess, word_logits(net, guess)
 
 

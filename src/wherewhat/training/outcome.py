@@ -9,7 +9,7 @@ from polars.exceptions import PolarsError
 
 from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
-from wherewhat.models.folder import CONFIG, Model, load_model, save_model, tasks_to_list
+from wherewhat.models.folder import CONFIG, Model, load_model, save_model
 from wherewhat.nets.trunk import Trunk
 from wherewhat.tables.files import parquet_bytes, write_whole
 from wherewhat.training.checkpoint import CHECKPOINT, clear_checkpoint, refuse_other_settings
@@ -63,13 +63,15 @@ def clear_snapshots(out: Path) -> None:
 
 def _save(folder: Path, net: Trunk, settings: Settings, **more: int) -> None:
     rest = {name: value for name, value in settings.to_dict().items() if name not in (settings.learns, "net")}
-    save_model(folder, net, extra={"training": rest, **more}, **settings.belongings())
+    read = {"read": settings.read()} if settings.read() else {}
+    save_model(folder, net, extra={"training": rest, **read, **more}, **settings.belongings())
 
 
-def settings_of(model: Model) -> Plain:
-    """The settings that a net was trained with, as plain values."""
-    learnt = {"tasks": tasks_to_list(model.tasks)} if model.corpus is None else {"corpus": model.corpus.plain()}
-    return {**learnt, "net": model.net.config.to_dict(), **model.extra.get("training", {})}
+def settings_of(model: Model, kind: type[Settings]) -> Plain:
+    """The settings that a net was trained with, as plain values of that kind."""
+    held = getattr(model, kind.learns)
+    learnt = None if held is None else kind.learnt_to(held)
+    return {kind.learns: learnt, "net": model.net.config.to_dict(), **model.extra.get("training", {})}
 
 
 def read_outcome(out: Path, settings: Settings) -> Trained | None:
@@ -78,7 +80,7 @@ def read_outcome(out: Path, settings: Settings) -> Trained | None:
         return None
     model = load_model(out / MODEL)
     settings = settings.fitted(model.words)
-    refuse_other_settings(out / MODEL, settings_of(model), settings)
+    refuse_other_settings(out / MODEL, settings_of(model, type(settings)), settings, model.extra.get("read", {}))
     try:
         return Trained(model.net, pl.read_parquet(out / CURVE), settings, model.words)
     except (OSError, PolarsError) as error:

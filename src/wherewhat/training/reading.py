@@ -1,7 +1,7 @@
 """A run that reads a corpus and learns its words: hidden ones if the net looks both ways, else the next one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,14 +9,18 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from wherewhat.corpora.base import Corpus
+from wherewhat.corpora.files import named
 from wherewhat.corpora.registry import corpus, corpus_from
 from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
+from wherewhat.models.folder import Reads
 from wherewhat.nets.trunk import Trunk
-from wherewhat.training.guessing import answers, guess_for, word_logits
+from wherewhat.training.guessing import Guess, answers, guess_for, word_logits
 from wherewhat.training.objective import Objective
 from wherewhat.training.settings import Plain, Settings
 from wherewhat.training.texts import LEARNING, SHORTEST, Order, Texts, read_texts
+
+MANY = 0.05  # unknown words are worth a word from this share on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +33,11 @@ class Reading(Settings):
 
     learns: ClassVar[str] = "corpus"
     ends: ClassVar[Mapping[str, str]] = {"accuracy": "accuracy valid", "loss": "loss valid"}
+    decided: ClassVar[Mapping[str, str]] = {"vocabulary": "it follows the words that are learnt, give most_words"}
 
     corpus: Corpus
     sentences: int  # of the training split at most; they are read again and again
-    longest: int  # words of a sentence that are read
+    longest: int  # words of a sentence; a longer one is cut into several
     most_words: int = 8000  # in the vocabulary, the most frequent ones
     texts: Texts | None = field(default=None, compare=False, repr=False)
 
@@ -74,10 +79,36 @@ class Reading(Settings):
         return f"{ends['accuracy']:.1%} of {asked} words of fresh sentences guessed, with a loss of {ends['loss']:.3f}"
 
     def belongings(self) -> Plain:
-        return {"words": self.words, "corpus": self.corpus}
+        return {"reads": None if self.words is None else Reads(self.words, self.corpus)}
 
-    def learnt(self) -> Plain:
-        return self.corpus.plain()
+    def read(self) -> Plain:
+        if self.texts is None:
+            return {}
+        return {"digest": self.texts.digest} | {split: asdict(extent) for split, extent in self.texts.extent.items()}
+
+    def left_out(self) -> list[str]:
+        if self.texts is None or self.corpus.endless:
+            return []
+        train, lines = self.texts.extent["train"], list[str]()
+        if train.more:
+            lines += [
+                f"only the first {train.sentences:,} sentences to learn from were read; --set sentences=N reads more"
+            ]
+        if train.left_out:
+            lines += [f"{train.left_out:,} words were left out: they stand alone, or beside unknown words only"]
+        if train.unknown > MANY:
+            lines += [f"{train.unknown:.0%} of the words are unknown; --set most_words=N learns more of them"]
+        return lines
+
+    def changed_texts(self, before: Plain) -> str | None:
+        if self.corpus.endless or "digest" not in before:  # the settings decide all; a folder of an earlier version
+            return None
+        same = before["digest"] == self.ready().read()["digest"]
+        return None if same else f"the text {named(self.corpus.plain()['files'])}"
+
+    @classmethod
+    def learnt_to(cls, learnt: Corpus) -> Plain:
+        return learnt.plain()
 
     @classmethod
     def learnt_from(cls, plain: Plain) -> Corpus:
@@ -113,9 +144,13 @@ class Guesses(Objective):
         self.order = Order(texts.train.lengths_N, batch=settings.batch, seed=settings.data_seed)
 
     def loss(self, net: Trunk, step: int) -> Tensor:
-        rows = self.texts.train.rows(self.order.rows(step))
-        guess = guess_for(net, rows, self.texts.words, np.random.default_rng([self.seed, LEARNING, step]))
+        guess = self.guess(step, causal=net.config.causal)
         return cross_entropy(word_logits(net, guess), guess.target_G)
+
+    def guess(self, step: int, *, causal: bool) -> Guess:
+        """What is read and asked at a step."""
+        rows = self.texts.train.rows(self.order.rows(step))
+        return guess_for(rows, self.texts.words, np.random.default_rng([self.seed, LEARNING, step]), causal=causal)
 
     def evaluate(self, net: Trunk) -> dict[str, float]:
         loss, right, count = 0.0, 0, 0

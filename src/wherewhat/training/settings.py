@@ -24,6 +24,7 @@ class Settings(ABC):
 
     learns: ClassVar[str]  # the field that says what is learnt
     ends: ClassVar[Mapping[str, str]]  # what is said of a finished run, and the measure of its curve that says it
+    decided: ClassVar[Mapping[str, str]] = {}  # fields of the net that cannot be told, each with what to do instead
 
     net: NetConfig
     steps: int
@@ -79,8 +80,21 @@ class Settings(ABC):
     def belongings(self) -> Plain:
         """What a model folder keeps beside the net, by the names that `save_model` has for it."""
 
+    def read(self) -> Plain:
+        """What was read, in numbers, with a `digest` of it; nothing where nothing is read."""
+        return {}
+
+    def left_out(self) -> list[str]:
+        """What people should know of texts that were not read, a line each."""
+        return []
+
+    def changed_texts(self, before: Plain) -> str | None:
+        """What is read and is not what it was before, when `read` said this of it; nothing if all is the same."""
+        return None
+
+    @classmethod
     @abstractmethod
-    def learnt(self) -> Any:
+    def learnt_to(cls, learnt: Any) -> Any:
         """What is learnt, as plain values."""
 
     @classmethod
@@ -105,7 +119,11 @@ class Settings(ABC):
 
     def to_dict(self) -> Plain:
         """As plain values, ready for JSON; what is learnt comes first, because the net's vocabulary follows from it."""
-        plain = {self.learns: self.learnt(), "net": self.net.to_dict(), "betas": list(self.betas)}
+        plain = {
+            self.learns: self.learnt_to(getattr(self, self.learns)),
+            "net": self.net.to_dict(),
+            "betas": list(self.betas),
+        }
         return plain | {each.name: getattr(self, each.name) for each in _written(type(self)) if each.name not in plain}
 
     @classmethod
@@ -151,10 +169,14 @@ def changed(settings: Kind, changes: Sequence[str]) -> Kind:
             options[name.strip().removeprefix("encoding.")] = _option(text.strip())
             continue
         for holder, field in look_up("setting", name.strip(), _places(settings, plain)):
+            if holder is plain["net"] and field in settings.decided:
+                raise UserError(f"{field} cannot be set; {settings.decided[field]}")
             told = name.strip() == settings.learns
             holder[field] = settings.chosen(text, plain) if told else _read(text.strip(), holder[field], name.strip())
             touched.add(field)
     fitted = _fitted(plain, touched, settings)
+    if "kernel" in touched and fitted["net"]["kind"] != "conformer":
+        raise UserError(f"kernel is for conformers, and the net is of kind {fitted['net']['kind']}; leave it out")
     for name, value in options.items():
         _put(fitted["net"]["encoding_options"], name.split("."), value)
     return type(settings).from_dict(fitted)

@@ -4,7 +4,8 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, repeat
+from hashlib import sha256
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,10 @@ class Encoded:
         """Where each sentence begins."""
         return self.lengths_N.cumsum() - self.lengths_N
 
+    def kept(self, keep_N: Bools) -> "Encoded":
+        """Some of the sentences."""
+        return Encoded(self.ids[np.repeat(keep_N, self.lengths_N)], self.lengths_N[keep_N])
+
     def rows(self, rows_B: Ints) -> tuple[Ints, Bools]:
         """ids_BT of some sentences, padded with 0 at their ends, and real_BT, which is False there."""
         lengths_B = self.lengths_N[rows_B]
@@ -52,6 +57,17 @@ class Encoded:
         real_BT = slots_T < lengths_B[:, None]
         places_BT = self.starts_N[rows_B][:, None] + np.minimum(slots_T, lengths_B[:, None] - 1)
         return np.where(real_BT, self.ids[places_BT], 0).astype(np.int64), real_BT
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much of a split was read, in numbers."""
+
+    sentences: int  # pieces of long ones count as such
+    words: int
+    unknown: float  # the share of them that is not in the vocabulary
+    left_out: int  # words in sentences that have nothing to guess: a single word, or none that is known
+    more: bool  # whether there were more sentences than were asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,33 +78,83 @@ class Texts:
     train: Encoded
     valid: Encoded
     read_as: dict[str, Any]  # all that decided what was read
+    extent: dict[str, Extent]  # of each split
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for the same words and sentences, and only then."""
+        parts = ["\n".join(self.words.names).encode()]
+        parts += [part.tobytes() for split in (self.train, self.valid) for part in (split.lengths_N, split.ids)]
+        return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()
+
+
+class Pieces:
+    """Sentences of a split, long ones in pieces, up to a number of them; and what else there was."""
+
+    def __init__(self, corpus: Corpus, split: str, *, most: int, longest: int) -> None:
+        self.sentences, self.most, self.longest = corpus.sentences(split), most, longest
+        self.short = 0  # words that stood alone
+        self.more = False
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        taken = 0
+        for piece in (each for one in self.sentences for each in self._cut(one.words)):
+            if len(piece) < SHORTEST:
+                self.short += len(piece)
+            elif taken == self.most:
+                self.more = True
+                return
+            else:
+                taken += 1
+                yield piece
+
+    def _cut(self, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        return (words[first : first + self.longest] for first in range(0, len(words), self.longest))
+
+    def extent(self, whole: Encoded, kept: Encoded, unknown: int) -> Extent:
+        """How much was read, of which some was kept."""
+        share = float((kept.ids == unknown).mean()) if len(kept) else 0.0
+        left_out = self.short + len(whole.ids) - len(kept.ids)
+        return Extent(len(kept), len(kept.ids), share, left_out, self.more)
 
 
 def read_texts(corpus: Corpus, *, sentences: int, judged: int, most_words: int, longest: int) -> Texts:
-    """Read a corpus once, up to so many sentences, each up to so many words, and learn its vocabulary from them."""
+    """Read a corpus once, up to so many sentences in pieces of so many words, and learn its vocabulary from them."""
     numbers: dict[str, int] = {}  # of words in the order they come; the vocabulary numbers them anew
-    taken = (
-        [numbers.setdefault(word, len(numbers)) for word in sentence]
-        for sentence in islice(_long_enough(corpus, "train", longest), sentences)
-    )
-    train = Encoded.of(taken)
-    if not len(train):
+    learnt = Pieces(corpus, "train", most=sentences, longest=longest)
+    whole = Encoded.of([numbers.setdefault(word, len(numbers)) for word in piece] for piece in learnt)
+    if not len(whole):
         raise UserError(
             f"the corpus {corpus.name} has no sentence of {SHORTEST} words or more to learn from; give more text"
         )
-    words = _learn(list(numbers), train, most_words)
-    train = Encoded(np.array(words.ids(list(numbers)), np.int32)[train.ids], train.lengths_N)
-    valid = Encoded.of(words.ids(sentence) for sentence in islice(_long_enough(corpus, "valid", longest), judged))
-    if not len(valid):
+    words = _learn(list(numbers), whole, most_words)
+    whole = Encoded(np.array(words.ids(list(numbers)), np.int32)[whole.ids], whole.lengths_N)
+    train = whole.kept(askable(whole, words))
+    judging = Pieces(corpus, "valid", most=judged, longest=longest)
+    fresh = Encoded.of(words.ids(piece) for piece in judging)
+    valid = fresh.kept(askable(fresh, words))
+    if not len(fresh):
         raise UserError(
             f"none of the sentences of the corpus {corpus.name} fell to the tenth that judges the net; give more text"
         )
+    if not len(train) or not len(valid):
+        raise UserError(f"the sentences of the corpus {corpus.name} have no known word to guess; raise most_words")
     sizes = {"sentences": sentences, "judged": judged, "most_words": most_words, "longest": longest}
-    return Texts(words, train, valid, {"corpus": corpus, **sizes})
+    extent = {
+        "train": learnt.extent(whole, train, words.unknown),
+        "valid": judging.extent(fresh, valid, words.unknown),
+    }
+    return Texts(words, train, valid, {"corpus": corpus, **sizes}, extent)
 
 
-def _long_enough(corpus: Corpus, split: str, longest: int) -> Iterator[tuple[str, ...]]:
-    return (one.words[:longest] for one in corpus.sentences(split) if len(one.words) >= SHORTEST)
+def askable(encoded: Encoded, words: Words) -> Bools:
+    """asked_N: whether a sentence has a word to guess: one that is known, and not the first."""
+    if not len(encoded):
+        return np.zeros(0, np.bool_)
+    known = encoded.ids != words.unknown
+    known[encoded.starts_N] = False
+    asked_N: Bools = np.logical_or.reduceat(known, encoded.starts_N)
+    return asked_N
 
 
 def _learn(names: list[str], train: Encoded, most: int) -> Words:
