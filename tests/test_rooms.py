@@ -64,7 +64,7 @@ MAY_KNOW = {
     "tally": {"capture", "scores"},
     "hidden": {"capture", "scores", "tally"},
     "positional": {"capture", "hidden", "logits", "scores", "tables", "tally"},
-    "about": {"capture", "scores"},
+    "about": {"capture", "scores", "tables"},
     "correspondence": set(),
     "asking": {"capture", "positional", "scores", "tally"},
     "silence": {"asking", "capture", "tally"},
@@ -82,7 +82,7 @@ MAY_KNOW = {
         "tables",
         "tally",
     },
-    "comparing": {"asking", "capture", "measure", "positional", "runs", "tables"},
+    "comparing": {"about", "asking", "capture", "measure", "positional", "runs", "tables"},
     "__main__": {"cli"},
     "cli": {
         "asking",

@@ -3,6 +3,7 @@
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
@@ -11,6 +12,7 @@ from wherewhat.capture.load import Subject, fingerprint
 from wherewhat.capture.reader import Place
 from wherewhat.capture.texts import token_names
 from wherewhat.scores.base import Score
+from wherewhat.tables.origin import Origin
 
 EXAMPLES = 3  # texts whose tokens the report shows
 
@@ -22,7 +24,7 @@ def about_model(subject: Subject, *, layers: int, heads: int) -> dict[str, Any]:
     return {
         "id": subject.id,
         "family": subject.family,
-        "path": subject.path,
+        "path": subject.path and str(Path(subject.path).absolute()),
         "revision": subject.revision,
         "weights_hash": fingerprint(subject.model),
         "layers": layers,
@@ -32,14 +34,19 @@ def about_model(subject: Subject, *, layers: int, heads: int) -> dict[str, Any]:
     }
 
 
-def about_texts(subject: Subject, ids: Sequence[Tensor], source: str) -> dict[str, Any]:
-    """Which texts were read: where from, a hash of their token ids, and the first few to look at."""
+def hash_of(ids: Sequence[Tensor]) -> str:
+    """A hash of the token ids of texts."""
     digest = hashlib.sha256()
     for text in ids:
         digest.update(text.numpy().tobytes() + b"|")
+    return digest.hexdigest()
+
+
+def about_texts(subject: Subject, ids: Sequence[Tensor], source: str | Origin) -> dict[str, Any]:
+    """Which texts were read: where from, a hash of their token ids, and the first few to look at."""
     return {
-        "source": source,
-        "hash": digest.hexdigest(),
+        **(source.told if isinstance(source, Origin) else {"source": source}),
+        "hash": hash_of(ids),
         "count": len(ids),
         "tokens": sum(len(text) for text in ids),
         "shortest": min(len(text) for text in ids),

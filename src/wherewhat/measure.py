@@ -26,6 +26,7 @@ from wherewhat.runs.profile import Profile
 from wherewhat.silence import refuse_in_vain, silences, told_of
 from wherewhat.summing import chosen, frequencies_table, heads_table, offsets_table
 from wherewhat.tables.manifest import peak_memory, provenance
+from wherewhat.tables.origin import Origin
 from wherewhat.tables.texts import Text
 from wherewhat.tally import Swapping, Tally
 
@@ -42,7 +43,7 @@ def profile(
     loading: Loading | None = None,
     on_text: Progress | None = None,
     say: Say | None = None,
-    source: str = "handed in",
+    source: str | Origin = "handed in",
     **measuring: Any,
 ) -> Profile:
     """Measure where every head of a model looks.

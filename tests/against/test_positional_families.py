@@ -159,13 +159,13 @@ def test_a_mask_that_hides_what_slots_add_is_told():
     for name in ("bloom", "mpt"):
         known = found(name)
         assert not any(one["source"] == "unmasked" for one in known.layers)
-        assert all(one["masked"] for one in known.layers)
+        assert {one["mask"] for one in known.layers} == {"causal"}
         assert any("nothing is known of keys that the mask hides" in note for note in known.notes)
 
 
 def test_a_tapped_family_is_told_what_it_is_fed():
     known = [one for one in found("gptj").layers if one["source"] in ("delta", "mean")]
-    assert len(known) == 4 and not any(one["masked"] for one in known)
+    assert len(known) == 4 and not any(one["mask"] for one in known)
 
 
 @pytest.mark.parametrize("name", ["t5", "bart"])

@@ -1,7 +1,9 @@
 """`wherewhat compare` as a user meets it: runs, models, fresh weights, and every sentence of refusal."""
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -102,7 +104,6 @@ BAD = [
     (["one", "nowhere/at/all"], "there is no folder nowhere/at/all"),
     (["one", "empty"], "holds neither a run of `wherewhat heads` nor a model"),
     (["one", "other"], "has 2 layers × 4 heads (llama) and bert-0 2 layers × 4 heads (bert); compare heads of one"),
-    (["one", "model", "--positional", "--copies", "5"], "was probed with 5 copies of a word and bert-0 with 6"),
     (["one", "model", "--copies", "5"], "--copies is about probing the positional part of attention; add --positional"),
     (["one", "model", "--scores", "localty"], "unknown score 'localty'; did you mean 'locality'?"),
     (["one", "model", "--queries", "x"], "--queries is 'x'"),
@@ -135,10 +136,90 @@ def test_texts_that_are_gone_have_to_be_named(runs: list[Path], tmp_path: Path, 
     for file in runs[0].iterdir():
         (moved / file.name).write_bytes(file.read_bytes())
     manifest = json.loads((moved / "manifest.json").read_text())
-    manifest["texts"]["source"] = "gone.txt"
+    manifest["texts"] |= {"source": "gone.txt", "files": [str(tmp_path / "gone.txt")]}
     (moved / "manifest.json").write_text(json.dumps(manifest))
     assert main(["compare", str(moved), "--untrained", "--out", str(tmp_path / "run")]) == 2
     assert "read texts that are not here (gone.txt); name them with --text or --dataset" in capsys.readouterr().err
+
+
+def told(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / "manifest.json").read_text())
+    return found
+
+
+@pytest.fixture
+def asked(berts: list[Path], tmp_path: Path) -> Path:
+    """A run without the positional part, on a column of a file whose name has a comma."""
+    texts = tmp_path / "a, b.jsonl"
+    lines = [{"text": "f f f f f", "said": said} for said in ("a b c d e f", "f e d c b a a", "b b a c d d")]
+    texts.write_text("\n".join(map(json.dumps, lines)))
+    out = tmp_path / "asked"
+    line = ["heads", str(berts[0]), "--text", str(texts), "--column", "said", "--no-hidden", "--out", str(out)]
+    assert main([*line, "--scores", "locality,entropy", "--quiet"]) == 0
+    return out
+
+
+UNTRAINED = ["--untrained", "--draws", "1", "--quiet"]
+
+
+def test_fresh_weights_read_the_texts_that_the_run_read(
+    asked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["compare", str(asked), *UNTRAINED, "--out", str(tmp_path / "run")]) == 0
+    assert told(tmp_path / "run")["notes"] == [], "no other texts"
+    assert told(tmp_path / "run")["compared"][0]["texts"]["hash"] == told(asked)["texts"]["hash"]
+    (tmp_path / "a, b.jsonl").write_text('{"said": "f f f f"}\n{"said": "a a a"}')
+    assert main(["compare", str(asked), *UNTRAINED, "--out", str(tmp_path / "other")]) == 2
+    assert "asked read other texts than are in" in capsys.readouterr().err
+
+
+def test_what_is_asked_for_otherwise_is_profiled_again(
+    asked: Path, runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    line = ["compare", str(asked), "--untrained", "--draws", "1", "--positional", "--copies", "6", "--words", "4"]
+    assert main([*line, "--scores", "identical.locality", "--out", str(tmp_path / "run")]) == 0
+    assert "asked was profiled again: positional, scores asked for otherwise." in capsys.readouterr().err
+    again = table(tmp_path / "run")
+    assert set(again["score"]) == {"identical.locality"} and "profiled again" in told(tmp_path / "run")["notes"][0]
+    both = ["compare", *map(str, runs), "--max-tokens", "4", "--quiet", "--out", str(tmp_path / "both")]
+    assert main(both) == 0
+    assert [one.partition(" was ")[0] for one in told(tmp_path / "both")["notes"][:2]] == list(map(str, runs))
+    assert told(tmp_path / "both")["settings"]["max_tokens"] == 4
+    same = ["compare", str(runs[0]), *UNTRAINED, "--positional", "--out", str(tmp_path / "same")]
+    assert main(same) == 0
+    assert told(tmp_path / "same")["notes"] == [], "probed as it was is probed as asked"
+
+
+def test_a_model_that_is_gone_is_named_with_its_run(
+    asked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    manifest = told(asked)
+    assert Path(manifest["model"]["path"]).is_absolute() and manifest["model"]["id"] == "bert-0"
+    manifest["model"]["path"] = str(tmp_path / "gone")
+    (asked / "manifest.json").write_text(json.dumps(manifest))
+    assert main(["compare", str(asked), *UNTRAINED, "--out", str(tmp_path / "run")]) == 2
+    assert f"{asked} profiled the model in {tmp_path / 'gone'}, which is not there" in capsys.readouterr().err
+
+
+def test_a_relative_name_is_kept_whole(berts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "texts.txt").write_text("a b c d e f\nf e d c b a a\n")
+    monkeypatch.chdir(berts[0].parent)
+    line = ["heads", berts[0].name, "--text", os.path.relpath(tmp_path / "texts.txt"), "--scores", "locality"]
+    assert main([*line, "--no-hidden", "--out", str(tmp_path / "one"), "--quiet"]) == 0
+    monkeypatch.chdir(tmp_path)
+    assert main(["compare", "one", *UNTRAINED, "--out", "run"]) == 0, "from another folder too"
+
+
+def test_another_architecture_is_refused_before_anything_is_profiled(
+    runs: list[Path], berts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("nothing is to be profiled")
+
+    monkeypatch.setattr("wherewhat.comparing.profiling.profile", never)
+    other = str(save_model(tmp_path / "llama"))
+    for line in ([str(runs[0]), other], [str(berts[0]), other], [other, str(runs[0])]):
+        assert main(["compare", *line, *UNTRAINED, "--text", str(runs[0].parent / "texts.txt")]) == 2
 
 
 def test_a_comparison_is_not_overwritten(runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -10,6 +10,7 @@ from folders import save_model
 import wherewhat as ww
 from wherewhat.cli.main import main
 from wherewhat.positional.measures import MEASURES
+from wherewhat.positional.told import names
 
 SMALL = ["--copies", "7", "--words", "4", "--positional", "--no-hidden", "--queries", "2"]
 
@@ -39,6 +40,20 @@ def test_it_writes_scores_matrices_and_what_they_rest_on(
     assert "n = 7 copies of one word, 4 words" in " ".join(manifest["notes"])
     again = ww.load(tmp_path / "one")
     assert again.positional.equals(maps) and main(["report", str(tmp_path / "one")]) == 0
+
+
+def test_one_is_not_many(bert: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    few = ["--copies", "7", "--words", "1", "--max-texts", "1", "--positional", "--no-hidden", "--queries", "2"]
+    assert run(bert, text, tmp_path / "one", *few) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert " on 1 text, " in line and ", 1 word × 7 copies: " in line
+
+
+def test_its_scores_are_listed(capsys: pytest.CaptureFixture[str]):
+    assert main(["list", "scores", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert set(names()) <= set(listed) and "locality" in listed
+    assert listed["delta.beyond"].startswith("Position alone, by what the weights make of positions alone: how near")
 
 
 def test_the_same_seed_writes_the_same_bytes(bert: Path, text: Path, tmp_path: Path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wherewhat.comparing.change import Value, of_head, over_heads, student
+from wherewhat.comparing.change import Value, mean_value, of_head, one_more, over_heads, student
 
 NAN = float("nan")
 
@@ -71,3 +71,22 @@ def test_student_of_draws():
     theirs = stats.t.interval(0.95, 2, loc=0.9, scale=0.1 / np.sqrt(3))
     assert mean == pytest.approx(0.9) and (low, high) == pytest.approx(theirs)
     assert np.isnan(student(np.array([0.3]))[1:]).all()
+
+
+def test_the_mean_of_heads_is_as_sure_as_they_are_on_average():
+    mean = mean_value([Value(0.2, 0.1, 0.4), Value(0.6, 0.5, 0.6)])
+    assert (mean.value, mean.low, mean.high) == pytest.approx((0.4, 0.3, 0.5)) and not mean.exact
+    half = mean_value([Value(0.2, 0.1, 0.4), Value(0.6, exact=True)])
+    assert (half.low, half.high) == pytest.approx((0.35, 0.5)) and not half.exact
+    assert mean_value([Value(0.2, exact=True), Value(0.6, exact=True)]).exact
+    assert np.isnan(mean_value([Value(0.2, 0.1, 0.4), Value(0.6)]).low)
+
+
+def test_one_more_draw_lies_where_it_is_said_to():
+    generator, held, tries = np.random.default_rng(2), 0, 1000
+    for _ in range(tries):
+        *draws, one = generator.normal(0.0, 1.0, 4)
+        _, low, high = one_more(np.array(draws))
+        held += low <= one <= high
+    assert 0.93 < held / tries < 0.97
+    assert np.isnan(one_more(np.array([0.3]))[1:]).all()

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,8 @@ from scipy import stats
 from wherewhat.comparing.claims import claims_of
 from wherewhat.comparing.door import names_of
 from wherewhat.comparing.rows import rows_of
-from wherewhat.comparing.state import State, mean_of, related
+from wherewhat.comparing.state import State, mean_of, related, same_weights
+from wherewhat.comparing.telling import spread_over_heads
 from wherewhat.comparing.walk import compare
 from wherewhat.errors import UserError
 from wherewhat.runs.profile import Profile
@@ -42,10 +44,16 @@ def test_every_head_every_layer_and_the_whole_have_their_row():
     reach = np.hypot(0.02, 0.02)
     assert (head["low"], head["high"]) == (pytest.approx(0.3 - reach), pytest.approx(0.3 + reach))
     layer = table.filter((pl.col("layer") == 1) & pl.col("head").is_null() & (pl.col("score") == "entropy"))
-    before, after = ([base + 0.1 + step * head for head in range(3)] for base, step in ((0.7, 0.01), (0.6, 0.03)))
+    change = 0.6 - 0.7 + 0.02
+    assert layer["change"][0] == pytest.approx(change)
+    assert (layer["low"][0], layer["high"][0]) == (pytest.approx(change - reach), pytest.approx(change + reach))
+    before, after = (
+        [base + 0.1 * layer + step * head for layer in range(2) for head in range(3)]
+        for base, step in ((0.7, 0.01), (0.6, 0.03))
+    )
     theirs = stats.ttest_ind(after, before, equal_var=False).confidence_interval()
-    assert layer["change"][0] == pytest.approx(np.mean(after) - np.mean(before))
-    assert (layer["low"][0], layer["high"][0]) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
+    over = found.manifest["over_heads"]["encoder"]["entropy"]
+    assert over == pytest.approx((theirs.low, theirs.high)), "over heads it stands beside the table"
     whole = table.filter(pl.col("layer").is_null())
     assert whole["score"].to_list() == ["locality", "entropy"] and whole["head"].is_null().all()
 
@@ -64,14 +72,14 @@ def test_snapshots_of_one_run_have_the_same_heads_and_others_have_not():
         for step, base in ((0, 0.1), (500, 0.4))
     ]
     found = compare(made)
-    whole = found.compare.filter(pl.col("layer").is_null()).row(0, named=True)
-    assert found.manifest["same_heads"] and whole["low"] == pytest.approx(whole["high"]) == pytest.approx(0.3)
+    over = found.manifest["over_heads"]["encoder"]["locality"]
+    assert found.manifest["same_heads"] and over == pytest.approx((0.3, 0.3))
     assert [side["step"] for side in found.manifest["compared"]] == [0, 500]
-    assert "each held against itself" in found.manifest["intervals"][0]
+    assert "each held against itself" in found.manifest["intervals"][1]
     apart = compare([made[0], profile("other", {"locality": at(0.4)}, about={"path": "runs/other/model"})])
-    whole = apart.compare.filter(pl.col("layer").is_null()).row(0, named=True)
-    assert not apart.manifest["same_heads"] and whole["low"] < whole["change"] - 0.01
-    assert "nothing in common but their layer" in apart.manifest["intervals"][0]
+    over = apart.manifest["over_heads"]["encoder"]["locality"]
+    assert not apart.manifest["same_heads"] and over[0] < 0.29
+    assert "nothing in common but their layer" in apart.manifest["intervals"][1]
 
 
 def test_a_run_and_its_own_snapshot_are_related():
@@ -114,18 +122,19 @@ def test_parts_of_a_model_are_not_mixed():
 # Draws of fresh weights -----------------------------------------------------------------------------------------------
 
 
-def test_draws_become_one_state_with_students_interval():
+def test_draws_become_one_state_with_the_ends_of_one_more_draw():
     draws = [
         state(f"untrained {n}", profile("x", {"delta.locality": at(base)}), draws=1)
         for n, base in enumerate((0.1, 0.2, 0.6))
     ]
     mean = mean_of(draws, "untrained")
     row = mean.heads.row(0, named=True)
-    theirs = stats.t.interval(0.95, 2, loc=0.3, scale=np.std([0.1, 0.2, 0.6], ddof=1) / np.sqrt(3))
+    theirs = stats.t.interval(0.95, 2, loc=0.3, scale=np.std([0.1, 0.2, 0.6], ddof=1) * np.sqrt(1 + 1 / 3))
     assert row["value"] == pytest.approx(0.3) and (row["low"], row["high"]) == pytest.approx(theirs)
     assert mean.draws == 3 and row["part"] == "encoder" and row["chance"] == pytest.approx(0.05)
-    changed = frame(rows_of(mean, state("after", profile("x", {"delta.locality": at(0.9)})), same_heads=False), COMPARE)
+    changed = frame(rows_of(mean, state("after", profile("x", {"delta.locality": at(0.9)}))), COMPARE)
     assert changed["low"][0] == pytest.approx(0.6 - (theirs[1] - 0.3)), "draws differ, though each is exact"
+    assert changed["low"][-1] == pytest.approx(changed["low"][0]), "all heads of a draw move alike here"
     alone = mean_of(draws[:1], "untrained")
     assert alone.draws == 1 and alone.heads["low"].is_null().all()
 
@@ -176,10 +185,14 @@ def test_some_heads_of_the_same_model_are_compared_with_all():
 
 def test_other_texts_and_other_settings_are_said():
     other = profile(
-        "b", {"locality": at(0.3), "sink": at(0.1)}, texts={"source": "tale.txt", "hash": "x"}, dtype="float16"
+        "b",
+        {"locality": at(0.3), "sink": at(0.1)},
+        texts={"source": "tale.txt", "hash": "x", "count": 20, "tokens": 120},
+        dtype="float16",
     )
     notes = " ".join(compare([profile("a", SCORES), other]).manifest["notes"])
     assert "b read other texts (tale.txt) than a (book.txt)" in notes
+    assert "They have 6.0 tokens each instead of 20.0, and locality depends on the length of a text." in notes
     assert "b was profiled with other settings than a: dtype float16 instead of float32." in notes
     assert "Only a has `entropy`; b has not." in notes and "Only b has `sink`; a has not." in notes
     assert compare([profile("a", SCORES), profile("b", SCORES)]).manifest["notes"] == []
@@ -238,6 +251,11 @@ def test_folders_are_read_without_torch_and_come_back_as_they_were(tmp_path: Pat
 # Claims ---------------------------------------------------------------------------------------------------------------
 
 
+def claimed(*states: State) -> list[dict[str, str]]:
+    table = frame(rows_of(*states), COMPARE)
+    return claims_of(table, states, spread_over_heads(table, states, same_heads=False))
+
+
 def claims(
     before: dict[str, float], after: dict[str, float], part: str = "encoder", draws: int = 2
 ) -> list[dict[str, str]]:
@@ -245,36 +263,86 @@ def claims(
         profile("x", {name: at(base, by_layer=0.01) for name, base in values.items()}, part=part, positional={"n": 64})
         for values in (before, after)
     ]
-    states = [state("untrained", made[0], draws=draws), state("trained", made[1])]
-    return claims_of(frame(rows_of(*states, same_heads=False), COMPARE), states)
+    return claimed(state("untrained", made[0], draws=draws), state("trained", made[1]))
+
+
+def verdicts(found: list[dict[str, str]]) -> list[str]:
+    return [one["verdict"] for one in found]
 
 
 def test_opposite_worlds_get_opposite_verdicts():
     local = claims({"identical.locality": 0.05}, {"identical.locality": 0.4})
-    assert [one["verdict"] for one in local] == ["agrees", "seen"]
+    assert verdicts(local) == ["agrees", "seen"]
     assert "16.2 % in BERT" in local[0]["published"] and local[1]["published"].startswith("unknown")
     less = claims({"identical.locality": 0.4}, {"identical.locality": -0.1})
-    assert [one["verdict"] for one in less] == ["disagrees", "not seen"]
-    same = claims({"identical.locality": 0.035}, {"identical.locality": 0.035})
-    assert [one["verdict"] for one in same] == ["unknown", "unknown"]
+    assert verdicts(less) == ["disagrees", "not seen"]
+    same = claims({"identical.locality": 0.06}, {"identical.locality": 0.06})
+    assert verdicts(same) == ["unknown", "unknown"]
+
+
+def test_what_fresh_weights_have_too_is_not_what_training_did():
+    """An encoding may be local by itself: then a trained model is told from its fresh weights, or it is not."""
+    as_before = claims({"identical.locality": 0.4}, {"identical.locality": 0.4})
+    assert verdicts(as_before) == ["unknown", "unknown"] and "training did not bring it about" in as_before[0]["why"]
+    less = claims({"identical.locality": 0.6}, {"identical.locality": 0.4})
+    assert verdicts(less) == ["in part", "not seen"] and "fresh weights have more of it" in less[0]["why"]
+    once = claims({"identical.locality": 0.05}, {"identical.locality": 0.4}, draws=1)
+    assert verdicts(once) == ["unknown", "unknown"] and "A single draw" in once[0]["why"]
+
+
+def sides(locality: float, symmetry: float, balance: float) -> dict[str, float]:
+    return {"identical.locality": locality, "identical.symmetry": symmetry, "identical.balance": balance}
 
 
 def test_symmetry_is_judged_by_both_measures():
-    up = claims(
+    up = claims(sides(0.1, 0.1, 0.1), sides(0.5, 0.7, 0.7))[2:]
+    assert verdicts(up) == ["agrees", "seen"] and "`balance` asks" not in up[1]["why"]
+    apart = claims(sides(0.1, 0.1, 0.9), sides(0.5, 0.7, 0.4))[2:]
+    assert verdicts(apart) == ["in part", "in part"] and "`balance` asks" in apart[1]["why"]
+    down = claims(sides(0.1, 0.7, 0.9), sides(0.5, -0.1, -0.1))[2:]
+    assert verdicts(down) == ["disagrees", "not seen"]
+    still = claims(sides(0.1, 0.7, 0.7), sides(0.5, 0.7, 0.7))[2:]
+    assert verdicts(still) == ["agrees", "unknown"], "as symmetric as before, though no longer by being even"
+
+
+def test_balance_that_fell_from_even_attention_is_said():
+    found = claims(sides(0.05, 0.4, 0.986), sides(0.3, 0.6, 0.624))
+    assert verdicts(found) == ["agrees", "seen", "in part", "in part"]
+    assert "before 0.986" not in found[0]["ours"] and "`identical.balance` 1.001 → 0.639" in found[3]["ours"]
+    assert "fresh weights have more of it" in found[2]["why"]
+    assert all("balance has nowhere to go but down" in one["why"] for one in found[2:])
+
+
+def test_an_untrained_model_is_not_told_that_training_did_anything():
+    """Fresh weights against draws like them: nearly even attention, or an encoding that is local by itself."""
+    generator = np.random.default_rng(0)
+    seen = []
+    for base in (sides(0.0505, 0.42, 0.98), sides(0.5, 0.8, 0.95)):
+        for _ in range(20):
+            made = [
+                profile("x", {name: at(value + 0.003 * generator.normal()) for name, value in base.items()}, reach=1e-4)
+                for _ in range(4)
+            ]
+            probed = [
+                State(name, one.heads, {**one.manifest, "positional": {"n": 64}}, draws=name != "x")
+                for name, one in zip(("1", "2", "3", "x"), made, strict=True)
+            ]
+            found = claimed(mean_of(probed[:3], "untrained"), probed[3])
+            assert len(found) == 4
+            seen += [found[0]["verdict"], found[2]["verdict"]]
+    assert sum(one in ("agrees", "in part") for one in seen) <= 0.05 * len(seen)
+
+
+def test_nearly_even_attention_has_no_sides():
+    found = claims(sides(0.03, 0.4, 0.98), sides(0.03, 0.4, 0.985))
+    assert found[2]["verdict"] == "unknown" and "Attention is nearly even" in found[2]["why"]
+    alone = claims(
         {"identical.symmetry": 0.1, "identical.balance": 0.1}, {"identical.symmetry": 0.7, "identical.balance": 0.7}
     )
-    assert [one["verdict"] for one in up] == ["agrees", "seen"] and "`balance` asks" not in up[1]["why"]
-    apart = claims(
-        {"identical.symmetry": 0.1, "identical.balance": 0.9}, {"identical.symmetry": 0.7, "identical.balance": 0.4}
-    )
-    assert [one["verdict"] for one in apart] == ["agrees", "in part"] and "`balance` asks" in apart[1]["why"]
-    down = claims(
-        {"identical.symmetry": 0.7, "identical.balance": 0.9}, {"identical.symmetry": 0.1, "identical.balance": 0.4}
-    )
-    assert [one["verdict"] for one in down] == ["agrees", "not seen"]
+    assert alone[0]["verdict"] == "unknown", "how even it is was not asked"
 
 
-def test_what_holds_for_these_heads_alone_holds_in_part():
+def test_what_holds_for_these_heads_is_seen_and_told_apart_from_heads_in_general():
     """One head in three moves, far and surely; over heads nothing can be told."""
     few = [
         profile(
@@ -283,10 +351,28 @@ def test_what_holds_for_these_heads_alone_holds_in_part():
         for far in (0.1, 0.9, -0.7)
     ]
     states = [state("untrained", few[0], draws=2), state("trained", few[1]), state("worse", few[2])]
-    for later, verdict in ((1, "in part"), (2, "unknown")):
-        two = [states[0], states[later]]
-        found = claims_of(frame(rows_of(*two, same_heads=False), COMPARE), two)[1]
-        assert found["verdict"] == verdict and ("cannot be said of heads in general" in found["why"]) == (later == 1)
+    for later, verdict in ((1, "seen"), (2, "not seen")):
+        found = claimed(states[0], states[later])[1]
+        assert found["verdict"] == verdict and "cannot be said of heads in general" in found["why"]
+        assert "carried by 2 of 6 heads" in found["ours"]
+    all_alike = claims({"identical.locality": 0.05}, {"identical.locality": 0.4})[1]
+    assert "carried by 6 of 6 heads" in all_alike["ours"] and "in general" not in all_alike["why"]
+
+
+def test_the_mean_of_draws_is_surer_than_the_draws_of_a_head():
+    """Draws move heads in opposite ways: their mean stays, and that is what the interval of the mean is about."""
+    draws = [
+        state(
+            f"untrained {n}", profile("x", {"locality": lambda layer, head, n=n: 0.1 + 0.05 * n * (head - 1)}), draws=1
+        )
+        for n in (-1, 0, 1)
+    ]
+    later = state("x", profile("x", {"locality": at(0.15, by_layer=0, by_head=0)}))
+    rows = frame(rows_of(mean_of(draws, "untrained"), later), COMPARE)
+    whole = rows.filter(pl.col("layer").is_null()).row(0, named=True)
+    assert (whole["low"], whole["high"]) == (pytest.approx(0.03), pytest.approx(0.07)), "words alone"
+    head = rows.filter(pl.col("head") == 0).row(0, named=True)
+    assert head["low"] < 0 < head["high"]
 
 
 def test_decoders_were_not_studied_and_trained_models_say_nothing_of_training():
@@ -295,3 +381,38 @@ def test_decoders_were_not_studied_and_trained_models_say_nothing_of_training():
         "published"
     ]
     assert claims({"identical.locality": 0.05}, {"identical.locality": 0.4}, draws=0) == []
+
+
+# Other lengths, and one model read twice ------------------------------------------------------------------------------
+
+
+def probed(name: str, n: int, **more: Any) -> Profile:
+    scores = {"mean.locality": at(0.2), "identical.locality": at(0.2), "identical.contextual.locality": at(0.2)}
+    layers = [{"layer": 0, "source": "identical", "n": 12}, {"layer": 0, "source": "mean", "n": n}]
+    return profile(name, {**scores, "locality": at(0.2)}, positional={"n": 12, "layers": layers}, **more)
+
+
+def test_means_over_texts_of_other_lengths_are_left_out_and_said():
+    found = compare([probed("a", 12), probed("b", 6)])
+    assert found.compare["score"].unique(maintain_order=True).to_list() == ["identical.locality", "locality"]
+    assert found.manifest["notes"] == [
+        "b was measured on 6 tokens and a on 12 tokens, and locality and symmetry depend on how many: left out "
+        "(`mean.locality`, `identical.contextual.locality`)."
+    ]
+    alike = compare([probed("a", 6), probed("b", 6)])
+    assert alike.compare["score"].n_unique() == 4 and alike.manifest["notes"] == []
+
+
+def test_one_model_read_twice_is_no_training():
+    weights = {"weights_hash": "abc", "path": "runs/bert"}
+    found = compare([probed("a", 12, about=weights), probed("b", 12, about=weights)])
+    assert "the same weights" in found.manifest["intervals"][1] and "training run" not in found.manifest["intervals"][1]
+    assert "identical.locality" not in found.compare["score"] and found.manifest["same_heads"]
+    assert "what they alone decide is left out (`identical.locality`)" in found.manifest["notes"][0]
+    only = [profile(name, {"delta.locality": at(0.2)}, about=weights) for name in "ab"]
+    with pytest.raises(UserError, match="b has the same weights as a, .*and there is no other score"):
+        compare(only)
+    later = compare([probed("a", 12, about=weights), probed("b", 12, about={**weights, "weights_hash": "other"})])
+    assert "one training run" in later.manifest["intervals"][1] and "identical.locality" in later.compare["score"]
+    fresh = state("untrained", probed("a", 12, about=weights), draws=3)
+    assert not same_weights(fresh, state("b", probed("b", 12, about=weights))), "one draw may be where training began"

@@ -9,7 +9,7 @@ from synthetic import Run, Shape, run_of
 
 KEYS = ["layer", "head", "source"]
 CELL = [*KEYS, "query"]
-MEASURES = ("locality", "excess", "symmetry", "balance", "lean")
+MEASURES = ("locality", "excess", "beyond", "symmetry", "balance", "lean")
 SCHEMA = {
     "model": pl.String,
     "layer": pl.Int32,
@@ -74,8 +74,13 @@ def matrices(heads: pl.DataFrame, world: World, rng: random.Random) -> pl.DataFr
     hidden = (pl.col("key") > pl.col("query")) & (pl.lit(world.causal) & (pl.col("source") == "identical"))
     raw = pl.when(hidden).then(0.0).otherwise((-away * fall).exp())
     made = kinds.join(slots, how="cross").filter(inside).with_columns(attention=raw)
-    made = made.with_columns(pl.col("attention") / pl.col("attention").sum().over(CELL))
+    made = made.with_columns(normalised())
     return made.with_columns(pl.col("layer", "head", "query", "key").cast(pl.Int32))
+
+
+def normalised() -> pl.Expr:
+    """Attention whose rows sum to 1."""
+    return pl.col("attention") / pl.col("attention").sum().over(CELL)
 
 
 def _side(head: int, world: World) -> int:
@@ -87,6 +92,10 @@ def measures(drawn: pl.DataFrame) -> pl.DataFrame:
     away = pl.col("key") - pl.col("query")
     size = pl.col("query").max() + 1
     near = drawn.group_by(KEYS).agg(locality=(pl.col("attention") * 0.5 ** away.abs()).sum() / size, n=size)
+    others = drawn.filter(away != 0).with_columns(weighed=pl.col("attention") * 2 * 0.5 ** away.abs())
+    rows = others.group_by(CELL).agg(beyond=pl.col("weighed").sum() / pl.col("attention").sum())
+    near = near.join(rows.group_by(KEYS).agg(pl.col("beyond").fill_nan(0).sum()), on=KEYS)
+    near = near.with_columns(pl.col("beyond") / pl.col("n"))
     right = drawn.filter(away > 0).select(*CELL, k=away, right="attention")
     left = drawn.filter(away < 0).select(*CELL, k=-away, left="attention")
     pairs = left.join(right, on=[*CELL, "k"]).with_columns(d=(pl.col("left") - pl.col("right")).abs())
@@ -100,6 +109,7 @@ def measures(drawn: pl.DataFrame) -> pl.DataFrame:
             symmetry=pl.when(seen).then(1 - pl.col("stretched").mean()),
             balance=pl.when(seen).then(1 - pl.col("d").sum() / both),
             lean=pl.when(seen).then((pl.col("left") - pl.col("right")).sum() / both),
+            paired=both,
         )
     )
     found = near.join(sided, on=KEYS)
@@ -127,6 +137,9 @@ def _scores(found: pl.DataFrame, heads: pl.DataFrame, world: World) -> pl.DataFr
     beside = own.filter(pl.lit(world.contextual) & (pl.col("source") != "unmasked")).with_columns(
         score=pl.col("source") + ".contextual." + pl.col("measure"),
         value=pl.col("chance") + 0.3 * (pl.col("value") - pl.col("chance")),
+        chance=pl.when(pl.col("measure") == "locality")
+        .then(even(world.short, causal=world.causal))
+        .otherwise("chance"),
     )
     bare = pl.col("score").str.contains("^delta\\.[a-z]+$")  # it follows from weights alone, and has no interval
     spread = {name: pl.when(~bare).then(pl.col("value") + by) for name, by in (("low", -0.01), ("high", 0.01))}
@@ -136,7 +149,7 @@ def _scores(found: pl.DataFrame, heads: pl.DataFrame, world: World) -> pl.DataFr
 
 def levels() -> dict[str, float]:
     """What heads that know nothing get, but for locality, which depends on the number of slots."""
-    return {"locality": 0.0, "excess": 0.0, "symmetry": 0.767, "balance": 0.483, "lean": 0.0}
+    return {"locality": 0.0, "excess": 0.0, "beyond": 0.06, "symmetry": 0.767, "balance": 0.483, "lean": 0.0}
 
 
 def told(scores: pl.DataFrame) -> dict[str, Any]:
@@ -162,11 +175,21 @@ def about(drawn: pl.DataFrame, scores: pl.DataFrame, world: World) -> dict[str, 
         for layer, score, value in scores.group_by("layer", "score").agg(pl.col("value").mean()).iter_rows()
     }
     layers = []
+    cut = measures(drawn.filter(pl.max_horizontal("query", "key") < world.short).with_columns(normalised()))
+    firsts = cut.group_by("layer", "source").agg(pl.col(MEASURES).mean())
+    first = {(row.pop("layer"), row.pop("source")): row for row in firsts.iter_rows(named=True)}
+    single = (
+        measures(drawn).with_columns(pl.col("paired") / pl.col("n")).group_by("layer", "source", maintain_order=True)
+    )
+    paired = {(layer, source): its for layer, source, its in single.agg("paired").iter_rows()}
     for row in measures(together).sort("layer", "source").iter_rows(named=True):
         whole = {measure: row[measure] for measure in MEASURES if row[measure] is not None}
         own = {measure: means[row["layer"], f"{row['source']}.{measure}"] for measure in whole}
-        size = {"n": row["n"], "masked": "balance" not in whole}
-        layers.append({"layer": row["layer"], "source": row["source"], **size, "heads": own, "together": whole})
+        mask = {"mask": "", "ahead": None} if "balance" in whole else {"mask": "causal", "ahead": 0}
+        one = {"layer": row["layer"], "source": row["source"], "n": row["n"], "back": None, **mask}
+        at = row["layer"], row["source"]
+        one |= {"first": {"n": world.short, "heads": first[at]}} if world.short < row["n"] else {}
+        layers.append({**one, "heads": own, "together": whole, "paired": paired[at]})
     causal = {"causal": baselines(world.n, causal=True)} if world.causal else {}
     known = {"n": world.n, **baselines(world.n), **causal}
     return {"n": world.n, "words": 100, "baselines": known, "layers": layers}
@@ -174,7 +197,7 @@ def about(drawn: pl.DataFrame, scores: pl.DataFrame, world: World) -> dict[str, 
 
 def baselines(n: int, *, causal: bool = False) -> dict[str, Any]:
     """Attention that knows nothing; under a mask only what one side tells."""
-    level = {"locality": even(n, causal=causal), "excess": 0.0}
+    level = {"locality": even(n, causal=causal), "excess": 0.0, "beyond": 0.06}
     uniform = level if causal else {**level, "symmetry": 1.0, "balance": 1.0, "lean": 0.0}
     some = level if causal else {**levels(), **level}
     faint = level if causal else {**some, "symmetry": 0.641, "balance": 0.989}

@@ -70,8 +70,8 @@ def test_the_first_screen_says_what_became_of_the_heads():
     made = page(rows("entropy", 0.9, 0.5) + rows("identical.locality", 0.05, 0.3))
     assert made.title == AFTER and made.kind == "Compared with untrained"
     assert made.lede == (
-        f"Over 6 heads, from untrained to {AFTER}: more local (identical.locality 0.050 → 0.30, by +0.230 to +0.270); "
-        "sharper (entropy 0.90 → 0.50, by −0.420 to −0.380)."
+        f"Over 6 heads, from untrained to {AFTER}: more local (identical.locality 0.050 → 0.30, by +0.230 to "
+        "+0.270, carried by 6 of 6 heads); sharper (entropy 0.90 → 0.50, by −0.420 to −0.380, carried by 6 of 6 heads)."
     )
     body = section(made, "change").body
     assert body.index("identical.locality") < body.index("entropy") and "+0.250" in body and "How near?" in body
@@ -80,7 +80,7 @@ def test_the_first_screen_says_what_became_of_the_heads():
 
 def test_the_opposite_world_is_told_the_other_way():
     fell = page(rows("identical.locality", 0.3, 0.05)).lede
-    assert "less local (identical.locality 0.30 → 0.050, by −0.270 to −0.230)" in fell
+    assert "less local (identical.locality 0.30 → 0.050, by −0.270 to −0.230, carried by 6 of 6 heads)" in fell
     unsure = page(rows("identical.locality", 0.3, 0.3))
     assert "neither more local nor less local as far as can be told" in unsure.lede
     assert "not told from none" in section(unsure, "change").body
@@ -88,16 +88,24 @@ def test_the_opposite_world_is_told_the_other_way():
     assert "more local (identical.locality 0.10 → 0.20, without an interval)" in page(exact).lede
 
 
-def test_what_is_sure_of_these_heads_is_told_where_heads_differ_too_much():
+def test_what_is_sure_of_these_heads_leads_and_heads_in_general_stand_beside():
     made = rows("identical.locality", 0.1, 0.3)
-    made[-1] = (*made[-1][:8], -0.1, 0.5, "encoder")  # over heads nothing is sure, in every head it is
-    lede = page(made).lede
+    still = [(*row[:6], 0.1, 0.0, -0.02, 0.02, "encoder") if row[3] == 0 else row for row in made]  # heads that stayed
+    unsure = page(still, over_heads={"encoder": {"identical.locality": (-0.1, 0.5)}})
     assert (
-        "more local on average (identical.locality 0.10 → 0.30, by +0.190 to +0.230 in these heads; heads differ"
-        in lede
+        "more local (identical.locality 0.10 → 0.30, by +0.180 to +0.220, carried by 4 of 6 heads; heads differ too "
+        "much to say so of heads in general, −0.100 to +0.500)" in unsure.lede
     )
-    assert "too much to say so of heads in general, −0.100 to +0.500)" in lede
-    assert "not told from none; in these heads +0.190 to +0.230" in section(page(made), "change").body
+    assert "carried by 4 of 6 heads; over heads −0.100 to +0.500" in section(unsure, "change").body
+    sure = page(made, over_heads={"encoder": {"identical.locality": (0.1, 0.3)}})
+    assert "in general" not in sure.lede and "over heads +0.100 to +0.300" in section(sure, "change").body
+
+
+def test_locality_is_shown_with_its_length():
+    layers = [{"layer": 0, "source": "identical", "n": 12}, {"layer": 0, "source": "mean", "n": 7}]
+    made = rows("identical.locality", 0.1, 0.3) + rows("mean.locality", 0.1, 0.3) + rows("locality", 0.1, 0.3)
+    body = section(page(made, positional={"n": 12, "layers": layers}), "change").body
+    assert body.count("n = 12; carried") == 1 and body.count("n = 7; carried") == 1 and body.count("n = ") == 2
 
 
 def test_dots_are_heads_and_marks_their_mean_and_quarters():

@@ -1,5 +1,6 @@
 """The positional part as data: sentences that turn with the numbers, maps in few cells, and nothing where not asked."""
 
+import html
 import math
 import random
 import re
@@ -13,10 +14,12 @@ from synthetic import BOTH, DECODER, ENCODER, ONE, Shape, run_of
 from synthetic_positional import SCHEMA, World, even, matrices, positional_run
 from test_report_page import HOSTILE, Reader, data_of
 
-from wherewhat.report import Page, Section, figures, page_of_heads, render
+from wherewhat.positional.measures import MEASURES
+from wherewhat.positional.told import SOURCES
+from wherewhat.report import Page, Section, figures, kinds, page_of_heads, render
 from wherewhat.report.findings import findings
 from wherewhat.report.kinds import POSITIONAL
-from wherewhat.report.positional import by_place_alone, nearness
+from wherewhat.report.positional import by_place_alone
 from wherewhat.report.positional_maps import LEVELS, MOST, NOTHING, Maps, maps_of
 from wherewhat.report.positional_tables import Positional
 from wherewhat.report.positional_words import how_even, said_of, warnings_of, with_content, with_sources
@@ -140,7 +143,7 @@ def test_under_a_causal_mask_sides_are_read_with_the_mask_taken_away():
     assert "say nothing there" not in said(LOCAL)
     shown = words(DECODER, World(causal=True))
     assert "Even attention, causal" in shown
-    assert f"under a causal mask {even(64, causal=True):.2f} and {even(16, causal=True):.2f}" in shown
+    assert f"even attention gets {even(64):.3f} and {even(64, causal=True):.2f} under the mask: causal" in shown
     assert "causal" not in words(SMALL, LOCAL)
 
 
@@ -149,10 +152,10 @@ def test_the_table_has_both_means_of_every_source_and_what_knows_nothing():
     cells = {Reader(row).words[0]: Reader(row).words[1:] for row in rows if Reader(row).words}
     one = found(SMALL, LOCAL).readings[0]
     head, whole = (f"{side['balance']:.2f}" for side in (one.heads, one.together))
-    assert [head, whole] == cells["Identical words"][8:10]
+    assert [head, whole] == cells["Identical words"][10:12]
     assert cells["Identical words"][0] == "64"
-    assert cells["Even attention"] == ["64", "0.046", "0.00", "1.00", "1.00", "0.00"]
-    assert cells["Random logits, sd 1"][3:5] == ["0.77", "0.48"]
+    assert cells["Even attention"] == ["64", "0.046", "0.00", "0.060", "1.00", "1.00", "0.00"]
+    assert cells["Random logits, sd 1"][4:6] == ["0.77", "0.48"]
     assert "Explicit δ" in cells and "Means over texts" in cells
     assert section(SMALL, LOCAL).body.count("γ, what content adds") == 3
 
@@ -170,18 +173,40 @@ def test_means_are_means_over_the_heads_of_their_part():
 
 def test_the_number_of_slots_is_printed_and_its_effect_worked_out():
     assert "n = 64 slots, 100 words" in section(SMALL, LOCAL).lede
-    assert f"{even(64):.3f} at n = 64 and {even(16):.2f} at n = 16" in warnings_of(found(SMALL, LOCAL))[0]
+    first, second, *_ = warnings_of(found(SMALL, LOCAL))
+    assert f"here n = 64: even attention gets {even(64):.3f}. Compare only what has the same n." in first
+    assert "`wherewhat compare MODEL --untrained --positional`" in second
     tiny = replace(LOCAL, n=20, short=20)
-    assert f"{even(20):.2f} at n = 20 and {even(5):.2f} at n = 5" in warnings_of(found(SMALL, tiny))[0]
+    assert f"here n = 20: even attention gets {even(20):.2f}." in warnings_of(found(SMALL, tiny))[0]
     assert "random logits get 0.64 to 0.77" in warnings_of(found(SMALL, LOCAL))[-1]
 
 
-def test_sources_over_other_slots_say_so_and_are_compared_by_their_excess():
+def test_sources_over_other_slots_say_so_and_are_compared_only_over_the_same():
     shorter = replace(LOCAL, short=30)
     assert "Means over texts and γ are over n = 30" in words(SMALL, shorter)
     assert "over n = 30" not in words(SMALL, LOCAL)
-    assert (nearness(found(SMALL, shorter)), nearness(found(SMALL, LOCAL))) == ("excess", "locality")
-    assert "Excess locality by layer" in words(SMALL, shorter)
+    views = found(SMALL, shorter).views_by_layer("locality")
+    assert views == {"heads": ["n = 64", "n = 30"], "together": ["n = 64", "n = 30"], "contextual": ["n = 30"]}
+    assert set(found(SMALL, LOCAL).views_by_layer("locality")["heads"]) == {"n = 64"}
+    body = html.unescape(section(SMALL, shorter).body)
+    assert "Mean of heads, n = 30" in body and "Mean of heads, n =" not in section(SMALL, LOCAL).body
+    levels = page(SMALL, shorter).tables["positional_chance"]
+    even_at = {
+        over: value
+        for measure, over, value in zip(levels["measure"], levels["over"], levels["value"], strict=True)
+        if measure == "locality"
+    }
+    assert even_at == pytest.approx({"n = 64": even(64), "n = 30": even(30)}, abs=1e-4)
+    one = found(SMALL, shorter).reading("identical", "encoder")
+    cut = f"{one.first[1]['excess']:.2f}"
+    assert one.first[0] == 30 and cut != f"{one.heads['excess']:.2f}"
+    assert f"excess locality over the first 30 slots is {cut} by identical words" in said(shorter)
+    assert f"against {cut} over the first 30 slots" in said(shorter)
+    assert "over the first" not in said(LOCAL)
+    bare = replace(one, first=(0, {}))
+    others = [found(SMALL, shorter).reading(name, "encoder") for name in ("delta", "mean")]
+    assert "identical" not in with_sources([bare, *others])
+    assert with_content(bare, found(SMALL, shorter).reading("identical.contextual", "encoder")) == ""
     maps = found(SMALL, shorter).maps
     assert (maps.side("identical"), maps.side("mean")) == (32, 30)
     sizes = {one.source: one.n for one in found(SMALL, shorter).readings}
@@ -206,7 +231,8 @@ def test_a_coarse_cell_is_the_mean_of_its_slots():
 
 
 def test_what_a_causal_query_cannot_see_is_left_empty_and_even_is_what_it_sees():
-    maps = maps_of(matrix(6, lambda query, key: 1 / (query + 1) if key <= query else 0.0))
+    causal = [{"layer": 0, "source": "identical", "n": 6, "back": None, "ahead": 0}]
+    maps = maps_of(matrix(6, lambda query, key: 1 / (query + 1) if key <= query else 0.0), causal)
     drawn = doublings(maps, "identical", "L0H0")
     assert [[cell is None for cell in row] for row in drawn] == [
         [key > query for key in range(6)] for query in range(6)
@@ -214,6 +240,66 @@ def test_what_a_causal_query_cannot_see_is_left_empty_and_even_is_what_it_sees()
     assert {cell for row in drawn for cell in row} == {0.0, None}
     mirrored = maps_of(matrix(6, lambda query, key: float(query == key)))
     assert NOTHING not in mirrored.cells["identical"]["L0H0"], "a head that looks only at itself has no mask"
+
+
+def test_a_long_probe_is_held_against_the_even_share_of_all_its_slots():
+    sight = [{"layer": 0, "source": "identical", "n": 128, "back": None, "ahead": None}]
+    maps = maps_of(matrix(64, lambda query, key: 1 / 128), sight)
+    assert {cell for row in doublings(maps, "identical", "L0H0") for cell in row} == {0.0}
+    assert maps.slots("identical") == "first 64 of 128 slots" and maps.side("identical") == 32
+    assert set(maps.evens["identical"]["L0"]) == {float(f"{1 / 128:.3g}")}
+    *run, manifest, table = made(SMALL, LOCAL)
+    told = {**manifest["positional"], "n": 128}
+    told["layers"] = [{**one, "n": 128} for one in told["layers"]]
+    body = by_place_alone(findings(*run, {**manifest, "positional": told}, table)).body
+    assert "the first 64 of 128 slots are drawn" in body
+    assert "slots are drawn" not in section(SMALL, LOCAL).body
+
+
+@pytest.mark.parametrize(("back", "ahead"), [(4, 0), (3, 3)])
+def test_what_lies_outside_a_window_is_left_empty(back: int, ahead: int):
+    seen = lambda query, key: query - key <= back and key - query <= ahead  # noqa: E731
+    visible = lambda query: sum(seen(query, key) for key in range(16))  # noqa: E731
+    sight = [{"layer": 0, "source": "identical", "n": 16, "back": back, "ahead": ahead}]
+    maps = maps_of(matrix(16, lambda query, key: seen(query, key) / visible(query)), sight)
+    drawn = doublings(maps, "identical", "L0H0")
+    assert [[cell == 0.0 for cell in row] for row in drawn] == [[seen(i, j) for j in range(16)] for i in range(16)]
+    assert maps.evens["identical"]["L0"] == maps.profiles["identical"]["L0"]
+
+
+def test_layers_that_see_otherwise_are_not_held_against_each_other():
+    *run, manifest, table = made(SMALL, LOCAL)
+    layers = [
+        {**one, "mask": "3 keys back and 3 ahead", "back": 3, "ahead": 3}
+        if (one["layer"], one["source"]) == (1, "identical")
+        else one
+        for one in manifest["positional"]["layers"]
+    ]
+    told = findings(*run, {**manifest, "positional": {**manifest["positional"], "layers": layers}}, table).positional
+    whole = " ".join(said_of(told, "encoder"))
+    assert "the most local" not in whole and "by identical words" not in whole
+    assert told.views_by_layer("locality")["heads"] == ["n = 64", "n = 64, 3 keys back and 3 ahead"]
+
+
+def test_a_decoder_is_not_said_to_look_where_it_cannot():
+    told = said(World(causal=True, sided=True), DECODER, "decoder")
+    assert "With the mask taken away the logits would favour earlier keys" in told and "lean to the" not in told
+    one = found(DECODER, World(causal=True, sided=True)).reading("unmasked", "decoder")
+    mirrored = replace(one, heads={**one.heads, "lean": -0.36}, together={**one.together, "balance": 0.2})
+    sentence = "would favour later keys (lean −0.36); nothing in training ever saw that."
+    assert sentence in how_even(mirrored, hidden=True) and sentence not in how_even(mirrored)
+
+
+def test_balance_that_rests_on_hardly_any_attention_is_told():
+    assert not [one for one in warnings_of(found(SMALL, LOCAL)) if "rest on less than" in one]
+    *run, manifest, table = made(SMALL, LOCAL)
+    layers = [{**one, "paired": [0.001, *one["paired"][1:]]} for one in manifest["positional"]["layers"]]
+    told = findings(*run, {**manifest, "positional": {**manifest["positional"], "layers": layers}}, table).positional
+    assert "Identical words: balance and lean of 3 of 12 heads rest on less than 5" in " ".join(warnings_of(told))
+
+
+def test_sources_and_measures_are_those_that_are_measured():
+    assert kinds.MEASURES == MEASURES and tuple(SOURCES) == kinds.SOURCES
 
 
 def test_a_layer_is_the_mean_of_its_heads():
@@ -255,13 +341,13 @@ def test_a_part_of_the_scores_is_enough():
 def test_other_sections_are_not_flooded():
     about = data_of(text(SMALL, LOCAL))["about"]
     of_place = {score["key"] for score in about["scores"] if score["kind"] == POSITIONAL}
-    assert len(of_place) == 30 == len(about["positional"]["scores"])
+    assert len(of_place) == 36 == len(about["positional"]["scores"])
     assert about["kinds"][-1] == POSITIONAL
     assert not of_place & {about["x"], about["y"], about["map"]}
     written = text(SMALL, LOCAL)
     cards = re.findall(r'<button type="button" class="card.*?</button>', written)
     assert cards and not [card for card in cards if "identical." in card]
-    assert written.count("<h3><code>*.") == 5
+    assert written.count("<h3><code>*.") == 6
     assert "<code>identical.locality</code>" not in written
     pictures = [name for name in page(SMALL, LOCAL).figures if name.startswith("map_identical")]
     assert pictures == ["map_identical_balance", "map_identical_locality"]

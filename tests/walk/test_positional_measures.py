@@ -24,10 +24,12 @@ from wherewhat.positional.measures import (
     chances,
     even_both_ways,
     even_causal,
-    even_locality,
+    even_levels,
     measures,
+    paired,
     random_heads,
 )
+from wherewhat.positional.texts import without
 from wherewhat.positional.whole import Whole
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
@@ -46,6 +48,10 @@ EXPLICIT = ("explicit_bert", "explicit_xlnet", "explicit_deberta_released", "exp
 def of(matrix: Tensor, allowed_TT: Tensor | None = None) -> dict[str, float]:
     allowed_TT = both_ways(len(matrix)) if allowed_TT is None else allowed_TT
     return {name: float(value_H[0]) for name, value_H in measures(matrix[None], allowed_TT).items()}
+
+
+def those_known(found: dict[str, float]) -> dict[str, float]:
+    return {measure: found[measure] for measure in FIELDS}
 
 
 def causal(n: int) -> Tensor:
@@ -88,21 +94,26 @@ def by_loops(matrix: np.ndarray) -> dict[str, float]:
         both += sum(left + right for left, right in pairs)
         signed += sum(left - right for left, right in pairs)
     even = sum(2.0 ** -abs(i - j) / n for i in range(n) for j in range(n)) / n
+    beyond = 0.0
+    for i in range(n):
+        others = [(abs(i - j), matrix[i, j]) for j in range(n) if j != i]
+        total = sum(mass for _, mass in others)
+        beyond += sum(2.0 ** (1 - away) * mass for away, mass in others) / total / n if total else 0.0
     found = {"locality": near, "excess": (near - even) / (1 - even), "symmetry": 1 - scaled / count}
-    return found | {"balance": 1 - diff / both, "lean": signed / both}
+    return found | {"beyond": beyond, "balance": 1 - diff / both, "lean": signed / both}
 
 
 @pytest.mark.parametrize("name", KNOWN["reference_matrices"])
 def test_reference_matrices(name: str):
     known = KNOWN["reference_matrices"][name]
     found = of(reference(name.rpartition("_")[0], known["n"]))
-    assert found == pytest.approx({measure: known[field] for measure, field in FIELDS.items()}, abs=1e-12)
+    assert those_known(found) == pytest.approx({measure: known[field] for measure, field in FIELDS.items()}, abs=1e-12)
 
 
 def test_the_worked_example():
     known = KNOWN["worked_5x5"]
     found = of(torch.tensor(known["matrix"], dtype=torch.float64))
-    assert found == pytest.approx({measure: known[field] for measure, field in FIELDS.items()}, abs=1e-12)
+    assert those_known(found) == pytest.approx({measure: known[field] for measure, field in FIELDS.items()}, abs=1e-12)
     assert found["lean"] == pytest.approx(0.172414, abs=1e-6)
 
 
@@ -120,7 +131,9 @@ def test_measures_of_explicit_positions(name: str):
     known = KNOWN[name]
     attention = softmax_of(torch.tensor(known["logits"], dtype=torch.float64), both_ways(5))
     torch.testing.assert_close(attention, torch.tensor(known["delta"], dtype=torch.float64), atol=1e-12, rtol=0)
-    assert of(attention) == pytest.approx({measure: known[field] for measure, field in FIELDS.items()}, abs=1e-12)
+    assert those_known(of(attention)) == pytest.approx(
+        {measure: known[field] for measure, field in FIELDS.items()}, abs=1e-12
+    )
 
 
 def grid(rows: int, columns: int, what) -> Tensor:
@@ -187,10 +200,10 @@ def test_disentangled_terms_are_those_of_the_worked_example(name: str, sign: int
 def test_even_attention_in_closed_form():
     for n, value in LEVELS["uniform_closed_form"]["values"].items():
         assert even_both_ways(int(n)) == pytest.approx(value, abs=1e-12)
-        assert even_locality(both_ways(int(n))) == pytest.approx(value, abs=1e-12)
+        assert even_levels(both_ways(int(n)))["locality"] == pytest.approx(value, abs=1e-12)
     for n, value in LEVELS["uniform_closed_form"]["causal_values"].items():
         assert even_causal(int(n)) == pytest.approx(value, abs=1e-12)
-        assert even_locality(causal(int(n))) == pytest.approx(value, abs=1e-12)
+        assert even_levels(causal(int(n)))["locality"] == pytest.approx(value, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +236,8 @@ def test_one_side_is_not_compared_with_the_other_where_a_mask_hides_it():
     window = (torch.arange(6)[None] - torch.arange(6)[:, None]).abs() <= 2
     assert asked(window) == MEASURES
     assert of(reference("causal_uniform", 64), causal(64)) == pytest.approx(
-        {"locality": 0.126586, "excess": 0}, abs=1e-6
+        {"locality": 0.126586, "excess": 0, "beyond": by_loops(reference("causal_uniform", 64).numpy())["beyond"]},
+        abs=1e-6,
     )
 
 
@@ -263,7 +277,7 @@ def test_published_symmetry_rises_with_peakedness_where_balance_falls():
     assert strong["balance"].mean() < 0.1 and weak["balance"].mean() > 0.98
 
 
-def test_locality_depends_on_n_where_excess_does_not():
+def test_of_even_attention_locality_depends_on_n_where_excess_does_not():
     for n in (14, 17):
         assert 0.16 < of(reference("uniform", n))["locality"] < 0.2
         assert of(reference("uniform", n))["excess"] == pytest.approx(0, abs=1e-12)
@@ -272,6 +286,30 @@ def test_locality_depends_on_n_where_excess_does_not():
 def test_locality_mixes_self_and_neighbour():
     assert of(torch.eye(16).double())["locality"] == 1
     assert of(reference("previous_token_only", 16))["locality"] == pytest.approx(0.53125)
+
+
+def test_beyond_leaves_the_token_itself_out():
+    assert of(torch.eye(16).double())["beyond"] == 0, "rows that look at nothing else count as 0"
+    assert of(reference("previous_token_only", 16))["beyond"] == pytest.approx(15 / 16)
+    noise = torch.randn(9, 9, generator=torch.Generator().manual_seed(3)).double().softmax(-1)
+    assert of(noise + 5 * torch.eye(9))["beyond"] == pytest.approx(of(noise)["beyond"], abs=1e-12)
+    assert of(noise + 5 * torch.eye(9))["locality"] > of(noise)["locality"] + 0.1
+    level = by_loops(reference("uniform", 9).numpy())["beyond"]
+    assert chances(both_ways(9), 0)["beyond"] == pytest.approx(level) == baselines(both_ways(9), 0)["uniform"]["beyond"]
+
+
+def test_paired_mass_is_what_balance_rests_on():
+    assert paired(torch.eye(8)[None]).tolist() == [0]
+    even = sum(2 * min(i, 7 - i) / 8 for i in range(8)) / 8
+    assert paired(torch.full((1, 8, 8), 1 / 8)).tolist() == pytest.approx([even])
+
+
+def test_keys_of_which_nothing_is_known_stay_out_of_what_is_left():
+    attention = torch.tensor([[[0.5, 0.25, 0.25], [0.2, 0.2, 0.6], [0.0, 0.5, 0.5]]])
+    place = torch.tensor([[[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]]).double()
+    whole = Whole(Place("encoder", 0, "a"), 0, attention, both_ways(3), None, None, False)
+    left = without(whole, place.log())[0]
+    torch.testing.assert_close(left, torch.tensor([[2 / 3, 1 / 3, 0], [1, 0, 0], [0, 0, 0]]).double())
 
 
 # Intervals ------------------------------------------------------------------------------------------------------------

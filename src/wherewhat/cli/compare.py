@@ -96,13 +96,11 @@ def compare(
     fresh = _draws(untrained, draws)
     chosen = {"revision": revision, "trust_remote_code": trust_remote_code, "allow_pickle": allow_pickle}
     loading = _loading(dtype, device, offline=offline, **chosen)
-    given = {"max_texts": max_texts, "max_tokens": max_tokens, "queries": rows_asked(queries), "seed": seed}
-    measuring: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    measuring = _given(max_texts=max_texts, max_tokens=max_tokens, queries=rows_asked(queries), seed=seed)
     measuring |= {"scores": words(scores, "--scores")} if scores is not None else {}
-    measuring |= probing_by(positional, copies, copied, seed)
-    from dataclasses import replace
-
+    measuring |= _probing(positional, copies, copied, seed)
     from wherewhat.comparing.walk import compare as compared
+    from wherewhat.tables.origin import Origin
 
     with progress("profiles", quiet=quiet) as step:
         found = compared(
@@ -112,14 +110,25 @@ def compare(
             loading=loading,
             on_step=step,
             say=saying(quiet),
-            source=dataset or ", ".join(map(str, text)),
+            source=Origin.of(text, column=column, dataset=dataset, split=split),
             **measuring,
         )
-    found = replace(found, manifest={**found.manifest, "command": command_line()})
+    found = type(found)(found.compare, {**found.manifest, "command": command_line()})
     found.save(out, overwrite=overwrite)
     if png is not None:
         found.figures(png)
     _print(found, out, as_json=as_json, quiet=quiet)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """What was said; the rest is as in the first run."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _probing(positional: bool, copies: int | None, words: int | None, seed: int | None) -> dict[str, Any]:
+    """How to probe the positional part; with nothing said of how, as the first run did."""
+    as_before = positional and copies is None and words is None
+    return {"positional": True} if as_before else probing_by(positional, copies, words, seed)
 
 
 def _draws(untrained: bool, draws: int | None) -> int:
@@ -156,11 +165,7 @@ def _told(row: dict[str, Any]) -> str:
     if row["low"] is None or row["high"] is None:
         return f"{'rose' if row['change'] > 0 else 'fell'} by {size} (no interval)"
     way = f"{'rose' if row['change'] > 0 else 'fell'} by {size}"
-    spread = f"{row['low']:.3f} to {row['high']:.3f}"
-    if not row["low"] <= 0 <= row["high"]:
-        low, high = sorted((abs(row["low"]), abs(row["high"])))
-        return f"{way} ({low:.3f} to {high:.3f})"
-    these = row["these"]
-    if these is None or these[0] <= 0 <= these[1]:
-        return f"did not change clearly ({spread})"
-    return f"{way} on average, though heads differ ({spread})"
+    if row["low"] <= 0 <= row["high"]:
+        return f"did not change clearly ({row['low']:.3f} to {row['high']:.3f})"
+    low, high = sorted((abs(row["low"]), abs(row["high"])))
+    return f"{way} ({low:.3f} to {high:.3f}, carried by {row['carried']} of {row['heads']} heads)"

@@ -126,6 +126,7 @@ def heads(
     from dataclasses import replace
 
     from wherewhat.measure import profile
+    from wherewhat.tables.origin import Origin
 
     measuring["blocks"] = _blocks(blocks)
     measuring |= probing_by(positional, copies, copied, seed)
@@ -137,7 +138,7 @@ def heads(
             loading=loading,
             on_text=lambda done, of: step(done, of, ""),
             say=saying(quiet),
-            source=dataset or ", ".join(map(str, text)),
+            source=Origin.of(text, column=column, dataset=dataset, split=split),
             **measuring,
         )
     found = replace(found, manifest={**found.manifest, "command": command_line()})
@@ -163,6 +164,18 @@ def _print(profile: "Profile", out: Path, *, as_json: bool, quiet: bool) -> None
         told = {"positional": {"n": probed["n"], "words": probed["words"]}} if probed else {}
         print(json.dumps({**summary, **told, "texts": about["texts"]["count"], "seconds": about["seconds"]}))
     elif not quiet:
-        texts = f"{about['texts']['count']} texts, {about['texts']['tokens']:,} tokens, {about['seconds']:.1f} s"
-        probe = f", {probed['words']} words × {probed['n']} copies" if probed else ""
-        print(f"{count} heads of {about['model']['id']} on {texts}{probe}: {out / 'report.html'}")
+        texts = f"{_many(about['texts']['count'], 'text')}, {_many(about['texts']['tokens'], 'token')}"
+        probe = f", {_many(probed['words'], 'word')} × {probed['n']} copies" if probed else ""
+        print(
+            f"{_many(count, 'head')} of {about['model']['id']} on {texts}, {about['seconds']:.1f} s{probe}: "
+            f"{out / 'report.html'}"
+        )
+
+
+def _many(count: int, what: str) -> str:
+    """So many of something.
+
+    >>> _many(1, "word"), _many(2000, "token")
+    ('1 word', '2,000 tokens')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

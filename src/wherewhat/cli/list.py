@@ -79,10 +79,13 @@ def _encodings() -> Lines:
 
 def _scores() -> Lines:
     from wherewhat.asking import INSIDE
+    from wherewhat.positional.probing import Probing
+    from wherewhat.positional.told import about, names
     from wherewhat.scores.registry import SCORES
 
-    inside = {name: f"{about['asks']} ({about['paper']})" for name, about in INSIDE.items()}
-    return {name: f"{score.asks} ({score.paper})" for name, score in SCORES.items()} | inside
+    others = INSIDE | {name: about(name, Probing().length) for name in names()}
+    told = {name: f"{one['asks']} ({one['paper']})" for name, one in others.items()}
+    return {name: f"{score.asks} ({score.paper})" for name, score in SCORES.items()} | told
 
 
 def _tasks() -> Lines:

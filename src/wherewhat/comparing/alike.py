@@ -1,13 +1,15 @@
 """What may be compared: heads of one architecture. What else differs is said, not refused."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from wherewhat.comparing.rows import half_known
-from wherewhat.comparing.state import State
+from wherewhat.comparing.state import State, same_weights
 from wherewhat.errors import UserError
 
+BY_WEIGHTS = ("identical", "unmasked", "delta")  # sources of the positional part that need no text
 TOLD = ("queries", "first", "tau", "max_tokens")  # settings that change what scores say
 
 
@@ -24,7 +26,11 @@ def refuse_unlike(states: Sequence[State]) -> None:
                 f"{other.name} was probed with {other.copies} copies of a word and {first.name} with {first.copies}, "
                 "and locality depends on how many; profile both with the same --copies"
             )
-        if not set(first.scores) & set(other.scores):
+        reasons = left_out(first, other)
+        if shared := [name for name in first.scores if name in other.scores]:
+            if len(reasons) == len(shared):
+                raise UserError(f"{reasons[shared[0]]}, and there is no other score; profile both alike, or with more")
+        else:
             raise UserError(
                 f"{first.name} and {other.name} have no score in common ({_listed(first.scores)}; "
                 f"{_listed(other.scores)}); profile both with the same --scores"
@@ -35,11 +41,38 @@ def refuse_unlike(states: Sequence[State]) -> None:
             )
 
 
+def left_out(first: State, other: State) -> dict[str, str]:
+    """The scores of both that cannot be held against each other, and why not."""
+    unlike = [source for source, n in first.lengths.items() if n != other.lengths.get(source, n)]
+    still = same_weights(first, other)
+    found = {}
+    for score in first.scores:
+        if score not in other.scores:
+            continue
+        source, *measure = score.split(".")
+        about = "mean" if "contextual" in measure else source  # both are measured on as many tokens of the texts
+        if about in unlike:
+            found[score] = (
+                f"{other.name} was measured on {_tokens(other, about)} and {first.name} on {_tokens(first, about)}, "
+                "and locality and symmetry depend on how many: left out"
+            )
+        elif still and measure and source in BY_WEIGHTS and about == source:
+            found[score] = f"{other.name} has the same weights as {first.name}, so what they alone decide is left out"
+    return found
+
+
+def _tokens(state: State, source: str) -> str:
+    return f"{' or '.join(map(str, state.lengths[source]))} tokens"
+
+
 def differences(states: Sequence[State]) -> list[str]:
     """Plain sentences about what differs beside the weights."""
     first, found = states[0], []
     for other in states[1:]:
         found += [*_other_texts(first, other), *_other_settings(first, other), *_one_sided(first, other)]
+        reasons = left_out(first, other)
+        for reason in dict.fromkeys(reasons.values()):
+            found.append(f"{reason} ({_listed([f'`{name}`' for name in reasons if reasons[name] == reason])}).")
         for score, count in half_known(first, other).items():
             found.append(f"`{score}` has a value on one side only for {count} head(s) of {other.name}: left out.")
     return found
@@ -74,8 +107,16 @@ def _other_texts(first: State, other: State) -> list[str]:
     return [
         f"{other.name} read other texts ({texts[1].get('source')}) than {first.name} ({texts[0].get('source')}): "
         "scores of attention on texts may differ for that alone. What is read off weights or off copies of a word "
-        "does not."
+        f"does not.{_lengths(texts)}"
     ]
+
+
+def _lengths(texts: Sequence[Mapping[str, Any]]) -> str:
+    """How long texts are on both sides, where that differs."""
+    means = [f"{one['tokens'] / one['count']:.1f}" for one in texts if one.get("tokens") and one.get("count")]
+    if len(set(means)) < 2:
+        return ""
+    return f" They have {means[1]} tokens each instead of {means[0]}, and locality depends on the length of a text."
 
 
 def _other_settings(first: State, other: State) -> list[str]:

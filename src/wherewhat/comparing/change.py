@@ -43,7 +43,7 @@ class Change:
 
 
 def of_head(before: Value, after: Value) -> Change:
-    """The change of one head's score, from two numbers that were measured apart.
+    """The change of a score of one head, or of the mean of some, from two numbers that were measured apart.
 
     Both intervals are combined by the MOVER method (Zou & Donner, Statistics in Medicine 2008): the lower end is as far
     below the difference as the lower reach of one and the upper reach of the other together, as sides of a right
@@ -59,6 +59,17 @@ def of_head(before: Value, after: Value) -> Change:
     (before_down, before_up), (after_down, after_up) = before.reaches, after.reaches
     low, high = difference - np.hypot(after_down, before_up), difference + np.hypot(after_up, before_down)
     return Change(before.value, after.value, float(low), float(high))
+
+
+def mean_value(values: Sequence[Value]) -> Value:
+    """The mean over heads, as sure as they are on average.
+
+    Heads of one model read the same words, so their errors need not cancel: it reaches as far as if they all rose and
+    fell together, which is too wide rather than too narrow.
+    """
+    mean = float(np.mean([one.value for one in values]))
+    down, up = (float(np.mean([one.reaches[side] for one in values])) for side in (0, 1))
+    return Value(mean, mean - down, mean + up, exact=all(one.exact for one in values))
 
 
 def over_heads(before_H: Sequence[float], after_H: Sequence[float], *, same_heads: bool) -> Change:
@@ -87,6 +98,17 @@ def student(values: np.ndarray) -> tuple[float, float, float]:
         return mean, np.nan, np.nan
     reach = _reach(float(np.std(values, ddof=1)) / sqrt(len(values)), len(values) - 1)
     return mean, mean - reach, mean + reach
+
+
+def one_more(values: np.ndarray) -> tuple[float, float, float]:
+    """The mean of some draws, and between which ends one more draw would lie: a model started from a draw of its own.
+
+    >>> [round(number, 3) for number in one_more(np.array([0.8, 0.9, 1.0]))]
+    [0.9, 0.403, 1.397]
+    """
+    mean, low, high = student(values)
+    wider = sqrt(len(values) + 1)  # from the error of a mean to that of a single value beside it
+    return mean, mean - wider * (mean - low), mean + wider * (high - mean)
 
 
 def _welch(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:

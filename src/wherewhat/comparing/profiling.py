@@ -8,16 +8,19 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from wherewhat.about import hash_of
 from wherewhat.asking import Measuring
 from wherewhat.capture.fresh import fresh
 from wherewhat.capture.load import Loading, Subject, find, wrap
 from wherewhat.capture.texts import OWN
 from wherewhat.comparing.door import Named
+from wherewhat.comparing.shape import refuse_other_shape, shape_of_model, shape_of_run
 from wherewhat.errors import UserError
 from wherewhat.measure import Say, profile, read
 from wherewhat.positional.probing import Probing
 from wherewhat.runs.profile import Profile
-from wherewhat.tables.texts import Text, read_texts, take_turns
+from wherewhat.tables.origin import Origin, origin_of
+from wherewhat.tables.texts import Text
 
 GIVEN = "given"  # and of blocks that were handed in
 OnStep = Callable[[int, int, str], None]  # done, of how many, what to say beside it
@@ -29,34 +32,47 @@ class Way:
     """How models are to be profiled, as far as somebody said so; the rest is taken from the first of them."""
 
     texts: Texts = None
-    source: str = "handed in"
+    source: str | Origin = "handed in"
     loading: Loading | None = None
     measuring: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def settings(self) -> Measuring:
         """What is measured on texts."""
-        own = {one.name for one in fields(Measuring)}
-        return Measuring(**{name: value for name, value in self.measuring.items() if name in own})
+        return Measuring(**self.measuring)
 
 
 @dataclass(frozen=True)
 class Waiting:
     """Who waits for it: what to tell them, and how many profiles there are in all."""
 
-    of: int
     on_step: OnStep | None = None
     say: Say | None = None
+    of: int = 0
 
 
-def profiles_of(
-    named: Sequence[Named], way: Way, *, draws: int, waiting: Waiting
-) -> tuple[list[Profile], list[Profile]]:
-    """The profile of each that was named, and those of fresh draws of the first one's architecture."""
-    loading = way.loading or _loading_of(named[0])
-    way = replace(way, loading=loading, measuring={**_settings_of(named[0]), **way.measuring})
+@dataclass(frozen=True)
+class Profiles:
+    """The profile of each that was named, those of fresh draws of the first one's architecture, and what was done."""
+
+    named: list[Profile]
+    untrained: list[Profile]
+    notes: list[str]
+
+
+def profiles_of(named: Sequence[Named], asked: Way, *, draws: int, waiting: Waiting) -> Profiles:
+    """Profile what has no profile yet, and what has one that was made in another way than is asked now."""
+    loading = asked.loading or _loading_of(named[0])
+    way = replace(asked, loading=loading, measuring=_merged(_settings_of(named[0]), asked.measuring))
     first = _subject(named[0], loading)
     way = _with_texts(way, named[0], first)
+    others = {one.given: other for one in named if (other := _other_than(one, asked, way, first))}
+    to_do = [one for one in named if one.profile is None or one.given in others]
+    _refuse_other_shapes(named, to_do, first, loading)
+    waiting = replace(waiting, of=draws + len(to_do))
+    notes = [f"{given} was profiled again: {', '.join(other)} asked for otherwise." for given, other in others.items()]
+    for note in notes if waiting.say is not None else ():
+        waiting.say(note)  # type: ignore[misc]
     untrained = []
     for number in range(draws):
         drawn = fresh(first, seed=way.settings.seed + number)
@@ -64,13 +80,24 @@ def profiles_of(
     found: list[Profile] = []
     done = draws
     for one in named:
-        if one.profile is None:
-            subject = first if one is named[0] else _subject(one, loading)
-            found.append(_profiled(subject, way, waiting, done=done, note=subject.id))
-            done += 1
-        else:
+        if one.profile is not None and one not in to_do:
             found.append(one.profile)
-    return found, untrained
+            continue
+        subject = first if one is named[0] else _subject(one, loading)
+        found.append(_profiled(subject, way, waiting, done=done, note=subject.id))
+        done += 1
+    return Profiles(found, untrained, notes)
+
+
+def _refuse_other_shapes(named: Sequence[Named], to_do: Sequence[Named], first: Subject, loading: Loading) -> None:
+    """Before anything is profiled; a model is loaded again later, for many do not fit into memory at once."""
+    known = shape_of_model(first)
+    for one in named[1:]:
+        manifest = None if one.profile is None else one.profile.manifest
+        if manifest is not None and one not in to_do:
+            refuse_other_shape(known, shape_of_run(manifest))
+        else:
+            refuse_other_shape(known, shape_of_model(_subject(one, loading)))
 
 
 def _profiled(subject: Subject, way: Way, waiting: Waiting, *, done: int, note: str) -> Profile:
@@ -84,37 +111,72 @@ def _profiled(subject: Subject, way: Way, waiting: Waiting, *, done: int, note: 
     return made
 
 
+def _other_than(named: Named, asked: Way, way: Way, first: Subject) -> list[str]:
+    """What was asked for that a run was not made with; nothing of a model, which has no run yet."""
+    if named.profile is None:
+        return []
+    own, manifest = _settings_of(named), named.profile.manifest
+    before, after = Measuring(**own), Measuring(**_merged(own, asked.measuring))
+    found = [one.name for one in fields(Measuring) if getattr(before, one.name) != getattr(after, one.name)]
+    if asked.loading is not None and asked.loading.dtype != manifest.get("dtype"):
+        found.append("dtype")
+    if asked.texts is not None and hash_of(read(first, way.texts, after)[0]) != _hash(manifest):
+        found.append("texts")
+    return found
+
+
+def _merged(own: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a run with what is asked in their place; to probe with nothing said of how is to do as it did."""
+    kept = {"positional": own["positional"]} if asked.get("positional") is True and own.get("positional") else {}
+    return {**own, **asked, **kept}
+
+
 def _with_texts(way: Way, named: Named, first: Subject) -> Way:
-    """The texts are those given, or those of the first: the files that its run read, or what its net writes itself."""
-    texts, source = (way.texts, way.source) if way.texts is not None else _texts_of(named)
-    if texts is None:
+    """The texts are those given, or those of the first: what its run read, or what its net writes itself."""
+    manifest = {} if named.profile is None else named.profile.manifest
+    if way.texts is not None:
+        texts = [way.texts] if isinstance(way.texts, str) else list(islice(way.texts, way.settings.max_texts))
+        return replace(way, texts=texts)
+    told = manifest.get("texts") or {}
+    if not told or told.get("source") == OWN:
         return replace(way, texts=read(first, None, way.settings)[0], source=OWN)
-    kept = [texts] if isinstance(texts, str) else list(islice(texts, way.settings.max_texts))
-    return replace(way, texts=kept, source=source)
+    origin = origin_of(told)
+    if not origin.here:
+        raise UserError(
+            f"{named.given} read texts that are not here ({origin.source}); name them with --text or --dataset"
+        )
+    own = Measuring(**_settings_of(named))
+    again = list(islice(origin.read(), max(own.max_texts, way.settings.max_texts)))
+    if hash_of(read(first, again, own)[0]) != _hash(manifest):
+        raise UserError(
+            f"{named.given} read other texts than are in {origin.source} now; profile it again, or name texts with "
+            "--text or --dataset, on which all are profiled"
+        )
+    return replace(way, texts=again[: way.settings.max_texts], source=origin)
+
+
+def _hash(manifest: Mapping[str, Any]) -> str | None:
+    return (manifest.get("texts") or {}).get("hash")
 
 
 def _subject(named: Named, loading: Loading) -> Subject:
     """The model that was named; of a run, the model that it profiled."""
     if named.profile is not None:
-        model = named.profile.manifest.get("model") or {}
-        again = replace(loading, revision=loading.revision or model.get("revision"))
-        return find(str(model.get("path") or model.get("id")), again)
+        return _model_of(named.given, named.profile.manifest.get("model") or {}, loading)
     if isinstance(named.model, str):
         return find(named.model, loading)
     return wrap(named.model) if isinstance(named.model, nn.Module) else named.model
 
 
-def _texts_of(named: Named) -> tuple[Texts, str]:
-    """The texts that a run read, from the same files; none for a net that wrote its own, or for a model."""
-    if named.profile is None:
-        return None, OWN
-    source = str((named.profile.manifest.get("texts") or {}).get("source"))
-    if source == OWN:
-        return None, OWN
-    files = [Path(piece) for piece in source.split(", ")]
-    if not all(file.is_file() for file in files):
-        raise UserError(f"{named.given} read texts that are not here ({source}); name them with --text or --dataset")
-    return take_turns([read_texts(file) for file in files]), source
+def _model_of(given: str, model: Mapping[str, Any], loading: Loading) -> Subject:
+    """The model of a run: its weights are needed to profile it otherwise, its architecture to draw others."""
+    path = model.get("path")
+    if path is not None and not Path(path).is_dir():
+        raise UserError(f"{given} profiled the model in {path}, which is not there; put it back, or profile it again")
+    try:
+        return find(path or str(model.get("id")), replace(loading, revision=loading.revision or model.get("revision")))
+    except UserError as error:
+        raise UserError(f"the model of {given} is needed here, but {error}") from error
 
 
 def _settings_of(named: Named) -> dict[str, Any]:

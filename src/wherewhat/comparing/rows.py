@@ -5,14 +5,14 @@ from typing import Any
 
 import polars as pl
 
-from wherewhat.comparing.change import Value, of_head, over_heads
+from wherewhat.comparing.change import Value, mean_value, of_head, one_more
 from wherewhat.comparing.state import OWN, State
 
 Row = tuple[object, ...]
 SIDES = ("value", "low", "high", "texts")  # what is known of a head before and after
 
 
-def rows_of(before: State, after: State, *, same_heads: bool) -> list[Row]:
+def rows_of(before: State, after: State) -> list[Row]:
     """All rows about what changed from one state to the other, score by score.
 
     The mean over a whole model is taken in each of its parts alone: an encoder's heads see both sides, a decoder's one.
@@ -23,9 +23,9 @@ def rows_of(before: State, after: State, *, same_heads: bool) -> list[Row]:
     for (score,), of_score in both.group_by("score", maintain_order=True):
         rows += [(*names, *_of_one(row)) for row in of_score.iter_rows(named=True)]
         for (layer, part), heads in of_score.group_by("layer", "part", maintain_order=True):
-            rows.append((*names, layer, None, score, *_over(heads, same_heads), part))
+            rows.append((*names, layer, None, score, *_over(heads, len(before.drawn)), part))
         for (part,), heads in of_score.group_by("part", maintain_order=True):
-            rows.append((*names, None, None, score, *_over(heads, same_heads), part))
+            rows.append((*names, None, None, score, *_over(heads, len(before.drawn)), part))
     return rows
 
 
@@ -44,19 +44,28 @@ def _joined(before: State, after: State) -> pl.DataFrame:
     known = [
         state.heads.filter(pl.col("value").is_not_null()).select(*OWN, *SIDES, "part") for state in (before, after)
     ]
-    return known[1].join(known[0].drop("part"), on=OWN, suffix="_before", maintain_order="left")
+    both = known[1].join(known[0].drop("part"), on=OWN, suffix="_before", maintain_order="left")
+    for number, draw in enumerate(before.drawn):
+        alone = draw.heads.select(*OWN, pl.col("value").alias(f"draw {number}"))
+        both = both.join(alone, on=OWN, how="left", maintain_order="left")
+    return both
 
 
 def _of_one(row: Mapping[str, Any]) -> Row:
-    change = of_head(_value(row, "_before"), _value(row, ""))
+    change = of_head(value_of(row, "_before"), value_of(row))
     return (row["layer"], row["head"], row["score"], *change, row["part"])
 
 
-def _value(row: Mapping[str, Any], side: str) -> Value:
+def value_of(row: Mapping[str, Any], side: str = "") -> Value:
     """One side of a row; what was read off weights, from no text at all, is exact."""
     low, high = (float("nan") if row[name + side] is None else row[name + side] for name in ("low", "high"))
     return Value(row["value" + side], low, high, exact=row["texts" + side] == 0)
 
 
-def _over(heads: pl.DataFrame, same_heads: bool) -> tuple[float, ...]:
-    return tuple(over_heads(heads["value_before"].to_list(), heads["value"].to_list(), same_heads=same_heads))
+def _over(heads: pl.DataFrame, draws: int) -> tuple[float, ...]:
+    """The change of the mean of these heads; of several draws it is known where the mean of one more would lie."""
+    rows = heads.rows(named=True)
+    before, after = (mean_value([value_of(row, side) for row in rows]) for side in ("_before", ""))
+    if draws:
+        before = Value(*one_more(heads.select(f"draw {number}" for number in range(draws)).mean().to_numpy()[0]))
+    return tuple(of_head(before, after))

@@ -1,8 +1,8 @@
 """One model at one time: every score of every head, and where it came from."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from wherewhat.comparing.change import student
+from wherewhat.comparing.change import one_more
 from wherewhat.tables.schema import HEADS, frame
 
 STEP = re.compile(r"step-(\d+)$")
@@ -26,6 +26,7 @@ class State:
     heads: pl.DataFrame
     manifest: Mapping[str, Any]
     draws: int = 0  # of fresh weights; 0: a model that somebody has
+    drawn: "tuple[State, ...]" = ()  # each draw alone, where there are several
 
     @property
     def model(self) -> Mapping[str, Any]:
@@ -59,15 +60,35 @@ class State:
         told = self.manifest.get("positional") or {}
         return told.get("n")
 
+    @property
+    def lengths(self) -> dict[str, list[int]]:
+        """By source of the positional part, how many tokens its matrices are about."""
+        found: dict[str, set[int]] = {}
+        for one in (self.manifest.get("positional") or {}).get("layers") or ():
+            found.setdefault(one["source"], set()).add(one["n"])
+        return {source: sorted(lengths) for source, lengths in found.items()}
+
+    def without(self, scores: Collection[str]) -> "State":
+        """The same with some scores left out."""
+        kept = ~pl.col("score").is_in(list(scores))
+        drawn = tuple(draw.without(scores) for draw in self.drawn)
+        return replace(self, heads=self.heads.filter(kept), drawn=drawn) if scores else self
+
+
+def same_weights(one: State, other: State) -> bool:
+    """Whether it is one model read twice; fresh weights may be those a model began with, but stand for others too."""
+    known = one.model.get("weights_hash")
+    return not (one.draws or other.draws) and known is not None and known == other.model.get("weights_hash")
+
 
 def related(states: Sequence[State]) -> bool:
-    """Whether they are one training run at several times, so that a head is the same head in all of them."""
+    """Whether they are one training run at several times, or one model, so that a head is the same head in all."""
     runs = {state.run for state in states}
-    return len(runs) == 1 and None not in runs
+    return (len(runs) == 1 and None not in runs) or all(same_weights(states[0], other) for other in states[1:])
 
 
 def mean_of(draws: Sequence[State], name: str) -> State:
-    """What fresh weights give on average: every value is a mean over draws, with Student's interval over them.
+    """What fresh weights give on average: every value is a mean over draws, with the ends that one more draw keeps to.
 
     One draw keeps its own intervals, which say nothing of how draws differ.
     """
@@ -76,7 +97,7 @@ def mean_of(draws: Sequence[State], name: str) -> State:
     rows = []
     for key, group in pl.concat([draw.heads for draw in draws]).group_by(OWN, maintain_order=True):
         values = group["value"].drop_nulls().to_numpy()
-        spread = student(values) if len(values) == len(draws) else (np.nan, np.nan, np.nan)
+        spread = one_more(values) if len(values) == len(draws) else (np.nan, np.nan, np.nan)
         chance = group["chance"].mean()
         rows.append((name, *key, *spread, chance, len(draws), group["part"][0]))
-    return State(name, frame(rows, HEADS), draws[0].manifest, draws=len(draws))
+    return State(name, frame(rows, HEADS), draws[0].manifest, draws=len(draws), drawn=tuple(draws))

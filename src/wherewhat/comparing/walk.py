@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wherewhat.comparing.alike import differences, refuse_unlike
+import polars as pl
+
+from wherewhat.comparing.alike import differences, left_out, refuse_unlike
 from wherewhat.comparing.claims import claims_of
 from wherewhat.comparing.door import Named, names_of, refuse_few, taken
 from wherewhat.comparing.rows import rows_of
 from wherewhat.comparing.state import State, mean_of, related
-from wherewhat.comparing.telling import about_intervals, about_states, chances
+from wherewhat.comparing.telling import about_intervals, about_states, chances, spread_over_heads
 from wherewhat.runs.compared import Compared
 from wherewhat.runs.profile import Profile
 from wherewhat.tables.manifest import peak_memory, provenance
@@ -20,6 +22,8 @@ if TYPE_CHECKING:  # a comparison of finished runs needs no torch
     from torch import Tensor, nn
 
     from wherewhat.capture.load import Loading, Subject
+    from wherewhat.comparing.profiling import Profiles
+    from wherewhat.tables.origin import Origin
     from wherewhat.tables.texts import Text
 
 UNTRAINED = ("untrained", "fresh weights")  # what to call them; the second where a model is called like the first
@@ -34,7 +38,7 @@ def compare(
     loading: "Loading | None" = None,
     on_step: OnStep | None = None,
     say: Callable[[str], None] | None = None,
-    source: str = "handed in",
+    source: "str | Origin" = "handed in",
     **measuring: Any,
 ) -> Compared:
     """Measure by how much heads changed: every model of the list against the first.
@@ -42,50 +46,64 @@ def compare(
     Each is a finished profile (or its folder), whose tables are enough, or a model, which is profiled here as for
     `profile`: on `texts`, or on those of the first. `untrained` is how many draws of fresh weights of the first one's
     architecture stand before the list. `measuring` are the fields of `Measuring`; what is left out is as in the first,
-    if that is a profile.
+    if that is a profile, and a profile that was made otherwise is made again.
     """
     began = time.perf_counter()
     refuse_few(models, untrained)
     named = [taken(one) for one in models]
-    if untrained or any(one.profile is None for one in named):
-        found, fresh = _profiled(
-            named, untrained, texts, {"loading": loading, "source": source, "measuring": measuring}, (on_step, say)
-        )
-    else:
-        found, fresh = [one.profile for one in named if one.profile is not None], []
+    found, fresh, notes = [one.profile for one in named if one.profile is not None], list[Profile](), list[str]()
+    if untrained or len(found) < len(named) or measuring or loading is not None or texts is not None:
+        way = {"texts": texts, "loading": loading, "source": source, "measuring": measuring}
+        made = _profiled(named, untrained, way, (on_step, say))
+        found, fresh, notes = made.named, made.untrained, made.notes
     states, draws = _states(named, found, fresh)
     refuse_unlike(states)
+    table = _table(states, draws)
+    return Compared(table, {**_manifest(table, states, draws, notes), **_cost(began)})
+
+
+def _table(states: Sequence[State], draws: Sequence[State]) -> pl.DataFrame:
+    """Every later one against the first, and the first of them against every draw of fresh weights alone."""
+    pairs = [(states[0], later) for later in states[1:]]
+    pairs += [(draw, states[1]) for draw in draws] if len(draws) > 1 else []
+    rows = []
+    for before, after in pairs:
+        apart = left_out(before, after)
+        rows += rows_of(before.without(apart), after.without(apart))
+    return frame(rows, COMPARE)
+
+
+def _manifest(
+    table: pl.DataFrame, states: Sequence[State], draws: Sequence[State], notes: Sequence[str]
+) -> dict[str, Any]:
+    """What there is to say of a comparison, beside its table."""
     same_heads = related(states)
-    rows = [row for later in states[1:] for row in rows_of(states[0], later, same_heads=same_heads)]
-    if len(draws) > 1:
-        rows += [row for draw in draws for row in rows_of(draw, states[1], same_heads=False)]
-    table = frame(rows, COMPARE)
-    manifest = {
+    spread = spread_over_heads(table, states, same_heads=same_heads)
+    return {
         **provenance(),
         "command": None,
         "compared": about_states(states),
         "draws": [draw.name for draw in draws],
         "same_heads": same_heads,
         "intervals": about_intervals(states, same_heads=same_heads),
+        "over_heads": spread,
         **_shared(states[-1]),
         "scores": {name: about for state in reversed(states) for name, about in _scores(state).items()},
         "chance": chances(states[-1]),
-        "claims": claims_of(table, states),
-        "seconds": round(time.perf_counter() - began, 3),
-        "peak_memory_bytes": peak_memory(),
-        "notes": differences(states),
+        "claims": claims_of(table, states, spread),
+        "notes": [*notes, *differences(states)],
     }
-    return Compared(table, manifest)
 
 
-def _profiled(
-    named: Sequence[Named], draws: int, texts: Any, way: Mapping[str, Any], waiting: tuple[Any, Any]
-) -> tuple[list[Profile], list[Profile]]:
+def _cost(began: float) -> dict[str, Any]:
+    return {"seconds": round(time.perf_counter() - began, 3), "peak_memory_bytes": peak_memory()}
+
+
+def _profiled(named: Sequence[Named], draws: int, way: Mapping[str, Any], waiting: tuple[Any, Any]) -> "Profiles":
     """Profile what has to be; only here a model is needed, and with it torch."""
     from wherewhat.comparing.profiling import Waiting, Way, profiles_of
 
-    count = draws + sum(one.profile is None for one in named)
-    return profiles_of(named, Way(texts, **way), draws=draws, waiting=Waiting(count, *waiting))
+    return profiles_of(named, Way(**way), draws=draws, waiting=Waiting(*waiting))
 
 
 def _states(

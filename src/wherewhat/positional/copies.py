@@ -1,5 +1,6 @@
 """Texts of one word over and over: what attention is left when every token says the same."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -14,7 +15,7 @@ from wherewhat.capture.reader import Place
 from wherewhat.capture.vocabulary import word_ids
 from wherewhat.errors import UserError
 from wherewhat.positional.inputs import MeanInputs, same_text
-from wherewhat.positional.matrix import Matrix, attention_of, groups_for, measured
+from wherewhat.positional.matrix import Matrix, groups_for, measured, without_mask
 from wherewhat.positional.probing import LEAST, Probing
 from wherewhat.positional.whole import Whole, Wholes
 
@@ -67,23 +68,24 @@ class Sums:
     allowed_TT: Tensor
     counts: list[int]
     sum_GHTT: Tensor
+    log_HTT: Tensor  # of the sum over all groups; added up apart, as small attention is 0 before its logarithm is
 
     @classmethod
     def like(cls, attention_HTT: Tensor, allowed_TT: Tensor, groups: int) -> "Sums":
-        return cls(groups, allowed_TT, [0] * groups, attention_HTT.new_zeros(groups, *attention_HTT.shape))
+        sum_GHTT = attention_HTT.new_zeros(groups, *attention_HTT.shape)
+        return cls(groups, allowed_TT, [0] * groups, sum_GHTT, sum_GHTT[0].double().log())
 
-    def add(self, text: int, attention_HTT: Tensor) -> None:
+    def add(self, text: int, attention_HTT: Tensor, share_HTT: Tensor) -> None:
         self.counts[text % self.groups] += 1
         self.sum_GHTT[text % self.groups] += attention_HTT
+        self.log_HTT = torch.logaddexp(self.log_HTT, share_HTT)
 
     def matrix(self) -> Matrix:
         """The mean over all texts, and how it measures without each group."""
         all, sum_HTT = sum(self.counts), self.sum_GHTT.double().sum(0)
         rest = zip(self.sum_GHTT, self.counts, strict=True) if self.groups > 1 else ()
         others = [measured((sum_HTT - some_HTT) / (all - count), self.allowed_TT) for some_HTT, count in rest]
-        mean_HTT = sum_HTT / all
-        log_HTT = mean_HTT.clamp_min(torch.finfo(torch.float64).tiny).log()
-        return Matrix(mean_HTT, log_HTT, self.allowed_TT, all, others)
+        return Matrix(sum_HTT / all, self.log_HTT - math.log(all), self.allowed_TT, all, others)
 
 
 @dataclass
@@ -102,14 +104,14 @@ class Copies:
                 f"the attention of {whole.place.module} is not finite on copies of one word; "
                 "load the model with --dtype float32, or check its weights"
             )
-        books = [(self.identical, whole.attention_HTT, whole.allowed_TT)]
+        books = [(self.identical, whole)]
         if not torch.equal(whole.allowed_TT, whole.allowed_TT.T):
             self.masked.add(whole.place)
-            books += [(self.unmasked, *attention_of(whole))] if whole.open else []
-        for book, attention_HTT, allowed_TT in books:
+            books += [(self.unmasked, without_mask(whole))] if whole.open else []
+        for book, one in books:
             if whole.place not in book:
-                book[whole.place] = Sums.like(attention_HTT, allowed_TT, groups)
-            book[whole.place].add(whole.text, attention_HTT)
+                book[whole.place] = Sums.like(one.attention_HTT, one.allowed_TT, groups)
+            book[whole.place].add(whole.text, one.attention_HTT, one.share_HTT)
 
 
 def read_copies(probe: Probe, on_text: Progress | None = None) -> Copies:

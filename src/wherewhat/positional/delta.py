@@ -10,7 +10,7 @@ from torch import Tensor
 from wherewhat.capture.added import added_rows
 from wherewhat.capture.reader import Place
 from wherewhat.positional.copies import Probe
-from wherewhat.positional.inputs import MeanInputs, calls_of, feed_all
+from wherewhat.positional.inputs import Call, MeanInputs, calls_of, feed_all
 from wherewhat.positional.matrix import Matrix, Taken, opened, softmax_of
 from wherewhat.positional.whole import Whole
 
@@ -29,6 +29,7 @@ class Delta:
     both: list[Place] = field(default_factory=list)  # where the first was taken although there is a table as well
     bent: list[Place] = field(default_factory=list)  # where a table is there, but is not mapped linearly
     none: list[Place] = field(default_factory=list)  # where there is neither
+    curved: list[Place] = field(default_factory=list)  # where the mean vector has not the mean query and key
 
 
 def find_delta(probe: Probe, inputs: MeanInputs) -> Delta:
@@ -50,6 +51,9 @@ def find_delta(probe: Probe, inputs: MeanInputs) -> Delta:
             found.relative.append(place)
             found.both += [place] if place.module in rows else []
     _from_tables(probe, [place for place in probe.asked if place not in found.matrices], rows, found)
+    if mean:
+        wholes = _in_multiples(probe, {call: mean_NTD[0] for call, mean_NTD in mean.items()})
+        found.curved += [place for place in probe.asked if place in wholes and _is_curved(wholes[place])]
     return found
 
 
@@ -63,20 +67,13 @@ def _slots_matter(whole: Whole) -> bool:
 
 
 def _from_tables(probe: Probe, places: list[Place], rows: Mapping[str, Tensor], found: Delta) -> None:
-    """Feed the rows of a table, their opposites, twice both, and nothing at all."""
+    """Read the rows of a table alone, where there is one."""
     calls = calls_of(probe.places)
     there = [place for place in places if place.module in rows]
     found.none += [place for place in places if place.module not in rows]
     if not there:
         return
-    times_N11 = torch.tensor([0.0, 1.0, -1.0, 2.0, -2.0])[:, None, None]
-    inputs = {calls[place]: times_N11.to(rows[place.module]) * rows[place.module] for place in there}
-    wholes: dict[Place, list[Whole]] = defaultdict(list)
-
-    def take(number: int, whole: Whole) -> None:
-        wholes[whole.place].append(whole)
-
-    feed_all(probe.subject.model, probe.text_T, inputs, probe.probing.batch_tokens, take)
+    wholes = _in_multiples(probe, {calls[place]: rows[place.module] for place in there})
     for place in there:
         matrix = _of_table(wholes[place])
         (found.bent if matrix is None else found.table).append(place)
@@ -84,17 +81,43 @@ def _from_tables(probe: Probe, places: list[Place], rows: Mapping[str, Tensor], 
             found.matrices[place] = matrix
 
 
-def _of_table(wholes: list[Whole]) -> Matrix | None:
-    """Queries with keys without their biases; None where they are not linear in what is read.
+def _in_multiples(probe: Probe, inputs: Mapping[Call, Tensor]) -> dict[Place, list[Whole]]:
+    """Feed nothing at all, these inputs_TD, their opposites, and twice both."""
+    times_N11 = torch.tensor([0.0, 1.0, -1.0, 2.0, -2.0])[:, None, None]
+    fed = {call: times_N11.to(x) * x for call, x in inputs.items()}
+    wholes: dict[Place, list[Whole]] = defaultdict(list)
 
-    Of (a + q)(b + k), (a - q)(b - k) and a b, the mean of the first two less the last is q k.
-    """
-    if any(whole.logits_HTT is None for whole in wholes) or not wholes[0].open:
-        return None
-    nothing, once, opposite, twice, other = (whole.log_HTT.double() for whole in wholes)
-    product_HTT, fourfold_HTT = (once + opposite) / 2 - nothing, (twice + other) / 2 - nothing
-    rounding = ROUNDINGS * torch.finfo(wholes[0].log_HTT.dtype).eps * twice.abs().amax()
-    if (fourfold_HTT - 4 * product_HTT).abs().amax() > 4 * LINEAR * product_HTT.abs().amax() + rounding:
+    def take(number: int, whole: Whole) -> None:
+        wholes[whole.place].append(whole)
+
+    feed_all(probe.subject.model, probe.text_T, fed, probe.probing.batch_tokens, take)
+    return wholes
+
+
+def _of_table(wholes: list[Whole]) -> Matrix | None:
+    """Queries with keys without their biases; None where they are not linear in what is read."""
+    product_HTT = _product(wholes) if wholes[0].open else None
+    if product_HTT is None:
         return None
     allowed_TT = opened(wholes[0])
     return Matrix(softmax_of(product_HTT, allowed_TT), product_HTT, allowed_TT, 0)
+
+
+def _is_curved(wholes: list[Whole]) -> bool:
+    """Whether queries and keys are known not to be linear in what is read."""
+    return wholes[0].logits_HTT is not None and _product(wholes) is None
+
+
+def _product(wholes: list[Whole]) -> Tensor | None:
+    """Queries with keys, if these are linear in what is read, but for biases.
+
+    Of (a + q)(b + k), (a - q)(b - k) and a b, the mean of the first two less the last is q k; of twice q and k, 4 q k.
+    """
+    if any(whole.logits_HTT is None for whole in wholes):
+        return None
+    hidden_TT = ~opened(wholes[0])
+    nothing, once, opposite, twice, other = (whole.log_HTT.double().masked_fill(hidden_TT, 0) for whole in wholes)
+    product_HTT, fourfold_HTT = (once + opposite) / 2 - nothing, (twice + other) / 2 - nothing
+    rounding = ROUNDINGS * torch.finfo(wholes[0].log_HTT.dtype).eps * twice.abs().amax()
+    far = (fourfold_HTT - 4 * product_HTT).abs().amax() > 4 * LINEAR * product_HTT.abs().amax() + rounding
+    return None if far else product_HTT

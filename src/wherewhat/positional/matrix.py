@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ class Matrix:
     """The attention that a layer would have if position alone decided, and its logits."""
 
     attention_HTT: Tensor
-    log_HTT: Tensor  # what it is the softmax of
+    log_HTT: Tensor  # what it is the softmax of; minus infinity where that is not known
     allowed_TT: Tensor
     count: int  # words or texts it was taken from
     others: Sequence[Measured] = ()  # measured without each group of them; nothing where weights alone decide
@@ -49,6 +49,11 @@ class Matrix:
         whole_1TT = self.attention_HTT.mean(0, keepdim=True)
         return {name: float(value_H[0]) for name, value_H in measures(whole_1TT, self.allowed_TT).items()}
 
+    def first(self, n: int) -> dict[str, float]:
+        """The measures of the first n slots alone, the mean over heads: sources compare only over the same slots."""
+        found = measures(self.attention_HTT[:, :n, :n], self.allowed_TT[:n, :n])
+        return {name: float(value_H.mean()) for name, value_H in found.items()}
+
 
 def _interval(value_H: np.ndarray, others_GH: np.ndarray, ends: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
     """The jackknife's: how far a value moves when one group is left out. Groups are few, so Student's t."""
@@ -69,11 +74,12 @@ def groups_for(count: int, n: int) -> int:
     return min(count, GROUPS if n <= LARGE else FEWER)
 
 
-def attention_of(whole: Whole) -> tuple[Tensor, Tensor]:
-    """attention_HTT without a mask, where logits tell what it hides, and which keys are then allowed."""
+def without_mask(whole: Whole) -> Whole:
+    """The same without its mask, where logits tell what it hides."""
     if whole.logits_HTT is None:
-        return whole.attention_HTT, whole.allowed_TT
-    return softmax_of(whole.logits_HTT, opened(whole)), opened(whole)
+        return whole
+    allowed_TT = opened(whole)
+    return replace(whole, attention_HTT=softmax_of(whole.logits_HTT, allowed_TT), allowed_TT=allowed_TT)
 
 
 def opened(whole: Whole) -> Tensor:
@@ -82,8 +88,8 @@ def opened(whole: Whole) -> Tensor:
 
 
 def softmax_of(logits_HTT: Tensor, allowed_TT: Tensor) -> Tensor:
-    """Attention of logits over the keys that are allowed, in double precision."""
-    return logits_HTT.double().masked_fill(~allowed_TT, -torch.inf).softmax(-1)
+    """Attention of logits over the keys that are allowed, in double precision; 0 where none is."""
+    return logits_HTT.double().masked_fill(~allowed_TT, -torch.inf).softmax(-1).nan_to_num(0.0)
 
 
 @dataclass
@@ -101,10 +107,12 @@ class Taken:
         if number == 0:
             self.first[whole.place] = whole
         else:
-            self.others[whole.place].append(measured(*attention_of(whole)))
+            seen = without_mask(whole)
+            self.others[whole.place].append(measured(seen.attention_HTT, seen.allowed_TT))
 
     def matrix(self, place: Place) -> Matrix:
         """What was taken in of a place."""
-        attention_HTT, allowed_TT = attention_of(self.first[place])
-        log_HTT = self.first[place].log_HTT.double()
-        return Matrix(attention_HTT.double(), log_HTT, allowed_TT, self.count, self.others[place])
+        seen = without_mask(self.first[place])
+        return Matrix(
+            seen.attention_HTT.double(), seen.log_HTT.double(), seen.allowed_TT, self.count, self.others[place]
+        )

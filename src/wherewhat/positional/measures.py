@@ -14,17 +14,31 @@ from wherewhat.scores.lean import lean
 from wherewhat.scores.locality import locality
 from wherewhat.scores.symmetry import symmetry
 
+DRAWS = 20  # matrices of random logits
+SPREADS = {"random .02": 0.02, "random 1": 1.0}  # standard deviations of their logits
+TINY = 1e-30
+
+
+def beyond(rows: Rows) -> PerRow:
+    """How near each row looks when it looks away from itself: 1 only at neighbours, half as much for a step further.
+
+    A row that looks at nothing but itself gets 0, and so does one that sees nothing else.
+    """
+    away_QK = rows.offsets_QK.abs()
+    others_HQK = rows.attention_HQK * (away_QK > 0)
+    near_HQ = (others_HQK * torch.exp2(1.0 - away_QK)).sum(-1)
+    return near_HQ / others_HQK.sum(-1).clamp_min(TINY), torch.ones_like(near_HQ)
+
+
 OF_ROWS: dict[str, Callable[[Rows], PerRow]] = {
     "locality": locality,
+    "beyond": beyond,
     "symmetry": symmetry,
     "balance": balance,
     "lean": lean,
 }
-MEASURES = ("locality", "excess", "symmetry", "balance", "lean")
-ONE_SIDED = ("locality", "excess")  # what can be asked where a mask hides one side
-DRAWS = 20  # matrices of random logits
-SPREADS = {"random .02": 0.02, "random 1": 1.0}  # standard deviations of their logits
-TINY = 1e-30
+MEASURES = ("locality", "excess", "beyond", "symmetry", "balance", "lean")
+ONE_SIDED = ("locality", "excess", "beyond")  # what can be asked where a mask hides one side
 
 
 def measures(attention_HTT: Tensor, allowed_TT: Tensor) -> dict[str, Tensor]:
@@ -32,7 +46,7 @@ def measures(attention_HTT: Tensor, allowed_TT: Tensor) -> dict[str, Tensor]:
     attention_HTT = attention_HTT.double() * allowed_TT
     rows = _rows(attention_HTT / attention_HTT.sum(-1, keepdim=True).clamp_min(TINY), allowed_TT)
     found = {name: weighted_mean(*ask(rows)) for name, ask in OF_ROWS.items()}
-    even = even_locality(allowed_TT)
+    even = even_levels(allowed_TT)["locality"]
     found["excess"] = (found["locality"] - even) / (1 - even)
     return {name: found[name] for name in asked(allowed_TT)}
 
@@ -42,10 +56,17 @@ def asked(allowed_TT: Tensor) -> tuple[str, ...]:
     return MEASURES if torch.equal(allowed_TT, allowed_TT.T) else ONE_SIDED
 
 
-def even_locality(allowed_TT: Tensor) -> float:
-    """The locality of attention that looks at every allowed key alike, whatever the mask."""
-    rows = _rows(torch.zeros(1, *allowed_TT.shape, dtype=torch.float64), allowed_TT)
-    return float(weighted_mean(*locality(uniform(rows, torch.Generator())))[0])
+def even_levels(allowed_TT: Tensor) -> dict[str, float]:
+    """What attention that looks at every allowed key alike gets, whatever the mask."""
+    rows = uniform(_rows(torch.zeros(1, *allowed_TT.shape, dtype=torch.float64), allowed_TT), torch.Generator())
+    near = {name: float(weighted_mean(*OF_ROWS[name](rows))[0]) for name in ("locality", "beyond")}
+    return {**near, "excess": 0.0, "symmetry": 1.0, "balance": 1.0, "lean": 0.0}
+
+
+def paired(attention_HTT: Tensor) -> Tensor:
+    """mass_H: the share of attention that has a counterpart across the query; balance and lean rest on nothing else."""
+    pairs = _rows(attention_HTT.double(), torch.ones(attention_HTT.shape[1:], dtype=torch.bool)).pairs
+    return pairs.mass_HQ.mean(-1)
 
 
 def even_both_ways(n: int) -> float:
@@ -68,9 +89,11 @@ def even_causal(n: int) -> float:
 
 def chances(allowed_TT: Tensor, seed: int) -> dict[str, float]:
     """What a head that knows nothing gets under a mask: even attention for locality, noise for symmetry, no lean."""
-    known = {"locality": even_locality(allowed_TT), "excess": 0.0, "lean": 0.0}
-    drawn = random_heads(allowed_TT, SPREADS["random 1"], seed)
-    return {name: known[name] if name in known else float(value_H.mean()) for name, value_H in drawn.items()}
+    even, drawn = even_levels(allowed_TT), random_heads(allowed_TT, SPREADS["random 1"], seed)
+    return {
+        name: float(value_H.mean()) if name in ("symmetry", "balance") else even[name]
+        for name, value_H in drawn.items()
+    }
 
 
 @dataclass
@@ -97,8 +120,8 @@ def random_heads(allowed_TT: Tensor, spread: float, seed: int) -> dict[str, Tens
 
 def baselines(allowed_TT: Tensor, seed: int) -> dict[str, dict[str, object]]:
     """What heads that know nothing get: even attention, and noise of two strengths, the mean and standard deviation."""
-    told = {"locality": even_locality(allowed_TT), "excess": 0.0, "symmetry": 1.0, "balance": 1.0, "lean": 0.0}
-    found: dict[str, dict[str, object]] = {"uniform": {name: told[name] for name in asked(allowed_TT)}}
+    even = even_levels(allowed_TT)
+    found: dict[str, dict[str, object]] = {"uniform": {name: even[name] for name in asked(allowed_TT)}}
     for name, spread in SPREADS.items():
         drawn = random_heads(allowed_TT, spread, seed)
         found[name] = {measure: float(value_H.mean()) for measure, value_H in drawn.items()}

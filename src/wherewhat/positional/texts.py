@@ -69,5 +69,5 @@ def contextual(
 
 
 def without(whole: Whole, log_HTT: Tensor) -> Tensor:
-    """Attention of logits from which the positional ones are taken off."""
-    return softmax_of(whole.log_HTT.double() - log_HTT, whole.allowed_TT)
+    """Attention of logits from which the positional ones are taken off; keys of which these are not known stay out."""
+    return softmax_of(whole.log_HTT.double() - log_HTT, whole.allowed_TT & log_HTT.isfinite())

@@ -7,7 +7,8 @@ from wherewhat.capture.reader import Place, numbered
 from wherewhat.capture.texts import token_names
 from wherewhat.positional.copies import Copies, Probe
 from wherewhat.positional.delta import Delta
-from wherewhat.positional.measures import MEASURES, even_both_ways, even_causal
+from wherewhat.positional.masks import is_window, mask_name, reach_of
+from wherewhat.positional.measures import MEASURES, even_both_ways, even_levels
 
 NAMED = 5  # words that a note names
 CHEN = "Chen, Varoquaux and Suchanek 2023, arXiv 2310.12864"
@@ -21,6 +22,7 @@ CONTEXTUAL = "contextual"
 _ASKS = {
     "locality": "how near does the head look",
     "excess": "how much nearer than even attention does the head look",
+    "beyond": "how near does the head look, apart from itself",
     "symmetry": "do left and right look alike, as published",
     "balance": "do left and right get the same attention",
     "lean": "to which side does the head lean",
@@ -28,18 +30,25 @@ _ASKS = {
 _ENDS = {
     "locality": ("Far away or evenly spread: even attention over n tokens gets about 3/n.", "Only the token itself."),
     "excess": ("0 is even attention; below 0 the head avoids what is near.", "Only the token itself."),
+    "beyond": ("Far away or evenly spread, or only the token itself.", "Only its neighbours; half for a step further."),
     "symmetry": ("Most distances differ about as much as the widest.", "Few distances differ much; noise gets .6 up."),
     "balance": ("One side only.", "Left and right mirror each other, as even attention does too."),
     "lean": ("-1: only what comes later.", "1: only what came before. 0 is neither side."),
 }
-_CHANCES = {"locality": "uniform", "excess": "uniform", "symmetry": "random logits", "balance": "random logits"}
+_CHANCES = {
+    "locality": "uniform",
+    "excess": "uniform",
+    "beyond": "uniform",
+    "symmetry": "random logits",
+    "balance": "random logits",
+}
 
 
 def names() -> list[str]:
     """Every score of the positional part.
 
     >>> names()[:2], len(names())
-    (['identical.locality', 'identical.excess'], 35)
+    (['identical.locality', 'identical.excess'], 42)
     """
     plain = [f"{source}.{measure}" for source in SOURCES for measure in MEASURES]
     beside = [source for source in SOURCES if source != "unmasked"]
@@ -53,7 +62,7 @@ def about(name: str, n: int) -> dict[str, Any]:
     measure = measure.removeprefix(f"{CONTEXTUAL}.")
     how = f"Without its positional part ({SOURCES[source]})" if rest else f"Position alone, {SOURCES[source]}"
     low, high = _ENDS[measure]
-    ours = measure in ("excess", "balance", "lean")
+    ours = measure in ("excess", "beyond", "balance", "lean")
     return {
         "asks": f"{how}: {_ASKS[measure]}?",
         "low": low,
@@ -75,6 +84,7 @@ def notes(probe: Probe, copies: Copies, delta: Delta, texts: Sequence[Any], of: 
     return [
         *_of_copies(probe, copies),
         *_of_delta(probe, delta),
+        *_of_curved(probe, delta),
         *_of_mean(probe, texts, of),
     ]
 
@@ -82,7 +92,11 @@ def notes(probe: Probe, copies: Copies, delta: Delta, texts: Sequence[Any], of: 
 def _of_copies(probe: Probe, copies: Copies) -> list[str]:
     few = ", ".join(token_names(probe.subject, probe.words_W[:NAMED]))
     more = ", ..." if len(probe.words_W) > NAMED else ""
-    causal = f" ({even_causal(probe.n):.3f} under a causal mask)" if copies.masked else ""
+    masks = {mask_name(reach_of(sums.allowed_TT)): sums.allowed_TT for sums in copies.identical.values()}
+    under = [
+        f"{even_levels(mask_TT)['locality']:.3f} under the mask: {name}" for name, mask_TT in masks.items() if name
+    ]
+    causal = f" ({', '.join(under)})" if under else ""
     told = [
         f"The positional part was read at n = {probe.n} copies of one word, {len(probe.words_W)} words ({few}{more}), "
         f"without special tokens; attention was averaged over words before it was measured. Locality depends on n: "
@@ -97,8 +111,17 @@ def _of_copies(probe: Probe, copies: Copies) -> list[str]:
         told.append("A decoder reads its text shifted by one token; the positional part is about the encoder.")
     if copies.masked:
         told.append(
-            "Under a causal mask symmetry means nothing, so identical has only locality and excess there, held against "
-            "even attention under the mask; unmasked takes the mask away from the same logits and has all measures."
+            "Under a causal mask symmetry means nothing, so identical has only locality, excess and beyond there, held "
+            "against even attention under the mask; unmasked takes the mask away from the same logits and has all of "
+            "the measures."
+        )
+    windows = [place for place, sums in copies.identical.items() if is_window(reach_of(sums.allowed_TT))]
+    if windows:
+        seen = sorted({mask_name(reach_of(copies.identical[place].allowed_TT)) for place in windows})
+        told.append(
+            f"In {_layers(windows, probe)} a token sees a window only ({', '.join(seen)}): identical is held against "
+            "even attention inside it. Where logits tell what lies outside, delta, mean and unmasked take the window "
+            "away as well, and say what heads would make of keys that they never see."
         )
     if silent := copies.masked - set(copies.unmasked):
         told.append(
@@ -130,6 +153,16 @@ def _of_delta(probe: Probe, delta: Delta) -> list[str]:
     if delta.none:
         told.append(f"In {_layers(delta.none, probe)} there is no delta: neither logits nor a table know positions.")
     return told
+
+
+def _of_curved(probe: Probe, delta: Delta) -> list[str]:
+    if not delta.curved:
+        return []
+    return [
+        f"In {_layers(delta.curved, probe)} logits are not linear in queries and keys, or these not in what the "
+        "attention reads (some models norm them inside): mean, and delta where all tokens share one vector, are there "
+        "what is made of the mean vector, not of the mean query and key."
+    ]
 
 
 def _of_mean(probe: Probe, texts: Sequence[Any], of: int) -> list[str]:

@@ -12,8 +12,9 @@ from wherewhat.capture.load import Subject
 from wherewhat.capture.reader import Place, numbered
 from wherewhat.positional.copies import Progress, prepare, read_copies
 from wherewhat.positional.delta import find_delta
+from wherewhat.positional.masks import mask_name, reach_of
 from wherewhat.positional.matrix import Matrix
-from wherewhat.positional.measures import Chances, baselines, both_ways
+from wherewhat.positional.measures import Chances, baselines, both_ways, paired
 from wherewhat.positional.probing import Probing as Probing
 from wherewhat.positional.texts import contextual, cut_alike, mean_matrices
 from wherewhat.positional.told import about, names, notes
@@ -81,14 +82,14 @@ def measure_positional(
     accounts = contextual(probe, numbers, texts, beside)
     answers = _answers(found, accounts, len(ids), probing.seed)
     layers = numbered(probe.places)
-    causal = next((copies.identical[place].allowed_TT for place in probe.asked if place in copies.masked), None)
-    known: dict[str, Any] = {"n": probe.n, **baselines(both_ways(probe.n), probing.seed)}
+    masks = {mask_name(reach_of(sums.allowed_TT)): sums.allowed_TT for sums in copies.identical.values()}
+    under = {name: baselines(allowed_TT, probing.seed) for name, allowed_TT in masks.items() if name}
     return Positional(
         answers=answers,
         scores={name: about(name, probe.n) for name in names() if any(name in one for one in answers.values())},
         maps=_maps(subject.id, found, layers),
-        layers=_layers(found, answers, layers),
-        baselines=known if causal is None else {**known, "causal": baselines(causal, probing.seed)},
+        layers=_layers(found, answers, layers, len(texts[0]) if texts else 0),
+        baselines={"n": probe.n, **baselines(both_ways(probe.n), probing.seed), **under},
         notes=notes(probe, copies, delta, texts, len(ids)),
         n=probe.n,
         words=len(probe.words_W),
@@ -111,16 +112,20 @@ def _answers(found: Found, accounts: dict[Place, Account], texts: int, seed: int
     return answers
 
 
-def _layers(found: Found, answers: dict[Place, dict[str, Summary]], layers: dict[Place, int]) -> list[dict[str, Any]]:
-    """Measures of the mean matrix of a layer's heads, beside the mean of the heads' own."""
+def _layers(
+    found: Found, answers: dict[Place, dict[str, Summary]], layers: dict[Place, int], short: int
+) -> list[dict[str, Any]]:
+    """Measures of the mean matrix of a layer's heads, beside the mean of the heads' own and that of a text's slots."""
     told = []
     for source, book in found.items():
         for place, matrix in book.items():
             together = matrix.together()
             heads = {name: float(np.nanmean(answers[place][f"{source}.{name}"].value_H)) for name in together}
-            masked = not bool(matrix.allowed_TT.all())
-            size = {"n": len(matrix.allowed_TT), "masked": masked}
-            told.append({"layer": layers[place], "source": source, **size, "heads": heads, "together": together})
+            (back, ahead), n = reach_of(matrix.allowed_TT), len(matrix.allowed_TT)
+            sees = {"n": n, "mask": mask_name((back, ahead)), "back": back, "ahead": ahead}
+            one = {"layer": layers[place], "source": source, **sees, "heads": heads, "together": together}
+            one |= {"first": {"n": short, "heads": matrix.first(short)}} if 0 < short < n else {}
+            told.append({**one, "paired": [round(mass, 6) for mass in paired(matrix.attention_HTT).tolist()]})
     return sorted(told, key=lambda one: one["layer"])
 
 

@@ -33,10 +33,20 @@ class Whole:
 
     @property
     def log_HTT(self) -> Tensor:
-        """Logits, or logarithms of attention where they could not be read: what they differ by is the same."""
+        """Logits, or logarithms of attention where they could not be read: what they differ by is the same.
+
+        A key that gets no attention is then minus infinitely far away: nothing is known of it.
+        """
         if self.logits_HTT is not None:
             return self.logits_HTT
-        return self.attention_HTT.clamp_min(torch.finfo(self.attention_HTT.dtype).tiny).log()
+        return self.attention_HTT.log()
+
+    @property
+    def share_HTT(self) -> Tensor:
+        """The logarithm of attention in double precision: from logits it is known where attention itself is 0."""
+        if self.logits_HTT is None:
+            return self.attention_HTT.double().log()
+        return self.logits_HTT.double().masked_fill(~self.allowed_TT, -torch.inf).log_softmax(-1)
 
 
 @dataclass

@@ -9,7 +9,7 @@ import polars as pl
 from wherewhat.errors import UserError
 from wherewhat.report.claims import the_claims
 from wherewhat.report.compare_charts import along, by_layer, strips
-from wherewhat.report.compare_tables import Found, between, by, counted, of_these, quartiles, stepped
+from wherewhat.report.compare_tables import Found, between, by, carried, counted, of_all, quartiles, stepped
 from wherewhat.report.drawn import drawn, figure_of, panel, titled
 from wherewhat.report.edit_charts import changed
 from wherewhat.report.edit_tables import clear, plain, three, unsaid
@@ -28,7 +28,18 @@ BECAME = {  # by measure: what heads became where it rose, and where it fell
     "entropy": ("broader", "sharper"),
 }
 MOST_SENTENCES = 3
-HEADINGS = ("score", "before", "half of heads", "after", "half of heads", "change", "95 % over heads", "up", "down")
+HEADINGS = (
+    "score",
+    "before",
+    "half of heads",
+    "after",
+    "half of heads",
+    "change",
+    "95 %",
+    "95 % over heads",
+    "up",
+    "down",
+)
 
 
 def page_of_comparison(compare: pl.DataFrame, manifest: Manifest) -> Page:
@@ -146,24 +157,27 @@ def _tile(row: Mapping[str, Any], found: Found) -> Html:
     """One score: large numbers, by how much they differ, and every head."""
     what = row["what"]
     big = [tag("span", three(row["before"])), tag("i", "→", aria_label="to"), tag("b", three(row["after"]))]
-    unsure = "" if clear(row) or unsaid(row) else f", not told from none{_these(row)}"
+    unsure = "" if clear(row) or unsaid(row) else ", not told from none"
     spread = tag("span", f"{between(row) or 'no interval'}{unsure}")
     change = tag("p", tag("b", by(row["change"])), spread, class_="by")
+    beside = "; ".join(filter(None, (found.length(row["score"]), carried(row), _in_general(row))))
     chart = drawn("strips", f"{plain(what)} of every head before and after", height=150, words={"what": what})
     told = (found.manifest.get("scores") or {}).get(row["score"]) or {}
     note = tag("p", prose(str(told["asks"])), class_="note") if told.get("asks") else ""
-    return panel(tag("h3", plain(what)), tag("p", *big, class_="big"), change, chart, note)
+    return panel(
+        tag("h3", plain(what)), tag("p", *big, class_="big"), change, tag("p", beside, class_="note"), chart, note
+    )
 
 
-def _these(row: Mapping[str, Any]) -> str:
-    """What is sure of these very heads, where nothing is of heads in general."""
-    return f"; in these heads {between(of_these(row))}" if clear(of_these(row)) else ""
+def _in_general(row: Mapping[str, Any]) -> str:
+    """What is known of heads in general, beside what is of these."""
+    return f"over heads {between(of_all(row))}" if row["over_heads"] else ""
 
 
 def _over_heads(found: Found) -> str:
     """What the intervals of means are over."""
     told = list(found.manifest.get("intervals") or ())
-    return str(told[0]) if told else ""
+    return " ".join(map(str, told[:2]))
 
 
 def _by_draws(found: Found) -> list[Html]:
@@ -208,10 +222,10 @@ def _sentence(row: Mapping[str, Any]) -> str:
         return f"{rose if row['change'] > 0 else fell} ({numbers}, without an interval)"
     became = rose if row["change"] > 0 else fell
     if clear(row):
-        return f"{became} ({numbers}, by {between(row)})"
-    if clear(of_these(row)):
-        of_all = f"heads differ too much to say so of heads in general, {between(row)}"
-        return f"{became} on average ({numbers}, by {between(of_these(row))} in these heads; {of_all})"
+        told = f"{numbers}, by {between(row)}, {carried(row)}"
+        if row["over_heads"] and not clear(of_all(row)):
+            told += f"; heads differ too much to say so of heads in general, {between(of_all(row))}"
+        return f"{became} ({told})"
     return f"neither {rose} nor {fell} as far as can be told ({numbers}, by {between(row)})"
 
 
@@ -220,7 +234,7 @@ def _farthest(found: Found) -> str:
     what = found.views[0]
     rows = found.ours.filter((pl.col("what") == what) & pl.col("layer").is_not_null() & pl.col("head").is_null())
     row = rows.sort(pl.col("change").abs(), descending=True).row(0, named=True)
-    sure = "" if unsaid(row) else f" ({between(row)} over its heads)"
+    sure = "" if unsaid(row) else f" ({between(row)} in its heads)"
     return f"`{what}` changed most in layer {row['layer']}: {by(row['change'])}{sure}."
 
 
@@ -248,7 +262,7 @@ def _line(row: Mapping[str, Any], found: Found) -> Html:
     for state in ("before", "after"):
         cells += [short(row[state]), interval(halves[state][0], halves[state][2])]
     up, down = counted(found.heads.filter(pl.col("what") == row["what"]).rows(named=True))
-    cells += [by(row["change"]), between(row), str(up), str(down)]
+    cells += [by(row["change"]), between(row), between(of_all(row)), str(up), str(down)]
     quiet = None if clear(row) else "unclear"
     return tag(
         "tr",

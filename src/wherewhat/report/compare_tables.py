@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from wherewhat.report.drawn import columns
-from wherewhat.report.edit_tables import clear, plain
+from wherewhat.report.edit_tables import clear, plain, unsaid
 from wherewhat.report.measured import Manifest
 from wherewhat.report.numbers import short
 from wherewhat.report.page import Columns
@@ -80,17 +80,19 @@ class Found:
 
     @cached_property
     def whole(self) -> list[dict[str, Any]]:
-        """The rows over all heads, in reading order, each with how many heads it is over.
+        """The rows over all heads, those that matter most first.
 
-        `these` is how sure the mean of these very heads is, the mean of their own intervals: it holds however the heads
-        hang together, and says nothing of heads in general.
+        Their interval is that of the mean of these very heads. `over_heads` is the one over heads, where it is known,
+        and `carried` counts the heads that surely changed the way that their mean did.
         """
-        ends = [pl.when(pl.col(end).null_count() == 0).then(pl.col(end).mean()) for end in ("low", "high")]
-        known = {row[0]: row[1:] for row in self.heads.group_by("what").agg(pl.len(), *ends).iter_rows()}
+        spread: Mapping[str, Any] = self.manifest.get("over_heads") or {}
         rows = []
         for row in self.ours.filter(pl.col("layer").is_null()).iter_rows(named=True):
-            heads, low, high = known[row["what"]]
-            rows.append({**row, "heads": heads, "these": None if low is None or high is None else [low, high]})
+            heads = self.heads.filter(pl.col("what") == row["what"]).rows(named=True)
+            up, down = counted(heads)
+            beside = {"heads": len(heads), "carried": up if row["change"] > 0 else down}
+            over = (spread.get(row["part"]) or {}).get(row["score"])
+            rows.append({**row, **beside, "over_heads": None if over is None else list(over)})
         return sorted(rows, key=self._place)
 
     @property
@@ -102,6 +104,14 @@ class Found:
     def views(self) -> list[str]:
         """What a reader can choose from."""
         return [row["what"] for row in self.whole[:MOST_VIEWS]]
+
+    def length(self, score: str) -> str:
+        """How many tokens a score of the positional part is about, for locality means nothing without."""
+        told: Mapping[str, Any] = self.manifest.get("positional") or {}
+        source, *measure = score.split(".")
+        source = "mean" if "contextual" in measure else source
+        found = sorted({one["n"] for one in told.get("layers") or () if one["source"] == source})
+        return f"n = {' or '.join(map(str, found))}" if found and measure else ""
 
     def _place(self, row: Mapping[str, Any]) -> tuple[int, float]:
         """Known scores first; of the others those that changed most, as a part of their range."""
@@ -266,10 +276,15 @@ def between(row: Mapping[str, Any]) -> str:
     return "" if row["low"] is None or row["high"] is None else f"{by(row['low'])} to {by(row['high'])}"
 
 
-def of_these(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row over all heads with the interval of these very heads in place of that over heads."""
-    low, high = row["these"] or (None, None)
+def of_all(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row over all heads with the interval over heads in place of that of these very heads."""
+    low, high = row["over_heads"] or (None, None)
     return {**row, "low": low, "high": high}
+
+
+def carried(row: Mapping[str, Any]) -> str:
+    """By how many heads a change of the mean is carried; nothing where no head has an interval of its own."""
+    return "" if unsaid(row) else f"carried by {row['carried']} of {row['heads']} heads"
 
 
 def _spread(row: Mapping[str, Any]) -> str:

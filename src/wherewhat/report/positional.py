@@ -24,6 +24,7 @@ GAMMAS = "what content adds: attention on the texts divided by that positional p
 COLUMNS = {
     "locality": "attention halved for each step away: 1 looks only at itself",
     "excess": "the same from even attention (0) to itself only (1)",
+    "beyond": "nearness apart from itself: 1 looks only at neighbours",
     "symmetry": "as published; it also grows as attention gets peaked",
     "balance": "1 the same left and right, 0 one side only",
     "lean": "+1 looks only left, −1 only right",
@@ -32,13 +33,9 @@ BASELINES = {
     "uniform": "Even attention",
     "random .02": "Random logits, sd 0.02",
     "random 1": "Random logits, sd 1",
-    "causal uniform": "Even attention, causal",
-    "causal random .02": "Random logits, sd 0.02, causal",
-    "causal random 1": "Random logits, sd 1, causal",
 }
 SERIES = (("Mean of heads", "heads"), ("Of the mean matrix", "together"), ("What content adds, γ", "contextual"))
 SHOWN = ("locality", "balance")
-NAMES = {"locality": "Locality", "excess": "Excess locality", "balance": "Balance"}
 
 
 def by_place_alone(findings: Findings) -> Section | None:
@@ -137,13 +134,20 @@ def _levels(found: Positional, asked: Sequence[str]) -> Html:
     rows = [
         tag(
             "tr",
-            tag("th", BASELINES.get(name, name), scope="row"),
+            tag("th", _level(name), scope="row"),
             tag("td", found.n),
             *(tag("td", short(levels.get(measure)), colspan=len(_sides(measure))) for measure in asked),
         )
         for name, levels in found.baselines.items()
     ]
     return tag("tbody", *rows, class_="levels")
+
+
+def _level(name: str) -> str:
+    """What a row of attention that knows nothing is called, and under which mask."""
+    kind = next((kind for kind in BASELINES if name.endswith(kind)), None)
+    mask = "" if kind is None else name.removesuffix(kind).strip()
+    return f"{BASELINES.get(kind or '', name)}{f', {mask}' if mask else ''}"
 
 
 def _plane(found: Positional) -> Html:
@@ -174,7 +178,9 @@ def _maps(found: Positional) -> Html:
     if not found.maps.cells:
         return Html("")
     coarse = f" A cell is the mean of {block} × {block} slots." if block > 1 else ""
-    note = f"Queries run down, keys across. Orange is more than even attention gives, blue less.{coarse}"
+    cut = {found.maps.slots(one) for one in found.maps.sources if found.maps.sizes[one] < found.maps.of[one]}
+    some = f" Of long ones, the {' and the '.join(sorted(cut))} are drawn." if cut else ""
+    note = f"Queries run down, keys across. Orange is more than even attention gives, blue less.{coarse}{some}"
     widget = tag("div", data_widget="positional-maps")
     return tag("div", panel(tag("h3", "What it looks like"), tag("p", note, class_="note"), widget), class_="below")
 
@@ -183,23 +189,20 @@ def _layers(found: Positional) -> Html:
     """Locality and balance from the first layer to the last."""
     if len(set(found.by_layer["layer"])) < 2:
         return Html("")
-    there = set(zip(found.by_layer["measure"], found.by_layer["series"], strict=True))
     charts = []
-    for measure in (nearness(found), "balance"):
+    for measure in SHOWN:
+        there = found.views_by_layer(measure)
+        several = len({over for overs in there.values() for over in overs}) > 1
         views: list[tuple[str, Mapping[str, str]]] = [
-            (title, {"series": series}) for title, series in SERIES if (measure, series) in there
+            (f"{title}, {over}" if several else title, {"series": series, "over": over})
+            for title, series in SERIES
+            for over in there.get(series, ())
         ]
         if views:
-            label = f"{NAMES[measure]} by layer"
+            label = f"{measure.capitalize()} by layer"
             chart = drawn("positional_layers", label, height=250, words={"measure": measure}, views=views)
             charts.append(panel(tag("h3", label), chart, _key(found)))
     return tag("div", *charts, class_="two below") if charts else Html("")
-
-
-def nearness(found: Positional) -> str:
-    """The measure in which sources can stand on one axis: locality, or its excess where slots or masks differ."""
-    kinds = {(one.n, "balance" in one.scores) for one in found.readings if not one.contextual}
-    return "locality" if len(kinds) < 2 else "excess"
 
 
 def _key(found: Positional) -> Html:

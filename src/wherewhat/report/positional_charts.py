@@ -41,11 +41,11 @@ def offset_lines(sources: Sequence[str]) -> Spec:
         axis=alt.Axis(tickCount=4, format="~g"),
     )
     marks = {"color": source_colour(sources), "strokeDash": source_dash(sources)}
-    even = rows.transform_filter("isValid(datum.even)").transform_aggregate(even="mean(even)", groupby=["offset"])
+    even = rows.transform_filter("isValid(datum.even)")
     return layered(
         rows.transform_filter("datum.offset == 0").mark_rule(color=LINE, strokeWidth=1).encode(x=x),
         even.mark_line(stroke=MUTED, strokeDash=[1, 3], strokeWidth=1.2).encode(
-            x=x, y=alt.Y("even", type="quantitative")
+            x=x, y=alt.Y("even", type="quantitative"), detail="source:N"
         ),
         rows.mark_line(strokeWidth=2).encode(x=x, y=y, **marks),
         rows.mark_point(filled=True, size=60, opacity=0, tooltip=WHOLE).encode(x=x, y=y, color=marks["color"]),
@@ -54,8 +54,9 @@ def offset_lines(sources: Sequence[str]) -> Spec:
 
 def layer_lines(layers: int, sources: Sequence[str]) -> Spec:
     """One measure from the first layer to the last, a line a source, half of the heads in the band around it."""
-    rows = named("positional_layers").transform_filter("datum.measure == '{measure}' && datum.series == '{series}'")
-    chance = named("positional_chance").transform_filter("datum.measure == '{measure}'")
+    mine = "datum.measure == '{measure}' && datum.over == '{over}'"
+    rows = named("positional_layers").transform_filter(f"{mine} && datum.series == '{{series}}'")
+    chance = named("positional_chance").transform_filter(mine)
     axis = alt.Axis(values=list(range(0, layers, max(1, layers // 6))), format="d", grid=False)
     x = alt.X(
         "layer",
@@ -139,7 +140,7 @@ def picture_tables(maps: Maps) -> dict[str, Columns]:
     cells: list[tuple[float, ...]] = []
     titles: list[tuple[float, float, str, str]] = []
     for down, source in enumerate(sources):
-        titles.append((0, down * (side + DOWN), f"{TITLES[source]}, n = {maps.sizes[source]}", "source"))
+        titles.append((0, down * (side + DOWN), f"{TITLES[source]}, {maps.slots(source)}", "source"))
         for across, layer in enumerate(layers):
             left, top = across * (side + GAP), down * (side + DOWN)
             titles.append((left, top, f"L{layer}", "layer"))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -10,11 +11,13 @@ from wherewhat.report.kinds import SOURCES
 
 GAMMA = ".contextual"  # after a source: what content adds to it
 KEYS = ["layer", "head", "source"]
+SIGHT = {"layer": pl.Int32, "source": pl.String, "n": pl.Int32, "back": pl.Int32, "ahead": pl.Int32}
 SIDES = (32, 24, 16, 12, 8)  # of a map on the page, in cells
 MOST = 450_000  # cells of all maps of a page, one character each
 REACHES = (0.5, 1.0, 2.0, 3.0, 4.0)  # how often attention doubles from even to the far end of the colours
 LEVELS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-"
 NOTHING = "."  # a cell that no query can see
+T = TypeVar("T")
 NEAR, NEARER, MANY = 16, 8, 1600  # offsets of a profile to either side; fewer where there are many profiles
 
 
@@ -22,11 +25,13 @@ NEAR, NEARER, MANY = 16, 8, 1600  # offsets of a profile to either side; fewer w
 class Maps:
     """Every matrix in few cells: how often attention is the even share, on a scale of doublings, as characters."""
 
-    sizes: Mapping[str, int]  # by source, how many slots a matrix has
+    sizes: Mapping[str, int]  # by source, how many slots of a matrix are known
+    of: Mapping[str, int]  # by source, how many it has
     reach: float
     cells: Mapping[str, Mapping[str, str]]  # by source; then by head (L3H7), or by layer (L3) in the mean of heads
     offsets: Sequence[int]
     profiles: Mapping[str, Mapping[str, Sequence[float | None]]]  # mean attention by offset, named as the cells
+    evens: Mapping[str, Mapping[str, Sequence[float | None]]]  # the same of even attention, by layer
 
     @property
     def block(self) -> int:
@@ -36,6 +41,11 @@ class Maps:
     def side(self, source: str) -> int:
         """How many cells a map of this source has in a row."""
         return isqrt(len(next(iter(self.cells[source].values()))))
+
+    def slots(self, source: str) -> str:
+        """How many slots of a source are drawn, in words."""
+        drawn, whole = self.sizes[source], self.of[source]
+        return f"n = {whole}" if drawn == whole else f"first {drawn} of {whole} slots"
 
     @property
     def sources(self) -> list[str]:
@@ -49,45 +59,50 @@ def ordered(sources: Iterable[str]) -> list[str]:
     return [name for source in SOURCES for name in (source, source + GAMMA) if name in there]
 
 
-def maps_of(table: pl.DataFrame) -> Maps:
-    """All matrices of a run in few cells, and their means along diagonals."""
+def maps_of(table: pl.DataFrame, layers: Sequence[Mapping[str, Any]] = ()) -> Maps:
+    """All matrices of a run in few cells, and their means along diagonals; layers tell slots and masks."""
     table = table.filter(pl.col("source").is_in(ordered(table["source"]))) if "source" in table.columns else table
     if table.is_empty():
-        return Maps({}, 1.0, {}, [], {})
-    seen = _seen(table)
+        return Maps({}, {}, 1.0, {}, [], {}, {})
+    seen = _seen(table, layers)
     many = seen.select(KEYS).unique().height
     side = next((side for side in SIDES if many * side**2 <= MOST), SIDES[-1])
     near = NEAR if many <= MANY else NEARER
     ratios = _ratios(seen, side)
     reach = _reach(ratios)
-    cells, profiles = _cells(ratios, reach), _profiles(seen, near)
-    sizes = dict(seen.group_by("source").agg(pl.col("n").first()).iter_rows())
+    sizes, of = (dict(seen.group_by("source").agg(pl.col(name).max()).iter_rows()) for name in ("slots", "n"))
     order = ordered(sizes)
     return Maps(
         sizes={source: sizes[source] for source in order},
+        of={source: of[source] for source in order},
         reach=reach,
-        cells={source: {name: its for (at, name), its in cells.items() if at == source} for source in order},
+        cells=_by_source(_cells(ratios, reach), order),
         offsets=list(range(-near, near + 1)),
-        profiles={source: {name: its for (at, name), its in profiles.items() if at == source} for source in order},
+        profiles=_by_source(_profiles(seen, near, "attention"), order),
+        evens=_by_source(_profiles(seen.with_columns(head=pl.lit(None, pl.Int32)), near, "even"), order),
     )
 
 
-def _seen(table: pl.DataFrame) -> pl.DataFrame:
-    """The cells that queries can see, with the even share of each: what lies right of a causal query is left out."""
-    known = table.filter(pl.col("attention").is_finite())
-    right = pl.col("key") > pl.col("query")
-    mass = pl.col("attention")
-    masked = (mass.filter(right).sum().over(KEYS) == 0) & (
-        mass.filter(pl.col("key") < pl.col("query")).sum().over(KEYS) > 0
-    )
-    shown = known.filter(~(masked & right))
-    return shown.with_columns(even=1 / pl.len().over([*KEYS, "query"]), n=1 + pl.col("query").max().over("source"))
+def _by_source(found: Mapping[tuple[str, str], T], order: Sequence[str]) -> dict[str, dict[str, T]]:
+    return {source: {name: its for (at, name), its in found.items() if at == source} for source in order}
+
+
+def _seen(table: pl.DataFrame, layers: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """The cells that queries can see, with the even share of each, which keys beyond the table have a part in too."""
+    sights = pl.DataFrame([{name: row.get(name) for name in SIGHT} for row in layers], schema=SIGHT)
+    known = table.filter(pl.col("attention").is_finite()).join(sights, on=["layer", "source"], how="left")
+    slots = (1 + pl.col("query").max().over("source")).alias("slots")
+    known = known.with_columns(slots).with_columns(pl.col("n").fill_null(pl.col("slots")))
+    query, last, offset = pl.col("query"), pl.col("n") - 1, pl.col("key") - pl.col("query")
+    back, ahead = pl.min_horizontal("back", query), pl.min_horizontal("ahead", last - query)
+    seen = (-offset <= pl.col("back").fill_null(last)) & (offset <= pl.col("ahead").fill_null(last))
+    return known.filter(seen).with_columns(even=1 / (1 + back + ahead))
 
 
 def _ratios(seen: pl.DataFrame, most: int) -> pl.DataFrame:
     """By cell of a coarse map, how many times the even share attention is; after all heads, the mean of a layer's."""
-    side = pl.min_horizontal(pl.col("n"), pl.lit(most)).cast(pl.Int64)
-    block = [(pl.col(name).cast(pl.Int64) * side // pl.col("n")).alias(name) for name in ("query", "key")]
+    side = pl.min_horizontal(pl.col("slots"), pl.lit(most)).cast(pl.Int64)
+    block = [(pl.col(name).cast(pl.Int64) * side // pl.col("slots")).alias(name) for name in ("query", "key")]
     mean = pl.col("attention").sum() / pl.col("even").sum()
     by_head = seen.with_columns(*block, side=side).group_by(*KEYS, "side", "query", "key").agg(ratio=mean)
     by_layer = by_head.group_by("layer", "source", "side", "query", "key").agg(pl.col("ratio").mean())
@@ -118,16 +133,16 @@ def _cells(ratios: pl.DataFrame, reach: float) -> dict[tuple[str, str], str]:
     return made
 
 
-def _profiles(seen: pl.DataFrame, near: int) -> dict[tuple[str, str], list[float | None]]:
-    """Mean attention along each diagonal near the main one."""
+def _profiles(seen: pl.DataFrame, near: int, what: str) -> dict[tuple[str, str], list[float | None]]:
+    """The mean of attention, or of its even share, along each diagonal near the main one."""
     offset = (pl.col("key") - pl.col("query")).cast(pl.Int64).alias("offset")
     by_head = (
         seen.with_columns(offset)
         .filter(pl.col("offset").abs() <= near)
         .group_by(*KEYS, "offset")
-        .agg(pl.col("attention").mean())
+        .agg(pl.col(what).mean())
     )
-    by_layer = by_head.group_by("layer", "source", "offset").agg(pl.col("attention").mean())
+    by_layer = by_head.group_by("layer", "source", "offset").agg(pl.col(what).mean())
     whole = by_layer.with_columns(head=pl.lit(None, by_head.schema["head"])).select(by_head.columns)
     made: dict[tuple[str, str], list[float | None]] = {}
     for layer, head, source, at, mass in pl.concat([by_head, whole]).sort(*KEYS, "offset").iter_rows():

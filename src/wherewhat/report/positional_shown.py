@@ -9,12 +9,13 @@ from wherewhat.report.kinds import POSITIONAL
 from wherewhat.report.page import Columns, Figure, Spec
 from wherewhat.report.palette import DARK, LIGHT
 from wherewhat.report.pictures import with_values
-from wherewhat.report.positional import NAMES, SHOWN, nearness
+from wherewhat.report.positional import SHOWN
 from wherewhat.report.positional_charts import STROKES, layer_lines, maps_picture, offset_lines, picture_tables
 from wherewhat.report.positional_maps import LEVELS
 from wherewhat.report.positional_tables import Positional, title_of
 
 TITLE = "Locality and balance by place alone"
+CHANCES = {"locality": "even", "balance": "random logits"}  # what the level of heads that know nothing is called
 
 
 def place_charts(findings: Findings) -> dict[str, Spec]:
@@ -34,23 +35,17 @@ def place_tables(findings: Findings) -> dict[str, Columns]:
     found = findings.positional
     if found is None:
         return {}
-    shown = {nearness(found), "balance"}
     rows = [dict(zip(found.by_layer, values, strict=True)) for values in zip(*found.by_layer.values(), strict=True)]
-    kept = columns((row for row in rows if row["measure"] in shown), list(found.by_layer))
-    return {"positional_layers": kept, "positional_chance": columns(_chances(found), ("measure", "value", "name"))}
-
-
-def _chances(found: Positional) -> list[dict[str, Any]]:
-    names = {
-        ("uniform", "locality"): "even",
-        ("uniform", "excess"): "even",
-        ("random 1", "balance"): "random logits",
-    }
-    return [
-        {"measure": measure, "value": level, "name": words}
-        for (name, measure), words in names.items()
-        if (level := found.baselines.get(name, {}).get(measure)) is not None
+    kept = [row for row in rows if row["measure"] in SHOWN]
+    chances = {(row["measure"], row["over"]): row["chance"] for row in reversed(kept) if row["chance"] is not None}
+    levels = [
+        {"measure": measure, "over": over, "value": level, "name": CHANCES[measure]}
+        for (measure, over), level in chances.items()
     ]
+    return {
+        "positional_layers": columns(kept, list(found.by_layer)),
+        "positional_chance": columns(levels, ("measure", "over", "value", "name")),
+    }
 
 
 def place_about(findings: Findings) -> dict[str, Any]:
@@ -72,7 +67,7 @@ def place_about(findings: Findings) -> dict[str, Any]:
     plain = {"sizes": maps.sizes, "reach": maps.reach, "levels": LEVELS, "ramp": ramp}
     titles = {name: title_of(name) for name in maps.sources}
     scores = [score.key for score in findings.run.scores if score.kind == POSITIONAL]
-    drawn_ = {"cells": maps.cells, "offsets": maps.offsets, "profiles": maps.profiles}
+    drawn_ = {"cells": maps.cells, "offsets": maps.offsets, "profiles": maps.profiles, "evens": maps.evens}
     return {"positional": {**plain, **drawn_, "views": views, "scores": scores, "titles": titles}}
 
 
@@ -90,20 +85,22 @@ def place_pictures(findings: Findings, charts: Mapping[str, Spec]) -> dict[str, 
         )
         made[f"positional_plane_{one.source}"] = figure_of(spec, {"heads": findings.run.heads}, (700, 480), words)
     tables = place_tables(findings)
-    for measure in (nearness(found), "balance"):
-        spec = titled(
-            charts["positional_layers"], f"{NAMES[measure]} by layer, mean of heads", _strokes(found, measure)
-        )
-        words = {"measure": measure, "series": "heads"}
-        made[f"positional_layers_{measure}"] = figure_of(spec, tables, (620, 300), words)
+    for measure in SHOWN:
+        for number, over in enumerate(found.views_by_layer(measure).get("heads", ()), 1):
+            title = f"{measure.capitalize()} by layer, mean of heads"
+            spec = titled(charts["positional_layers"], title, _strokes(found, measure, over))
+            words = {"measure": measure, "series": "heads", "over": over}
+            name = f"positional_layers_{measure}{f'_{number}' if number > 1 else ''}"
+            made[name] = figure_of(spec, tables, (620, 300), words)
     return made | _maps_figure(found)
 
 
-def _strokes(found: Positional, measure: str) -> str:
+def _strokes(found: Positional, measure: str, over: str) -> str:
     """Which line is which source, for a picture that stands alone."""
-    sizes = {one.base: one.n for one in found.readings if not one.contextual and measure in one.scores}
-    lines = ", ".join(f"{STROKES[name]} {title_of(name).lower()}" for name in sizes)
-    return f"{lines}; n = {', '.join(dict.fromkeys(map(str, sizes.values())))}"
+    names = ("source", "measure", "series", "over")
+    rows = zip(*(found.by_layer[name] for name in names), strict=True)
+    there = dict.fromkeys(source for source, *which in rows if which == [measure, "heads", over])
+    return f"{', '.join(f'{STROKES[name]} {title_of(name).lower()}' for name in there)}; {over}"
 
 
 def _maps_figure(found: Positional) -> dict[str, Figure]:

@@ -19,6 +19,7 @@ TITLES = {
     "delta": "Explicit δ",
     "mean": "Means over texts",
 }
+THIN = 0.05  # of attention: heads that give less to pairs of keys left and right have hardly a balance
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,13 @@ class Reading:
     together: Mapping[str, float | None]
     chance: Mapping[str, float | None]  # what the same slots give for heads that know nothing
     clear: tuple[int, int] = (0, 0)  # heads whose interval lies above even locality, of how many that have one
+    masks: frozenset[str] = frozenset()  # of its layers; nothing in words is no mask
+    first: tuple[int, Mapping[str, float | None]] = (0, {})  # so many of its first slots alone, the mean of heads
+    thin: tuple[int, int] = (0, 0)  # heads whose balance rests on hardly any attention, of how many
+
+    def over(self, n: int | None) -> Mapping[str, float | None]:
+        """The measures of the mean head over so many slots, if these are known."""
+        return self.heads if n == self.n else self.first[1] if n == self.first[0] else {}
 
     @property
     def base(self) -> str:
@@ -65,6 +73,14 @@ class Positional:
         """One source in one part, if it was measured."""
         return next((one for one in self.readings if (one.source, one.part) == (source, part)), None)
 
+    def views_by_layer(self, measure: str) -> dict[str, list[str]]:
+        """By series of a chart by layer, over which slots and under which masks there are numbers."""
+        found: dict[str, list[str]] = {}
+        for name, series, over in zip(*(self.by_layer[one] for one in ("measure", "series", "over")), strict=True):
+            its = found.setdefault(series, []) if name == measure else [over]
+            its += [] if over in its else [over]
+        return found
+
     def views(self, *measures: str) -> list[Reading]:
         """Readings of the first part that has them, one a source, that have all these measures."""
         found = {one.source: one for one in reversed(self.readings) if all(name in one.scores for name in measures)}
@@ -82,8 +98,8 @@ def positional_of(run: Measured, table: pl.DataFrame) -> Positional | None:
         words=told.get("words"),
         readings=readings,
         baselines=baselines_of(told.get("baselines") or {}),
-        by_layer=_by_layer(run, readings, _together(told)),
-        maps=maps_of(table),
+        by_layer=_by_layer(run, readings, told),
+        maps=maps_of(table, told.get("layers") or ()),
     )
 
 
@@ -93,11 +109,10 @@ def baselines_of(told: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     >>> baselines_of({"n": 8, "uniform": {"lean": 0.0}, "causal": {"uniform": {"excess": 0.0}}})
     {'uniform': {'lean': 0.0}, 'causal uniform': {'excess': 0.0}}
     """
-    masked = told.get("causal") or {}
-    named = {
-        **{name: told[name] for name in told if name != "causal"},
-        **{f"causal {name}": masked[name] for name in masked},
-    }
+    named: dict[str, Any] = {}
+    for name, levels in told.items():
+        under = isinstance(levels, Mapping) and "uniform" in levels  # levels of one mask
+        named |= {f"{name} {kind}": levels[kind] for kind in levels} if under else {name: levels}
     found = {}
     for name, levels in named.items():
         if isinstance(levels, Mapping):
@@ -121,6 +136,18 @@ def _together(told: Manifest) -> dict[tuple[int, str], Mapping[str, float]]:
     }
 
 
+def _sights(told: Manifest) -> dict[tuple[int, str], tuple[int, str]]:
+    """By layer and source, how many slots there are and under which mask; γ has those of texts, and the model's."""
+    found = {}
+    for row in told.get("layers") or ():
+        n, mask = int(row.get("n") or 0), str(row.get("mask") or "")
+        found[int(row["layer"]), str(row["source"])] = n, mask
+        if row["source"] == SOURCES[0]:  # it is read under the model's own mask
+            texts = int((row.get("first") or {}).get("n") or n)
+            found |= {(int(row["layer"]), source + GAMMA): (texts, mask) for source in SOURCES}
+    return found
+
+
 def _readings(run: Measured, told: Manifest) -> list[Reading]:
     """Every source in every part, in reading order."""
     sources = ordered(source + gamma for source in SOURCES for gamma in ("", GAMMA))
@@ -135,18 +162,25 @@ def _reading(run: Measured, told: Manifest, part: str, source: str) -> Reading:
     heads = {m: mean_of(run.heads[f"value_{score.key}"][row] for row in rows) for m, score in scores.items()}
     chance = {m: mean_of(run.heads[f"chance_{score.key}"][row] for row in rows) for m, score in scores.items()}
     whole = [its for (layer, name), its in _together(told).items() if layer in layers and name == source]
-    of_texts = source.endswith(GAMMA)  # read on the same slots as the means over texts
-    measured_as = "mean" if of_texts else source
-    sizes = [row.get("n") for row in told.get("layers") or () if row.get("source") == measured_as]
+    mine = [row for row in told.get("layers") or () if row["layer"] in layers and row["source"] == source]
+    sights = [sight for (layer, name), sight in _sights(told).items() if layer in layers and name == source]
+    firsts = [row["first"] for row in mine if row.get("first")]
+    paired = [mass for row in mine for mass in row.get("paired") or ()]
     return Reading(
         source,
         part,
         scores={m: score for m, score in scores.items() if heads[m] is not None},
-        n=next((int(size) for size in sizes if size), None if of_texts else int(told.get("n") or 0)),
+        n=next((n for n, _ in sights), None if source.endswith(GAMMA) else int(told.get("n") or 0)),
         heads=heads,
         together={m: mean_of(its.get(m) for its in whole) for m in MEASURES},
         chance=chance,
         clear=_clear(run, scores["locality"], rows) if "locality" in scores else (0, 0),
+        masks=frozenset(mask for _, mask in sights),
+        first=(
+            next((int(one["n"]) for one in firsts), 0),
+            {m: mean_of(one["heads"].get(m) for one in firsts) for m in MEASURES},
+        ),
+        thin=(sum(mass < THIN for mass in paired), len(paired)) if "balance" in scores else (0, 0),
     )
 
 
@@ -166,21 +200,24 @@ def mean_of(values: Iterable[float | None]) -> float | None:
     return math.fsum(there) / len(there) if there else None
 
 
-def _by_layer(
-    run: Measured, readings: Sequence[Reading], together: Mapping[tuple[int, str], Mapping[str, float]]
-) -> Columns:
+def _by_layer(run: Measured, readings: Sequence[Reading], told: Manifest) -> Columns:
     """By layer, source and measure: the mean of heads with the quarter of them below and above, and together."""
-    rows = []
+    together, sights = _together(told), _sights(told)
+    rows: list[dict[str, Any]] = []
     for reading in readings:
         for measure, score in reading.scores.items():
-            values = zip(run.heads["layer"], run.heads["part"], run.heads[f"value_{score.key}"], strict=True)
-            mine = [(layer, value) for layer, part, value in values if part == reading.part and value is not None]
-            for layer in sorted({layer for layer, _ in mine}):
-                its = sorted(value for at, value in mine if at == layer)
-                rows.append(_layer_row(reading, measure, layer, its))
+            own = ("layer", "part", f"value_{score.key}", f"chance_{score.key}")
+            values = zip(*(run.heads[name] for name in own), strict=True)
+            mine = [(layer, *its) for layer, part, *its in values if part == reading.part and its[0] is not None]
+            for layer in sorted({layer for layer, *_ in mine}):
+                its = sorted(value for at, value, _ in mine if at == layer)
+                n, mask = sights.get((layer, reading.source), (reading.n, ""))
+                seen: dict[str, Any] = {"over": f"n = {n}{f', {mask}' if mask else ''}"}
+                seen |= {"chance": mean_of(chance for at, _, chance in mine if at == layer)}
+                rows.append(_layer_row(reading, measure, layer, its) | seen)
                 whole = together.get((layer, reading.source), {}).get(measure)
-                rows += [_together_row(reading, measure, layer, whole)] if whole is not None else []
-    names = ("layer", "part", "source", "series", "measure", "value", "low", "high", "said")
+                rows += [_together_row(reading, measure, layer, whole) | seen] if whole is not None else []
+    names = ("layer", "part", "source", "series", "measure", "over", "value", "low", "high", "chance", "said")
     return {name: [row[name] for row in rows] for name in names}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from wherewhat.report.kinds import SOURCES
 from wherewhat.report.numbers import count, percent, short
 from wherewhat.report.positional_maps import GAMMA
-from wherewhat.report.positional_tables import Positional, Reading
+from wherewhat.report.positional_tables import THIN, Positional, Reading
 
 LOCAL = (  # by excess locality, from this on
     (0.3, "strongly local"),
@@ -28,10 +28,11 @@ def said_of(found: Positional, part: str) -> list[str]:
     if main is None:
         return []
     both_sides = next((one for one in _readings(found, part) if "balance" in one.scores), None)
+    hidden = "balance" not in main.scores and bool(main.masks - {""})
     told = [
         how_local(main),
-        "" if "balance" in main.scores else MASKED,
-        how_even(both_sides) if both_sides else "",
+        MASKED if hidden else "",
+        how_even(both_sides, hidden=hidden) if both_sides else "",
         with_sources(_readings(found, part)),
         with_content(main, found.reading(main.source + GAMMA, part)),
         strongest_layer(found, main),
@@ -73,8 +74,8 @@ def how_local(one: Reading) -> str:
     return f"By place alone, heads are {word}: locality is {short(locality)} on average{against}{way}.{heads}"
 
 
-def how_even(one: Reading) -> str:
-    """Whether single heads, or only all of them together, look left and right alike."""
+def how_even(one: Reading, *, hidden: bool = False) -> str:
+    """Whether single heads, or only all of them together, look left and right alike; hidden: once a mask is gone."""
     single, whole, random = one.heads.get("balance"), one.together.get("balance"), one.chance.get("balance")
     if single is None:
         return ""
@@ -91,42 +92,51 @@ def how_even(one: Reading) -> str:
             f"has {short(whole)}, so symmetry is true of the layers here, not of their heads."
         )
     if whole is None:
-        return f"Single heads are not symmetric: {both}.{leaning(one)}"
+        return f"Single heads are not symmetric: {both}.{leaning(one, hidden=hidden)}"
     less = "their leanings cancel in part" if whole >= single + CANCELS else "they are no more so"
-    return f"Single heads are not symmetric: {both}. Together {less}: {short(whole)}.{leaning(one)}"
+    return f"Single heads are not symmetric: {both}. Together {less}: {short(whole)}.{leaning(one, hidden=hidden)}"
 
 
-def leaning(one: Reading) -> str:
-    """To which side heads lean on the whole."""
+def leaning(one: Reading, *, hidden: bool) -> str:
+    """To which side heads lean on the whole, or would if they could see it."""
     lean = one.heads.get("lean")
     if lean is None:
         return ""
     if abs(lean) < LEANS:
         return f" On the whole they lean to neither side (lean {short(lean)})."
+    if hidden:
+        return (
+            f" With the mask taken away the logits would favour {'earlier' if lean > 0 else 'later'} keys "
+            f"(lean {short(lean)}); nothing in training ever saw that."
+        )
     return f" On the whole they lean to the {'left' if lean > 0 else 'right'} (lean {short(lean)})."
 
 
 def with_sources(readings: Sequence[Reading]) -> str:
-    """Whether the ways of finding the positional part agree; those that see both sides, if there are several."""
-    known = [one for one in readings if one.heads.get("excess") is not None]
-    alike = [one for one in known if "balance" in one.scores]
-    told = [(one.title, one.heads["excess"] or 0.0) for one in (alike if len(alike) > 1 else known)]
-    if len(told) < 2 or (len(alike) < 2 and alike):
+    """Whether the ways of finding the positional part agree: those under the same masks, over slots that all have."""
+    groups = [[one for one in readings if one.masks == masks] for masks in dict.fromkeys(one.masks for one in readings)]
+    alike = max(groups, key=len, default=[])
+    n = min((one.n for one in alike if one.n is not None), default=None)
+    told = [(one.title, value) for one in alike if (value := one.over(n).get("excess")) is not None]
+    if len(told) < 2:
         return ""
+    where = f" over the first {n} slots" if any(one.n != n for one in alike) else ""
     values = [value for _, value in told]
     largest = max(abs(value) for value in values)
     agree = largest < LITTLE or max(values) - min(values) <= FAR * largest
     listed = _listed([f"{short(value)} by {name[:1].lower()}{name[1:]}" for name, value in told])
-    return f"The ways to find it {'agree' if agree else 'differ'}: excess locality is {listed}."
+    return f"The ways to find it {'agree' if agree else 'differ'}: excess locality{where} is {listed}."
 
 
 def with_content(main: Reading, beside: Reading | None) -> str:
     """What is left of locality once the positional part is divided out of attention on the texts."""
-    place = main.heads.get("excess")
-    content = beside.heads.get("excess") if beside else None
+    if beside is None or beside.masks != main.masks:
+        return ""
+    place, content = main.over(beside.n).get("excess"), beside.heads.get("excess")
     if place is None or content is None:
         return ""
-    numbers = f"excess locality {short(content)} against {short(place)}"
+    where = f" over the first {beside.n} slots" if beside.n != main.n else ""
+    numbers = f"excess locality {short(content)} against {short(place)}{where}"
     if max(place, content) < LITTLE:
         return f"Nor is what content adds, γ, local: {numbers}."
     if content > place:
@@ -137,11 +147,11 @@ def with_content(main: Reading, beside: Reading | None) -> str:
 
 
 def strongest_layer(found: Positional, main: Reading) -> str:
-    """Which layer is the most local, and which the least."""
+    """Which layer is the most local, and which the least, if all see alike."""
     names = ("layer", "part", "source", "series", "measure", "value")
     rows = zip(*(found.by_layer[name] for name in names), strict=True)
     its = {layer: value for layer, *which, value in rows if which == [main.part, main.base, "heads", "excess"]}
-    if len(its) < 2 or max(its.values()) - min(its.values()) < LITTLE:
+    if len(its) < 2 or len(main.masks) > 1 or max(its.values()) - min(its.values()) < LITTLE:
         return ""
     most, least = max(its, key=lambda layer: its[layer]), min(its, key=lambda layer: its[layer])
     return f"Layer {most} is the most local (excess {short(its[most])}), layer {least} the least ({short(its[least])})."
@@ -149,14 +159,15 @@ def strongest_layer(found: Positional, main: Reading) -> str:
 
 def warnings_of(found: Positional) -> list[str]:
     """What to mind before comparing these numbers with any other."""
-    n, other = found.n, max(4, found.n // 4)
-    masked = ""
-    if "causal uniform" in found.baselines:
-        masked = f", under a causal mask {short(even_causal(n))} and {short(even_causal(other))}"
+    n = found.n
+    even = {name: levels.get("locality") for name, levels in found.baselines.items() if name.endswith("uniform")}
+    masks = {name: name.removesuffix("uniform").strip() for name in even}
+    levels = [f"{short(even[name])}{mask and f' under the mask: {mask}'}" for name, mask in masks.items()]
     told = [
-        f"Locality depends on the number of slots, here n = {n}: even attention gets {short(even_locality(n))} at "
-        f"n = {n} and {short(even_locality(other))} at n = {other}{masked}. "
-        "Compare only what has the same n, or the excess."
+        f"Locality and its excess depend on the number of slots, here n = {n}"
+        f"{f': even attention gets {_listed(levels)}' if levels else ''}. Compare only what has the same n.",
+        "What the same net gets before it has learnt anything comes from "
+        "`wherewhat compare MODEL --untrained --positional`.",
     ]
     differ = sorted((one for one in found.readings if one.n not in (None, n)), key=lambda one: one.contextual)
     others = {("γ" if one.contextual else one.title): one.n for one in differ}
@@ -164,32 +175,21 @@ def warnings_of(found: Positional) -> list[str]:
         which = _listed([title for title, its in others.items() if its == size])
         told.append(f"{which} {'are' if ' and ' in which else 'is'} over n = {size}, as far as the texts go.")
     drawn = [found.baselines.get(name, {}).get("symmetry") for name in ("random .02", "random 1")]
-    levels = [level for level in drawn if level is not None]
-    if levels:
-        between = " to ".join(dict.fromkeys(short(level) for level in levels))
+    noise = [level for level in drawn if level is not None]
+    for one in found.readings:
+        few, of = one.thin
+        if few:
+            told.append(
+                f"{one.title}: balance and lean of {few} of {count(of, 'head')} rest on less than {percent(THIN)} of "
+                "attention, as all else has no counterpart at the same distance on the other side."
+            )
+    if noise:
+        between = " to ".join(dict.fromkeys(short(level) for level in noise))
         told.append(
             f"Symmetry as published is stretched row by row and grows as attention gets peaked: random logits get "
             f"{between} here. Read balance, which is 1 where left and right are the same and 0 on one side only."
         )
     return told
-
-
-def even_locality(n: int) -> float:
-    """The locality of even attention over n slots, both sides seen.
-
-    >>> round(even_locality(64), 6)
-    0.045898
-    """
-    return float((3 * n - 4 + 2.0 ** (2 - n)) / n**2)
-
-
-def even_causal(n: int) -> float:
-    """The same under a causal mask.
-
-    >>> round(even_causal(64), 6)
-    0.126586
-    """
-    return float(sum((2 - 2.0**-slot) / (slot + 1) for slot in range(n)) / n)
 
 
 def _listed(words: Sequence[str]) -> str:

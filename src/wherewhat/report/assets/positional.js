@@ -97,7 +97,7 @@ const timesEven = (doublings) => {
 };
 
 widgets["positional-maps"] = (element) => {
-  const { cells, sizes, levels, reach, offsets, profiles } = positional;
+  const { cells, sizes, levels, reach, offsets, profiles, evens } = positional;
   const sources = Object.keys(cells);
   const kept = new Map(); // where matrices stand -> what forgets them
   let source = sources[0];
@@ -170,7 +170,7 @@ widgets["positional-maps"] = (element) => {
   }
 
   function showOffsets(head) {
-    const rows = sources.flatMap((name) => (profiles[name]?.[head.name] ?? []).map((mass, at) => ({ source: name, offset: offsets[at], value: mass, even: 1 / sizes[name], said: `${sourceTitles[name]}, offset ${offsetText(offsets[at])}: ${short(mass, 4)}` })).filter((row) => row.value !== null));
+    const rows = sources.flatMap((name) => (profiles[name]?.[head.name] ?? []).map((mass, at) => ({ source: name, offset: offsets[at], value: mass, even: evens[name]?.[`L${head.layer}`]?.[at] ?? null, said: `${sourceTitles[name]}, offset ${offsetText(offsets[at])}: ${short(mass, 4)}` })).filter((row) => row.value !== null));
     says.textContent = peakOf(source, head.name);
     chart.setAttribute("aria-label", `Mean attention of ${head.name} by offset. ${sources.map((name) => `${sourceTitles[name]}: ${peakOf(name, head.name)}`).join(" ")}`);
     return draw(chart, "positional_offsets", { tables: { positional_profile: rows }, size: { height: element.clientWidth < 500 ? 210 : 270 } });
