@@ -38,6 +38,7 @@ CONDITIONS = (
 # Options under which an encoding shows on a short text what it does; the others are drawn with those they have.
 SHOWN: dict[str, dict[str, Any]] = {
     "attenuated": {"inject": "log", "w": 0.02},
+    "leaning": {"w": 0.02},
     "p_rope": {"p": 0.25},
     "band_rope": {"angle": 0.4},
     "xpos": {"span": 8.0},

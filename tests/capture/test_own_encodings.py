@@ -46,7 +46,7 @@ TOGETHER = "inside {} the bias depends on the key as well, and that is not read 
 # What the logits of every encoding are made of, or why that cannot be told.
 MADE_OF: dict[str, type[Logits] | str] = {
     **dict.fromkeys(("none", "sinusoidal", "learned"), Still),
-    **dict.fromkeys(("alibi", "kerple", "t5_bias", "toeplitz", "fire", "attenuated", "shaw"), Still),
+    **dict.fromkeys(("alibi", "kerple", "t5_bias", "toeplitz", "fire", "attenuated", "leaning", "shaw"), Still),
     **dict.fromkeys(("transformer_xl", "deberta"), Crossed),
     **dict.fromkeys(("rope", "p_rope", "band_rope", "xpos", "untwist"), Turned),
     "rollpe": Carried,

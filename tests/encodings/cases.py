@@ -30,6 +30,9 @@ CASES: list[Case] = [
     ("attenuated", {"learn": "table", "inject": "log", "each": "block"}),
     ("attenuated", {"learn": "ws", "s": 0.5}),
     ("attenuated", {"learn": "ws", "inject": "log", "each": "block"}),
+    ("leaning", {}),
+    ("leaning", {"w": 0.5, "start": 0.0}),
+    ("leaning", {"learn": "none"}),
     # added to the logits, from positions and contents
     ("shaw", {"clip": 3, "sigma": 0.5}),
     ("transformer_xl", {"sigma": 0.2}),
