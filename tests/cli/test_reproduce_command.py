@@ -7,11 +7,13 @@ import polars as pl
 import pytest
 
 from wherewhat.cli.main import main
+from wherewhat.errors import UserError
 from wherewhat.report import reproductions as pages
 from wherewhat.report.claims import the_claims
 from wherewhat.report.page import Page
 from wherewhat.reproductions import registry
 from wherewhat.reproductions.base import Claim, Found, Order
+from wherewhat.reproductions.finished import Outcome, finished_in
 from wherewhat.reproductions.registry import REPRODUCTIONS, Reproduction
 from wherewhat.tables.schema import RESULT, frame
 
@@ -70,6 +72,13 @@ def test_it_answers_in_json(tmp_path: Path, capsys):
         (["quick", "--seed", "-1"], "seed is -1; give a whole number from 0"),
         (["quick", "--model", "tiny"], "quick trains nets of its own; leave --model out"),
         (["quick", "--text", "a.txt"], "quick trains nets of its own; leave --text out"),
+        (["quick", "--task", "a.tsv"], "quick asks nothing but its own questions; leave --task out (locality asks"),
+        (["quick", "--resume"], "quick cannot go on from where it stopped; leave --resume out (locality can)"),
+        (["locality", "--model", "tiny"], "locality trains nets of its own; leave --model out (control is about"),
+        (["locality", "--dataset", "x"], "locality trains nets of its own; leave --dataset out"),
+        (["locality", "--resume", "--overwrite"], "both --overwrite and --resume were given; choose one of them"),
+        (["locality", "--task", "nowhere.tsv"], "there is no file nowhere.tsv; check the path"),
+        (["locality", "--text", "nowhere.txt"], "there is no file nowhere.txt; check the path"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_nothing_is_written(words, sentence, tmp_path: Path, capsys):
@@ -82,6 +91,57 @@ def test_a_run_is_not_overwritten_unless_that_is_said(tmp_path: Path, capsys):
     words = ["reproduce", "quick", "--out", str(tmp_path / "run"), "--quiet"]
     assert [main(words), main(words), main([*words, "--overwrite"])] == [0, 2, 0]
     assert "choose another --out or add --overwrite" in capsys.readouterr().err
+
+
+def patient(order: Order) -> Found:
+    """An experiment of three runs that keeps each, and stops after the first unless it is to go on."""
+    kept = finished_in(order.folder)
+    if not order.resume:
+        kept.refuse_any()
+    rows = []
+    for number in range(3):
+        if (done := kept.outcome(f"run {number}", {"scale": order.scale})) is None:
+            if number and not order.resume:
+                raise UserError("killed")
+            row = ("count", "water", "", None, number, "drops", float(len(order.tasks)), None, None)
+            done = Outcome([row], 0.0)
+            order.warn("it drips")
+            kept.keep(f"run {number}", {"scale": order.scale}, done)
+        rows += done.rows
+    return Found(frame(rows, RESULT), CLAIMS, {}, (), {"texts": [str(path) for path in order.files]})
+
+
+@pytest.fixture
+def resumable(monkeypatch: pytest.MonkeyPatch):
+    takes = ("--text", "--task", "--resume")
+    monkeypatch.setitem(registry.REPRODUCTIONS, "patient", Reproduction("patient", "Wait.", "a paper", patient, takes))
+    monkeypatch.setitem(pages.PAGES, "patient", page_of_quick)
+
+
+def test_what_was_killed_goes_on(resumable, tmp_path: Path, capsys):
+    words = ["reproduce", "patient", "--out", str(tmp_path / "run"), "--task", "a.tsv", "--text", "b.txt", "--quiet"]
+    assert main(words) == 2
+    assert [path.name for path in (tmp_path / "run" / "done").iterdir()] == ["run-0.json"]
+    assert main(words) == 2
+    assert "done holds 1 finished run; add --resume to go on from there, or --overwrite" in capsys.readouterr().err
+    assert main([*words, "--scale", "small", "--resume"]) == 2
+    assert "made with other settings: scale was tiny and is small; resume with" in capsys.readouterr().err
+    assert main([*words, "--resume"]) == 0
+    assert pl.read_parquet(tmp_path / "run" / "result.parquet")["value"].to_list() == [1.0] * 3
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["about"]["texts"] == ["b.txt"]
+    assert main(words) == 2  # finished as it is, one can go on from it
+    assert "done holds 3 finished runs; add --resume to go on" in capsys.readouterr().err
+    assert main([*words, "--resume"]) == 0  # nothing is left to do, and the tables are written again
+    assert main([*words, "--overwrite"]) == 2  # from the beginning, and killed again
+    assert [path.name for path in (tmp_path / "run" / "done").iterdir()] == ["run-0.json"]
+
+
+def test_a_warning_is_seen_on_the_screen_unless_it_is_to_be_quiet(resumable, tmp_path: Path, capsys):
+    words = ["reproduce", "patient", "--out", str(tmp_path / "run"), "--resume"]
+    assert main(words) == 0
+    assert "wherewhat: it drips" in capsys.readouterr().err
+    assert main(["reproduce", "patient", "--out", str(tmp_path / "other"), "--resume", "--quiet"]) == 0
+    assert not capsys.readouterr().err
 
 
 def test_every_reproduction_has_a_page_and_a_line(capsys):

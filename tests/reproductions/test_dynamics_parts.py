@@ -20,9 +20,9 @@ from wherewhat.reproductions.dynamics.job import Job, Row
 from wherewhat.reproductions.dynamics.purity import kind_of, purity_rows
 from wherewhat.reproductions.dynamics.seeds import with_means
 from wherewhat.reproductions.dynamics.settings import SCALES
-from wherewhat.reproductions.dynamics.side_by_side import side_by_side
 from wherewhat.reproductions.dynamics.theory import index_lead, retrieval_lead, theta_of
 from wherewhat.reproductions.intervals import of_mean, of_share
+from wherewhat.reproductions.side_by_side import side_by_side
 
 THEORY = json.loads((Path(__file__).parents[1] / "vectors" / "discrepancy.json").read_text())["I_theory"]
 

@@ -28,6 +28,7 @@ from wherewhat.cli.options import (
     command_line,
     loading_by,
     option,
+    saying,
     texts_from,
 )
 from wherewhat.cli.progress import progress
@@ -45,7 +46,12 @@ def reproduce(
     seed: Seed = 0,
     seeds: Annotated[int | None, option(ASKED, "N", "How many runs of each kind; the scale's unless said.")] = None,
     model: Annotated[str | None, option(MODEL, "MODEL", "For control: as elsewhere; tiny unless said.")] = None,
-    text: Annotated[list[Path], option(TEXTS, "FILE", "For control; without, a model writes its own texts.")] = [],  # noqa: B006
+    text: Annotated[
+        list[Path], option(TEXTS, "FILE", "For control, and for locality to learn from; without, they make their own.")
+    ] = [],  # noqa: B006
+    task: Annotated[
+        list[Path], option(TEXTS, "FILE", "For locality: also ask this, label, tab, text on every line. Repeatable.")
+    ] = [],  # noqa: B006
     column: Column = "text",
     dataset: Dataset = None,
     split: Split = "test",
@@ -58,13 +64,17 @@ def reproduce(
     out: Annotated[Path | None, option(RESULT, "DIR", "The folder to write into; runs/NAME unless said.")] = None,
     png: Png = None,
     overwrite: Overwrite = False,
+    resume: Annotated[bool, option(RESULT, None, "For locality: go on where it stopped.", "--resume")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Do a published experiment again, and say where it agrees.
 
-    Try: `wherewhat reproduce canonical` · `wherewhat reproduce control --model MODEL --text book.txt`
+    Try: `wherewhat reproduce canonical` · `wherewhat reproduce control --model MODEL --text book.txt` ·
+    `wherewhat reproduce locality --out runs/locality`, and if that is killed, the same with `--resume`
     """
+    if overwrite and resume:
+        raise UserError("both --overwrite and --resume were given; choose one of them")
     loading = loading_by(
         dtype,
         device,
@@ -77,29 +87,40 @@ def reproduce(
 
     from wherewhat.names import look_up
     from wherewhat.reproductions.base import Order
+    from wherewhat.reproductions.finished import finished_in
     from wherewhat.reproductions.registry import REPRODUCTIONS
     from wherewhat.reproductions.run import reproduce as run
     from wherewhat.runs.reproduced import Reproduced
     from wherewhat.tables.files import refuse_to_overwrite
 
     chosen = look_up("reproduction", name, REPRODUCTIONS)
-    _check(chosen, {"--model": model, "--text": text, "--dataset": dataset})
+    _check(chosen, {"--model": model, "--text": text, "--dataset": dataset, "--task": task, "--resume": resume})
     folder = Path("runs") / chosen.name if out is None else out
-    refuse_to_overwrite(folder, kind=Reproduced.kind, overwrite=overwrite)
+    if "--resume" in chosen.takes and not overwrite and not resume:
+        finished_in(folder).refuse_any()  # says that one can go on, which the next refusal does not know
+    refuse_to_overwrite(folder, kind=Reproduced.kind, overwrite=overwrite or resume)
+    if overwrite:
+        finished_in(folder).forget()
+    of_model = "--model" in chosen.takes
     with progress(chosen.name, quiet=quiet) as step:
         order = Order(
             scale=scale,
             seed=seed,
             seeds=seeds,
             model=model or "tiny",
-            texts=texts_from(text, column=column, dataset=dataset, split=split),
+            texts=texts_from(text, column=column, dataset=dataset, split=split) if of_model else None,
             source=dataset or ", ".join(map(str, text)),
             loading=loading,
+            files=() if of_model else tuple(text),
+            tasks=tuple(task),
+            folder=folder if "--resume" in chosen.takes else None,
+            resume=resume,
             on_step=step,
+            on_warning=saying(quiet),
         )
         found = run(chosen.name, order)
     found = replace(found, manifest={**found.manifest, "command": command_line()})
-    found.save(folder, overwrite=overwrite)
+    found.save(folder, overwrite=overwrite or resume)
     if png is not None:
         found.figures(png)
     _print(found, folder, as_json=as_json, quiet=quiet)
@@ -117,9 +138,18 @@ def _print(found: "Reproduced", folder: Path, *, as_json: bool, quiet: bool) -> 
 
 
 def _check(chosen: "Reproduction", given: dict[str, object]) -> None:
-    """A model and texts are for experiments that are about a model."""
-    in_vain = next((name for name, value in given.items() if value), None)
-    if in_vain and not chosen.of_model:
-        raise UserError(
-            f"{chosen.name} trains nets of its own; leave {in_vain} out (control is about a model you name)"
-        )
+    """Not every experiment takes everything."""
+    in_vain = next((name for name, value in given.items() if value and name not in chosen.takes), None)
+    if in_vain is not None:
+        raise UserError(f"{chosen.name} {IN_VAIN[in_vain]}")
+
+
+# Why an option is in vain, and what to do.
+_OWN_NETS = "trains nets of its own; leave {} out (control is about a model you name)"
+IN_VAIN = {
+    "--model": _OWN_NETS.format("--model"),
+    "--text": "trains nets of its own; leave --text out (control and locality read yours)",
+    "--dataset": _OWN_NETS.format("--dataset"),
+    "--task": "asks nothing but its own questions; leave --task out (locality asks yours too)",
+    "--resume": "cannot go on from where it stopped; leave --resume out (locality can)",
+}

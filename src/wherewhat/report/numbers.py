@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 MISSING = "–"
+NOTHING = 1e-9  # what is nearer to 0 is 0 but for rounding
 
 
 def short(value: float | None) -> str:
@@ -17,6 +18,19 @@ def short(value: float | None) -> str:
     size = abs(value)
     decimals = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.0995 or size == 0 else 3
     return f"{value:,.{decimals}f}".replace("-", "−")
+
+
+def signed(value: float, decimals: int = 1) -> str:
+    """With its sign, and digits enough to see it: what is not 0 never looks like it.
+
+    >>> signed(3.12), signed(-0.04), signed(0.0), signed(0.004, 2)
+    ('+3.1', '−0.04', '0.0', '+0.004')
+    """
+    if abs(value) < NOTHING:
+        return f"{0:.{decimals}f}"
+    while not round(value, decimals):
+        decimals += 1
+    return f"{value:+.{decimals}f}".replace("-", "−")
 
 
 def percent(value: float) -> str:

@@ -8,6 +8,7 @@ from wherewhat.names import look_up
 from wherewhat.report.canonical import page_of_canonical
 from wherewhat.report.control import page_of_control
 from wherewhat.report.dynamics import page_of_dynamics
+from wherewhat.report.locality import page_of_locality
 from wherewhat.report.measured import Manifest
 from wherewhat.report.page import Page
 
@@ -15,6 +16,7 @@ PAGES: dict[str, Callable[[pl.DataFrame, Manifest], Page]] = {
     "canonical": page_of_canonical,
     "control": page_of_control,
     "dynamics": page_of_dynamics,
+    "locality": page_of_locality,
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
@@ -31,7 +32,12 @@ class Order:
     texts: Iterable[str | Tensor | Text] | None = None
     source: str = "handed in"
     loading: Loading = field(default_factory=Loading)
+    files: tuple[Path, ...] = ()  # texts that nets learn to read from, where an experiment takes some of one's own
+    tasks: tuple[Path, ...] = ()  # files of more questions to ask, where it takes them
+    folder: Path | None = None  # where finished runs are kept as they come, where it can resume; None: nowhere
+    resume: bool = False  # go on with the finished runs that lie there
     on_step: OnStep | None = None
+    on_warning: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         if self.seeds is not None and self.seeds < 1:
@@ -47,6 +53,11 @@ class Order:
         """Tell whoever waits how far it has come."""
         if self.on_step is not None:
             self.on_step(done, of, note)
+
+    def warn(self, sentence: str) -> None:
+        """Tell whoever waits that something is not as it should be."""
+        if self.on_warning is not None:
+            self.on_warning(sentence)
 
 
 @dataclass(frozen=True)

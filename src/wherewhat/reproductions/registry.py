@@ -7,6 +7,7 @@ from wherewhat.reproductions.base import Found, Order
 from wherewhat.reproductions.canonical.study import canonical
 from wherewhat.reproductions.control.study import control
 from wherewhat.reproductions.dynamics.study import dynamics
+from wherewhat.reproductions.locality.study import locality
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Reproduction:
     about: str  # one line, for someone new
     paper: str
     run: Callable[[Order], Found]
-    of_model: bool = False  # whether it is about a model that is named, with texts, rather than nets of its own
+    takes: tuple[str, ...] = ()  # options that not every experiment takes, in the words of the command line
 
 
 REPRODUCTIONS: dict[str, Reproduction] = {
@@ -36,11 +37,18 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             dynamics,
         ),
         Reproduction(
+            "locality",
+            "Encodings as local and as symmetric as one likes: what is a small language model then good at?",
+            "arXiv 2310.12864",
+            locality,
+            takes=("--text", "--task", "--resume"),
+        ),
+        Reproduction(
             "control",
             "In a real model, what follows when positional or symbolic heads lose fast or slow frequencies?",
             "ours, after arXiv 2511.11579",
             control,
-            of_model=True,
+            takes=("--model", "--text", "--dataset"),
         ),
     ]
 }

@@ -7,9 +7,9 @@ from wherewhat.reproductions.dynamics.job import Job
 from wherewhat.reproductions.dynamics.purity import GAMMAS, purity_rows
 from wherewhat.reproductions.dynamics.seeds import with_means
 from wherewhat.reproductions.dynamics.settings import BASE, SCALES, Scale
-from wherewhat.reproductions.dynamics.side_by_side import side_by_side
 from wherewhat.reproductions.dynamics.theory import index_lead, retrieval_lead
 from wherewhat.reproductions.dynamics.watch import watch
+from wherewhat.reproductions.side_by_side import side_by_side
 from wherewhat.scores.swaps import PUBLISHED
 
 PAPER = SCALES["paper"]

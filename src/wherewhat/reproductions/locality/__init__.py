@@ -1,0 +1,1 @@
+"""How local and how symmetric position should be: encodings set by hand, pre-trained with, and tried on questions."""

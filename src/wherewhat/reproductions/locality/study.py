@@ -1,0 +1,141 @@
+"""The whole experiment: read with every encoding, ask, and see what goes with locality and symmetry."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from wherewhat.corpora.questions import QUESTIONS, Labelled
+from wherewhat.report.numbers import percent
+from wherewhat.reproductions.base import Found, Order
+from wherewhat.reproductions.finished import Outcome, code_of, finished_in
+from wherewhat.reproductions.locality.answers import answers_of
+from wherewhat.reproductions.locality.bag import bag_rows
+from wherewhat.reproductions.locality.claims import claims_of
+from wherewhat.reproductions.locality.contrasts import CONTRASTS, MATCHED
+from wherewhat.reproductions.locality.evidence import OF_ROLES, SHARP, STRANGE, Evidence
+from wherewhat.reproductions.locality.job import Job, Sources
+from wherewhat.reproductions.locality.links import AXES
+from wherewhat.reproductions.locality.means import bias_rows, with_means
+from wherewhat.reproductions.locality.notes import LEFT_OUT, notes_of
+from wherewhat.reproductions.locality.one_run import timed_run, unknown_words
+from wherewhat.reproductions.locality.settings import SCALES, Scale
+from wherewhat.reproductions.locality.steepness import curve_measures
+from wherewhat.reproductions.locality.trials import FAMILIES, Trial
+from wherewhat.reproductions.side_by_side import processors, side_by_side
+from wherewhat.tables.schema import RESULT, frame
+
+# What decides the outcome of a run: rooms of the package, and of this one the files that do not judge it afterwards.
+OWN = ("job", "one_run", "settings", "steepness", "trials")
+DECIDES = (
+    *("capture", "corpora", "encodings", "nets", "positional", "tasks", "training"),
+    *(f"reproductions/locality/{name}.py" for name in OWN),
+)
+
+
+def locality(order: Order) -> Found:
+    """Do the experiment at the scale asked for."""
+    return study(order.of(SCALES), order)
+
+
+def study(scale: Scale, order: Order, *, workers: int | None = None) -> Found:
+    """Do it at any scale; how many processes work does not matter to what is found."""
+    sources = Sources.of(order.files, order.tasks)
+    trials, seeds = scale.sweep.trials(), range(order.seed, order.seed + (order.seeds or scale.seeds))
+    jobs = [Job(scale, trial, seed, sources) for seed in seeds for trial in trials]
+    chances = chances_of(jobs[0])
+    warn_of_strangers(jobs[0], order)
+    outcomes = all_outcomes(jobs, order, workers=workers)
+    measured = frame([*bias_rows(trials, scale.sweep.n), *(row for one in outcomes for row in one.rows)], RESULT)
+    seen = Evidence(measured, trials, jobs[0].questions, chances)
+    told = {**scale.plain(), "seeds": list(seeds), "corpus": sources.corpus.plain(), "tasks": list(sources.tasks)}
+    took = {"seconds": sum(one.seconds for one in outcomes), "processes": min(len(jobs), workers or processors())}
+    about = {**about_of(scale, trials, chances, len(seeds)), **took, "answers": answers_of(seen)}
+    result = with_means(seen, bag_rows(seen, jobs[:: len(trials)]))
+    return Found(result, claims_of(seen), told, notes_of(scale, seen), about)
+
+
+def all_outcomes(jobs: Sequence[Job], order: Order, *, workers: int | None) -> list[Outcome]:
+    """What every run gave: from its file if it was finished before, else once it is done, and then it has a file."""
+    kept = finished_in(order.folder, code_of(*DECIDES))
+    if not order.resume:
+        kept.refuse_any()
+    settings = [job.plain() for job in jobs]
+    given = {
+        number: found
+        for number, (job, plain) in enumerate(zip(jobs, settings, strict=True))
+        if (found := kept.outcome(job.name, plain)) is not None
+    }
+    left = [number for number in range(len(jobs)) if number not in given]
+    far = dict.fromkeys(left, 0)
+    ready = sum(jobs[number].steps for number in given)
+
+    def on_progress(place: int, step: int) -> None:
+        far[left[place]] = step
+        under_way = [jobs[number].name for number, done in far.items() if 0 < done < jobs[number].steps]
+        order.step(ready + sum(far.values()), sum(job.steps for job in jobs), "; ".join(under_way))
+
+    def on_done(place: int, timed: tuple[list[Any], float]) -> None:
+        found = given[left[place]] = Outcome(*timed)
+        kept.keep(jobs[left[place]].name, settings[left[place]], found)
+
+    to_do = [jobs[number] for number in left]
+    side_by_side(timed_run, to_do, on_progress=on_progress, on_done=on_done, workers=workers)
+    return [given[number] for number in range(len(jobs))]
+
+
+def chances_of(job: Job) -> dict[str, float]:
+    """What guessing gets right in every question. Files that cannot be used are refused here, before any net learns."""
+    own = {question: 1 / len(QUESTIONS[question].labels) for question in job.scale.questions}  # labels are as frequent
+    from_files = {question: guessing(job.asked(question)) for question in job.sources.files()}
+    if job.sources.texts:
+        job.reading()
+        job.judged()
+    return {**own, **from_files}
+
+
+def warn_of_strangers(job: Job, order: Order) -> None:
+    """Say before any net learns which questions it will hardly be able to read."""
+    words = job.words()
+    for question in job.questions:
+        if (share := unknown_words(words, job.asked(question))) > STRANGE:
+            order.warn(f"{percent(share)} of the words of {question} are not in what the nets read; {LEFT_OUT}")
+
+
+def guessing(asked: Labelled) -> float:
+    """The share of the most frequent label among test sentences."""
+    labels = [example.label for example in asked.test]
+    return max(labels.count(label) for label in asked.labels) / len(labels)
+
+
+def about_of(scale: Scale, trials: Sequence[Trial], chances: dict[str, float], seeds: int) -> dict[str, Any]:
+    """What the page needs beside the rows."""
+    return {
+        "n": scale.sweep.n,
+        "uniform": curve_measures(0.0, 1.0, n=scale.sweep.n)["locality"],
+        "families": FAMILIES,
+        "subjects": [{**trial.plain(), "label": trial.name, "mirrored": trial.mirrored} for trial in trials],
+        "questions": [
+            {
+                "name": name,
+                "asks": QUESTIONS[name].asks if name in QUESTIONS else f"the labels of {name}",
+                "chance": chance,
+                "of roles": name in OF_ROLES,
+                "sharp": name in SHARP,
+            }
+            for name, chance in chances.items()
+        ],
+        "axes": {name: axis.about for name, axis in AXES.items()},
+        "contrasts": {**{name: one.about for name, one in CONTRASTS.items()}, **MATCHED},
+        "seeds": seeds,
+        "layers": scale.layers,
+        "width": scale.width,
+        "heads": scale.heads,
+        "steps": scale.steps,
+        "batch": scale.batch,
+        "sentences": scale.sentences,
+        "asked": {"train": scale.train, "valid": scale.valid, "test": scale.test},
+        "tuning": {
+            "steps": scale.tuning.steps,
+            "batch": scale.tuning.batch,
+            "rates": list(scale.tuning.learning_rates),
+        },
+    }

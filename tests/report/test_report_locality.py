@@ -1,0 +1,288 @@
+"""The page of locality and symmetry, drawn from a table alone: what it says in opposite worlds, and in a browser."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html import unescape
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from synthetic_locality import BAG, HELPS, HOSTILE, HURTS, NEITHER, QUESTIONS, World, bell, locality_run, subjects
+
+from wherewhat.errors import UserError
+from wherewhat.report.figures import figures
+from wherewhat.report.locality import page_of_locality
+from wherewhat.report.locality_study import AXES, Locality
+from wherewhat.report.locality_tables import GAPS, LINE, OURS, SMALL, WIDE, apart, span, tables_of
+from wherewhat.report.page import Page
+from wherewhat.report.render import render
+from wherewhat.report.reproductions import page_of_reproduction
+from wherewhat.reproductions.locality.contrasts import CONTRASTS, MATCHED
+from wherewhat.reproductions.locality.links import AXES as LINKS
+
+ONE_SEED = replace(HELPS, seeds=1)
+
+
+@pytest.fixture(scope="module")
+def found() -> Locality:
+    return Locality(*locality_run(HELPS))
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return page_of_locality(*locality_run(HELPS))
+
+
+def words(page: Page, name: str) -> str:
+    """What a section says, without its tags."""
+    (section,) = (section for section in page.sections if section.name == name)
+    return unescape(re.sub(r"<[^>]+>", " ", f"{section.title}. {section.lede} {section.body}"))
+
+
+def test_it_begins_with_the_answer(page: Page) -> None:
+    names = [section.name for section in page.sections]
+    assert names == [
+        *("answer", "locality", "symmetry", "numbers", "stability", "decoders", "leaning", "claims", "made")
+    ]
+    assert {what: number for number, what in page.facts} == {
+        "encodings": str(len(subjects())),
+        "questions": "5",
+        "seeds": "3",
+        "nets": str(3 * len(subjects())),
+        "summed over 2 processes": "2 h 1 min",  # of all runs, and not of the last command
+    }
+
+
+def test_what_a_reader_cannot_know_is_said_where_it_first_stands(page: Page) -> None:
+    assert "e^(−w·distance²)" in page.lede and "below 1 flatter ahead, above 1 steeper, 1 symmetric" in page.lede
+    first = words(page, "answer")
+    assert "seeds, which draw" in first and "other held still, what goes with" in first
+    assert "left frozen only a layer on top learns" in words(page, "locality")
+    assert "nats (natural logarithms" in words(page, "numbers")
+
+
+def test_symmetry_is_first_seen_at_the_same_locality(page: Page) -> None:
+    (section,) = (section for section in page.sections if section.name == "answer")
+    views = [json.loads(unescape(given)) for given in re.findall(r'data-views="([^"]*)"', section.body)][1]
+    assert [its["line"] for _, its in views][:3] == list(GAPS["symmetry"].values())
+    assert all("same locality" in its["line"] for _, its in views[:2])
+    assert "confounded" in views[2][0] and "that view is confounded" in words(page, "answer")
+
+
+def test_leaning_is_held_against_all_that_the_study_holds_it_against(page: Page, found: Locality) -> None:
+    (section,) = (section for section in page.sections if section.name == "leaning")
+    views = [json.loads(unescape(given)) for given in re.findall(r'data-views="([^"]*)"', section.body)][1]
+    names = ["over symmetric", "over one-sided", "over not learned", "over rope", "not learned over symmetric"]
+    assert sorted(title for title, _ in views) == sorted(names)
+    lines = tables_of(found)["lines"]["line"]
+    assert all(its["line"] in lines for _, its in views)
+    assert set(tables_of(found)["roles"]["kind"]) == {"symmetric", "not learned", "leaning"}
+
+
+def test_words_alone_are_a_level_like_chance(page: Page, found: Locality) -> None:
+    table = pl.DataFrame(tables_of(found)["names"], strict=False)
+    levels = table.filter(pl.col("level"), question="q0", how="tuned")
+    assert dict(zip(levels["name"], levels["value"], strict=True)) == {"chance": 0.5, "words alone": BAG["number"]}
+    assert words(page, "numbers").count("bag of words") == 1 and "bag of words" not in json.dumps(page.tables)
+    result, manifest = locality_run(HELPS)
+    older = page_of_locality(result.filter(pl.col("subject") != "bag of words"), manifest)
+    assert "words alone" not in json.dumps(older.tables) and "Words alone" not in words(older, "locality")
+
+
+def test_one_word_does_not_mean_two_things(page: Page) -> None:
+    assert "position table" in page.tables["names"]["name"] and "learned" not in page.tables["names"]["name"]
+    assert "position table" in words(page, "numbers")
+    assert "'learned': 'learned curve'" in json.dumps(page.charts["stability"])
+
+
+def test_an_interval_that_there_is_not_is_left_out() -> None:
+    result, manifest = locality_run(ONE_SEED)
+    page = page_of_locality(result, manifest)
+    table = words(page, "numbers")
+    assert "±" not in table and "Of one seed." in table and "95 %" not in table
+    assert "seeds" not in {what for _, what in page.facts}
+    assert "Of one seed." in words(page, "locality")
+
+
+def test_the_table_has_every_encoding_and_the_best_in_bold(page: Page, found: Locality) -> None:
+    (section,) = (section for section in page.sections if section.name == "numbers")
+    lines = re.findall(r"<tr>(<th scope=\"row\".*?)</tr>", section.body)
+    assert len(lines) == len(subjects()) + 1  # and a bag of words
+    assert f"All {len(subjects())} encodings" in section.lede
+    best = [line for line in lines if "<b>" in line]
+    assert ">log w 5</th>" in best[0] and all("decoder" not in line for line in best)
+    row = found.mean("log w 5")
+    assert row is not None
+    reach = 50 * (row["high"] - row["low"])
+    assert f'<b>{100 * row["value"]:.1f}<span class="reach"> ± {reach:.1f}</span></b>' in best[0]
+
+
+def test_all_that_are_best_are_bold_but_no_decoder_is() -> None:
+    result, manifest = locality_run(HELPS)
+    equal = ["decoder w 2", "log w 5", "rope"]
+    here = pl.col("part").eq("mean") & pl.col("subject").is_in(equal) & pl.col("measure").eq("accuracy")
+    page = page_of_locality(result.with_columns(value=pl.when(here).then(0.99).otherwise("value")), manifest)
+    (section,) = (section for section in page.sections if section.name == "numbers")
+    lines = re.findall(r"<tr>(<th scope=\"row\".*?)</tr>", section.body)
+    bold = [re.findall(r">([^<]+)</th>", line)[0] for line in lines if line.count("<b>") == 1 + len(QUESTIONS)]
+    assert bold == ["log w 5", "rope"]
+
+
+def test_points_lie_where_they_were_measured(found: Locality) -> None:
+    table = pl.DataFrame(tables_of(found)["points"], strict=False)
+    assert not table["subject"].str.contains("decoder").any()
+    one = table.filter(subject="log w 0.5 s 0.25", question="all", how="tuned").row(0, named=True)
+    near, even = bell(0.5, 0.25)
+    assert one["bias_locality"] == pytest.approx(near) and one["bias_balance"] == pytest.approx(even)
+    assert one["locality"] == pytest.approx(0.17 + 0.9 * (near - 0.17))
+    assert one["sided"] and one["swept"] == 0.5
+    row = found.mean("log w 0.5 s 0.25")
+    assert row is not None and [one[end] for end in ("value", "low", "high")] == [
+        row[end] for end in ("value", "low", "high")
+    ]
+    assert set(table["how"]) == {"tuned", "frozen"}
+
+
+def test_intervals_end_where_shares_end() -> None:
+    found = Locality(*locality_run(replace(HELPS, seeds=2)))  # two seeds say little, and their intervals are wide
+    rows = found.result.filter(part="mean", measure="accuracy")
+    assert rows.filter(pl.col("high") > 1).height > 0
+    tables = tables_of(found)
+    for name in ("points", "roles"):
+        assert min(tables[name]["low"]) >= 0 and max(tables[name]["high"]) == 1
+    assert all(0 <= low < high <= 1 for low, high in (span(found, question) for question in found.questions))
+
+
+def test_two_seeds_that_happen_to_agree_decide_nothing() -> None:
+    result, manifest = locality_run(replace(HELPS, seeds=2))
+    gap = pl.col("part") == "contrast"  # whose intervals have no length where both seeds give the same
+    same = [pl.when(gap).then(pl.col("value")).otherwise(pl.col(end)).alias(end) for end in ("low", "high")]
+    found = Locality(result.with_columns(same), manifest)
+    lines = tables_of(found)["lines"]
+    sides = {name: {side for side, its in zip(lines["side"], lines["line"], strict=True) if its == name} for name in
+             ("middle over flat", "locality pearson")}  # fmt: skip
+    assert sides == {"middle over flat": {"unclear"}, "locality pearson": {"above"}}
+
+
+def test_no_two_names_of_references_touch() -> None:
+    found = Locality(*locality_run(NEITHER))  # where all accuracies are nearly the same
+    table = pl.DataFrame(tables_of(found)["names"])
+    for question in (found.overall, *found.questions):
+        low, high = span(found, question)
+        here = table.filter(question=question.key, how="tuned")
+        assert len(here) == 7 + 2
+        for column, height in (("wide", WIDE), ("small", SMALL)):
+            levels = sorted(here[column])
+            assert low - 1e-9 <= levels[0] and levels[-1] <= high + 1e-9
+            assert all(after - level >= LINE * (high - low) / height - 1e-9 for level, after in pairwise(levels))
+
+
+@pytest.mark.parametrize("values", [[0.5, 0.5, 0.5], [0.1, 0.9, 0.12, 0.95], [0.99, 0.98, 0.97], [0.0, 0.01], []])
+def test_names_are_moved_no_further_than_needed(values: list[float]) -> None:
+    placed = apart(values, 0.1, (0.0, 1.0))
+    assert all(b - a >= 0.1 - 1e-9 for a, b in pairwise(sorted(placed)))
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    assert [placed[i] for i in order] == sorted(placed)
+    free = [
+        i for i in range(len(values)) if all(abs(values[i] - other) > 0.25 for other in values if other != values[i])
+    ]
+    assert all(placed[i] == pytest.approx(values[i]) for i in free if values.count(values[i]) == 1)
+
+
+def test_the_page_reads_names_that_the_study_writes() -> None:
+    """The two rooms do not know each other; here what they write down is held side by side."""
+    assert {name for its in GAPS.values() for name in its.values()} <= {*CONTRASTS, *MATCHED}
+    assert any(name.startswith(start) for start in OURS for name in CONTRASTS)
+    assert set(AXES.values()) <= set(LINKS)
+
+
+def test_every_chart_finds_its_numbers(page: Page) -> None:
+    drawn = {name for section in page.sections for name in re.findall(r'data-chart="(\w+)"', section.body)}
+    assert drawn == set(page.charts)
+    for name, spec in page.charts.items():
+        for table in re.findall(r'"data": \{"name": "(\w+)"\}', json.dumps(spec)):
+            assert page.tables[table], (name, table)
+
+
+def test_a_readers_file_name_never_becomes_markup_or_an_expression(page: Page) -> None:
+    text = render(page)
+    assert HOSTILE not in text and "<script>alert" not in text and "&lt;script&gt;alert" in text
+    assert "Which label of &lt;b&gt;four&lt;/b&gt;?" in text and "closely &lt;i&gt;" in text
+    for section in page.sections:
+        for given in re.findall(r'data-(?:words|views)="([^"]*)"', section.body):
+            assert "alert" not in given
+    assert "alert" not in json.dumps(page.charts)
+
+
+def test_it_is_the_page_of_the_reproduction(page: Page) -> None:
+    assert page_of_reproduction(*locality_run(HELPS)) == page
+
+
+def test_a_table_without_accuracies_is_refused() -> None:
+    result, manifest = locality_run(HELPS)
+    with pytest.raises(UserError, match="the table has no encoding with an accuracy; run `wherewhat reproduce loc"):
+        page_of_locality(result.filter(pl.col("part") != "mean"), manifest)
+    with pytest.raises(UserError, match="no encoding with an accuracy"):
+        page_of_locality(result, {"reproduction": "locality"})
+
+
+def test_families_that_were_not_tried_are_not_there() -> None:
+    result, manifest = locality_run(HELPS)
+    gone = [one["name"] for one in subjects() if one["family"] in ("ours", "raw", "learned", "decoder", "reference")]
+    few = result.filter(~pl.col("subject").is_in([*gone, "decoder locality"]))
+    page = page_of_locality(few.filter(~pl.col("subject").str.contains("leaning|decoder")), manifest)
+    assert "Nothing to draw." in words(page, "leaning") and "Nothing to draw." in words(page, "decoders")
+    assert '"raw"' not in json.dumps(page.charts["stability"]["layer"][-1]["encoding"])
+
+
+def test_lines_are_said_to_turn_back_only_where_they_do(page: Page) -> None:
+    assert "turns back" in words(page, "symmetry")
+    result, manifest = locality_run(HELPS)
+    told = [{**one, "s": 0.75} if one["s"] == 2 else one for one in manifest["about"]["subjects"]]
+    about = {**manifest["about"], "subjects": told}
+    assert "turns back" not in words(page_of_locality(result, {**manifest, "about": about}), "symmetry")
+
+
+def test_pictures_can_be_drawn_whatever_a_question_is_called(page: Page) -> None:
+    assert set(page.figures) == {
+        f"{x}{number}" for x in ("locality", "balance") for number in ("", *(f"_{i}" for i in range(1, 6)))
+    }
+    some = {name: page.figures[name] for name in ("locality", "balance_5")}
+    drawn = figures(replace(page, figures=some))
+    assert all(picture.startswith(b"\x89PNG") and len(picture) > 20_000 for picture in drawn.values())
+
+
+def test_it_is_drawn_without_tensors_and_always_the_same(page: Page, tmp_path: Path) -> None:
+    result, manifest = locality_run(HELPS)
+    result.write_parquet(tmp_path / "result.parquet")
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    code = (
+        "import json, sys, polars as pl; from pathlib import Path; folder = Path(sys.argv[1]);"
+        "from wherewhat.report.reproductions import page_of_reproduction;"
+        "manifest = json.loads((folder / 'manifest.json').read_text());"
+        "page = page_of_reproduction(pl.read_parquet(folder / 'result.parquet'), manifest);"
+        "assert not {'torch', 'transformers', 'numpy', 'scipy'} & set(sys.modules);"
+        "print(json.dumps([page.charts, page.tables, [section.body for section in page.sections]]))"
+    )
+    theirs = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True, text=True)
+    ours = json.dumps([page.charts, page.tables, [section.body for section in page.sections]])
+    assert theirs.stdout.strip() == ours
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "light", "world"), [(1400, "light", HURTS), (390, "dark", ONE_SEED)])
+def test_it_draws_in_a_browser_wide_and_narrow(shown: Any, width: int, light: str, world: World) -> None:
+    page = page_of_locality(*locality_run(world))
+    with shown(page, width=width, color_scheme=light) as tab:
+        places = 2 + 2 * (1 + len(QUESTIONS)) + 2 + 1 + 2 - (world.seeds == 1)  # one seed has no spread
+        assert tab.locator(".drawn svg").count() == tab.locator(".drawn").count() == places
+        assert tab.locator("#locality").get_by_text("sinusoidal").count() >= 1 + len(QUESTIONS)
+        for section in ("answer", "locality", "symmetry", "stability", "decoders", "leaning"):
+            for button in tab.locator(f"#{section} .switch button").all():
+                button.click()
+        tab.wait_for_timeout(300)
