@@ -52,7 +52,8 @@ def _parser(path: Path) -> Callable[[int, str], Token]:
         if (columns := line.count("\t") + 1) != COLUMNS:
             raise UserError(f"{where} has {columns} columns and CoNLL-U has {COLUMNS}; mend the line")
         try:
-            return parse_line(line, DEFAULT_FIELDS)
+            token: Token = parse_line(line, DEFAULT_FIELDS)
+            return token
         except ParseException as error:
             raise UserError(f"{where} is not CoNLL-U ({str(error).rstrip('.')}); mend the line") from None
 
