@@ -93,11 +93,20 @@ def test_a_run_is_not_overwritten_unless_that_is_said(tmp_path: Path, capsys):
     assert "choose another --out or add --overwrite" in capsys.readouterr().err
 
 
+def test_finished_runs_are_kept_when_the_order_cannot_be_done(tmp_path: Path, capsys):
+    kept = tmp_path / "run" / "done" / "log-seed-0.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("{}")
+    for wrong in (["--scale", "tinny"], ["--task", "nowhere.tsv"]):
+        assert main(["reproduce", "locality", "--overwrite", "--out", str(tmp_path / "run"), *wrong]) == 2
+        assert kept.exists(), wrong
+    assert "did you mean 'tiny'" in capsys.readouterr().err
+
+
 def patient(order: Order) -> Found:
     """An experiment of three runs that keeps each, and stops after the first unless it is to go on."""
     kept = finished_in(order.folder)
-    if not order.resume:
-        kept.refuse_any()
+    kept.begin(overwrite=order.overwrite, resume=order.resume)
     rows = []
     for number in range(3):
         if (done := kept.outcome(f"run {number}", {"scale": order.scale})) is None:

@@ -2,12 +2,13 @@
 
 import math
 import re
+from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean
 
 import polars as pl
 import pytest
-from locality_worlds import BLIND, TRIALS, bias, world
+from locality_worlds import BLIND, TRIALS, as_local, bias, world
 
 from wherewhat.reproductions.base import Claim
 from wherewhat.reproductions.intervals import of_mean
@@ -219,6 +220,31 @@ def test_who_only_guesses_is_not_called_steady() -> None:
     assert seen.spread(one, ALL) == pytest.approx(fmean(seen.spread(one, q) for q in rest), abs=1e-15)
 
 
+def test_spread_is_of_the_same_questions_for_all_curves() -> None:
+    def flattest_guesses(trial: Trial, question: str) -> float:
+        return 0.5 if question == "agent" and trial.family == "log" and as_local(trial) < 0.15 else 0.8
+
+    seen = world(flattest_guesses, noise=lambda trial: 0.001)
+    steep = seen.symmetric[-1]
+    rest = [q for q in seen.items[ALL] if q != "agent"]
+    assert math.isnan(seen.spread(steep, "agent"))
+    assert seen.spread(steep, ALL) == pytest.approx(fmean(seen.spread(steep, q) for q in rest), abs=1e-15)
+
+
+def test_questions_that_nets_cannot_read_decide_nothing(agreeing: Evidence) -> None:
+    strange = [
+        ("run", agreeing.trials[0].name, question, None, 0, "unknown words", 0.9, None, None)
+        for question in agreeing.questions
+    ]
+    seen = replace(agreeing, rows=pl.concat([agreeing.rows, frame(strange, RESULT)]))
+    assert seen.readable == [] and ALL not in seen.items
+    found = claims(seen)
+    assert {name: found[name].verdict for name in ("middle", "leaning", "roles")} == dict.fromkeys(
+        ("middle", "leaning", "roles"), "unknown"
+    )
+    assert not any("nan" in claim.ours for claim in found.values())
+
+
 def test_raw_curves_that_may_gain_half_as_much_are_not_known_to_be_inert() -> None:
     loose = world(
         lambda trial, question: 0.6 + 0.1 * (trial.family == "log") + 0.05 * (trial.family == "raw"),
@@ -248,6 +274,6 @@ def test_answers_follow_from_the_verdict_alone(agreeing: Evidence, opposite: Evi
             assert re.split("[.:]", answer["lead"])[0] == LEADS[name][found[name]]
             assert answer["lead"].endswith(".") and answer["rest"].endswith(".")
     assert answers_of(agreeing)["locality"]["lead"] == "Locality helps."
-    assert answers_of(opposite)["locality"]["lead"] == "More locality is not better."
+    assert answers_of(opposite)["locality"]["lead"] == "That accuracy goes closely with locality was not seen."
     assert answers_of(opposite)["decoder"]["lead"].endswith(": the less local, the better.")
     assert len({lead for leads in LEADS.values() for lead in leads.values()}) == sum(map(len, LEADS.values()))

@@ -99,8 +99,6 @@ def reproduce(
     if "--resume" in chosen.takes and not overwrite and not resume:
         finished_in(folder).refuse_any()  # says that one can go on, which the next refusal does not know
     refuse_to_overwrite(folder, kind=Reproduced.kind, overwrite=overwrite or resume)
-    if overwrite:
-        finished_in(folder).forget()
     of_model = "--model" in chosen.takes
     with progress(chosen.name, quiet=quiet) as step:
         order = Order(
@@ -114,6 +112,7 @@ def reproduce(
             files=() if of_model else tuple(text),
             tasks=tuple(task),
             folder=folder if "--resume" in chosen.takes else None,
+            overwrite=overwrite,
             resume=resume,
             on_step=step,
             on_warning=saying(quiet),

@@ -70,7 +70,7 @@ def give_or_take(row: Row | None) -> Html | str:
 
 def left_out(found: Locality) -> str:
     """Which questions do not count where all are counted together."""
-    return listed(f"“{question.name}”" for question in found.questions if question.sharp)
+    return listed(f"“{question.name}”" for question in found.questions if not question.counted)
 
 
 def encoders(found: Locality) -> list[Subject]:

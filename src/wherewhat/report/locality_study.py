@@ -66,7 +66,7 @@ class Question:
     chance: float
     asks: str = ""
     of_roles: bool = False  # who does what to whom
-    sharp: bool = False  # made so that no symmetric encoding can answer: it does not count among all questions
+    counted: bool = True  # where all questions count together; not those made so that no symmetric encoding can answer
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Locality:
                 chance=float(one.get("chance") or 0),
                 asks=str(one.get("asks") or ""),
                 of_roles=bool(one.get("of roles")),
-                sharp=bool(one.get("sharp")),
+                counted=bool(one.get("counted", not one.get("sharp"))),
             )
             for number, one in enumerate(self.about.get("questions") or ())
         ]
@@ -116,7 +116,7 @@ class Locality:
     @cached_property
     def overall(self) -> Question:
         """The mean over all questions, as if it were one."""
-        counted = [one.chance for one in self.questions if not one.sharp]
+        counted = [one.chance for one in self.questions if one.counted]
         return Question(ALL, ALL, fmean(counted) if counted else 0.0)
 
     @cached_property

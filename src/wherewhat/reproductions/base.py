@@ -35,6 +35,7 @@ class Order:
     files: tuple[Path, ...] = ()  # texts that nets learn to read from, where an experiment takes some of one's own
     tasks: tuple[Path, ...] = ()  # files of more questions to ask, where it takes them
     folder: Path | None = None  # where finished runs are kept as they come, where it can resume; None: nowhere
+    overwrite: bool = False  # take away what was finished before, once the order is known to be sound
     resume: bool = False  # go on with the finished runs that lie there
     on_step: OnStep | None = None
     on_warning: Callable[[str], None] | None = None

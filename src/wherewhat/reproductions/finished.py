@@ -65,6 +65,13 @@ class Finished:
                 "add --resume to go on from there, or --overwrite to begin again"
             )
 
+    def begin(self, *, overwrite: bool, resume: bool) -> None:
+        """Before the first run, once what was ordered is known to be sound: begin again, go on, or refuse."""
+        if overwrite:
+            self.forget()
+        elif not resume:
+            self.refuse_any()
+
     def forget(self) -> None:
         """Take all finished runs away, and halves of files that a kill may have left."""
         for path in self._all():

@@ -8,14 +8,14 @@ LEADS = {
     "locality": {
         "agrees": "Locality helps",
         "in part": "Locality helps in part",
-        "disagrees": "More locality is not better",
-        "unknown": "Whether locality helps cannot be told",
+        "disagrees": "That accuracy goes closely with locality was not seen",
+        "unknown": "Whether accuracy goes closely with locality cannot be told",
     },
     "symmetry": {
         "agrees": "Symmetry helps",
         "in part": "Symmetry helps in part",
-        "disagrees": "More symmetry is not better",
-        "unknown": "Whether symmetry helps cannot be told",
+        "disagrees": "That accuracy goes closely with symmetry was not seen",
+        "unknown": "Whether accuracy goes closely with symmetry cannot be told",
     },
     "decoder": {
         "seen": "Locality helps decoders too",

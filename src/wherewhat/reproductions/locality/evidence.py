@@ -39,10 +39,14 @@ class Evidence:
     @cached_property
     def items(self) -> Mapping[str, tuple[str, ...]]:
         """What is asked: every question alone, and those that are counted together."""
-        read = [one for one in self.questions if self.unknown_words.get(one, 0.0) <= STRANGE]
-        every = tuple(one for one in read if one not in SHARP)
-        groups = {ALL: every, OTHERS: tuple(one for one in read if one not in OF_ROLES)}
+        every = tuple(one for one in self.readable if one not in SHARP)
+        groups = {ALL: every, OTHERS: tuple(one for one in self.readable if one not in OF_ROLES)}
         return {**{one: (one,) for one in self.questions}, **{name: its for name, its in groups.items() if its}}
+
+    @cached_property
+    def readable(self) -> list[str]:
+        """The questions whose words nets know; what they make of the others says nothing."""
+        return [one for one in self.questions if self.unknown_words.get(one, 0.0) <= STRANGE]
 
     @cached_property
     def unknown_words(self) -> dict[str, float]:
@@ -62,6 +66,12 @@ class Evidence:
     def symmetric(self) -> list[Trial]:
         """The sweep over locality alone, the flattest curve first."""
         return sorted((trial for trial in self.of("log") if trial.s == SYMMETRIC), key=lambda trial: trial.w or 0)
+
+    @cached_property
+    def best(self) -> Trial | None:
+        """The symmetric curve with the most right answers, picked after the fact."""
+        known = [trial for trial in self.symmetric if self.mean(trial, "accuracy", ALL).known]
+        return max(known, key=lambda trial: self.mean(trial, "accuracy", ALL).value, default=None)
 
     def at_same_w(self, trial: Trial) -> list[Trial]:
         """The symmetric curve with the w of another trial."""
@@ -84,14 +94,19 @@ class Evidence:
     def spread(self, trial: Trial, item: str) -> float:
         """The standard deviation of accuracy over seeds: of one question, or its mean over several.
 
-        Who only guesses is steady, which is no merit: a question at chance from every seed does not count.
+        Who only guesses is steady, which is no merit: a question that any curve set by hand guesses from every seed
+        does not count, for all encodings alike, so that all are compared on the same questions.
         """
-        by_question = {one: self.values([trial], "accuracy", one) for one in self.items.get(item, ())}
-        found = [stdev(its) for one, its in by_question.items() if len(its) > 1 and not self._guessed(one, its)]
+        asked = [one for one in self.items.get(item, ()) if not self._guessed(one)]
+        by_question = [self.values([trial], "accuracy", one) for one in asked]
+        found = [stdev(its) for its in by_question if len(its) > 1]
         return fmean(found) if found else math.nan
 
-    def _guessed(self, question: str, values: Sequence[float]) -> bool:
-        return all(abs(value - self.chances.get(question, EVEN)) <= NEAR_CHANCE for value in values)
+    def _guessed(self, question: str) -> bool:
+        """Whether some curve is at chance from every seed."""
+        chance = self.chances.get(question, EVEN)
+        by_curve = [self.values([trial], "accuracy", question) for trial in self.of("log")]
+        return any(all(abs(value - chance) <= NEAR_CHANCE for value in values) for values in by_curve)
 
     def gap(self, ones: Sequence[Trial], others: Sequence[Trial], item: str, measure: str = "accuracy") -> Estimate:
         """How far some encodings lie above others. Each seed has its own difference: it has the same data in both."""

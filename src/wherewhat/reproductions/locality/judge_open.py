@@ -14,6 +14,8 @@ HALF = 0.5  # a raw curve that does less than this share of what a logarithmic o
 def middle_best(seen: Evidence) -> Judged:
     """Are curves of middle locality better than the flattest and than the steepest?"""
     flat, steep = (contrast(seen, f"middle over {end}", ALL) for end in ("flat", "steep"))
+    if not flat.known or not steep.known:
+        return Judged("Nothing that could be read was asked, or too few curves were tried.", "unknown")
     sweep = seen.symmetric
     by_curve = ", ".join(
         f"{short(seen.bias(trial, 'locality'))}: {100 * seen.mean(trial, 'accuracy', ALL).value:.1f}" for trial in sweep
@@ -28,11 +30,10 @@ def middle_best(seen: Evidence) -> Judged:
 
 def _picked(seen: Evidence) -> str:
     """The best curve of the sweep, which is above the others by luck too."""
-    known = [(seen.mean(trial, "accuracy", ALL), trial) for trial in seen.symmetric]
-    known = [(found, trial) for found, trial in known if found.known]
-    if not known:
+    trial = seen.best
+    if trial is None:
         return ""
-    best, trial = max(known, key=lambda one: one[0].value)
+    best = seen.mean(trial, "accuracy", ALL)
     ends = f" ({100 * best.low:.1f} to {100 * best.high:.1f})" if best.low == best.low else ""
     return f" Picked as the best: w {trial.w:g} with {100 * best.value:.1f} %{ends}."
 
@@ -85,12 +86,12 @@ def stability(seen: Evidence) -> Judged:
     }
     told = [f"{axis} with {item} by {one.plain()}" for (axis, item), one in found.items()]
     if not any(one.known for one in found.values()):
-        return Judged("Too few curves were tried to tell.", "unknown")
+        return Judged("Too few curves were tried to tell, or too little of what was asked could be read.", "unknown")
     against = [f"{item} rises with {axis}" for (axis, item), one in found.items() if one.side == 1]
     ours = f"Over {count(len(seen.of('log')), 'curve')}, the other property held still, goes {'; '.join(told)}."
     whole = (
         "Seeds redraw first weights, the order of reading and test sentences, so spread is that of the whole pipeline; "
-        "questions that an encoding only guesses do not count in it."
+        "questions that some curve only guesses do not count in it."
     )
     return Judged(
         ours,
@@ -108,7 +109,7 @@ def decoder(seen: Evidence) -> Judged:
         contrast(seen, f"decoder, {one}", ALL) for one in ("middle over flat", "middle over steep", "log over none")
     )
     if not found["slope"].known:
-        return Judged("Too few decoders were tried to tell.", "unknown")
+        return Judged("Too few decoders were tried to tell, or too little of what was asked could be read.", "unknown")
     against = found["slope"].side == flat.side == -1  # a slope may hang on the steepest curve alone
     line = (
         f"Over {count(len(decoders(seen)), 'curve')} the best line gains {found['slope'].points()} from locality 0 to 1"
@@ -129,7 +130,9 @@ def leaning(seen: Evidence) -> Judged:
     """Do heads that lean help with roles, do they leave other questions as they were, and what does learning add?"""
     if not seen.of("ours"):
         return Judged("It was not tried.", "unknown")
-    asked = [question for question in OF_ROLES if question in seen.questions]
+    asked = [question for question in OF_ROLES if question in seen.readable]
+    if not asked:
+        return Judged("No question about roles was asked that could be read.", "unknown")
     helps = {question: contrast(seen, "leaning over symmetric", question) for question in asked}
     rest = contrast(seen, "leaning over symmetric", OTHERS)
     told = "; ".join(f"{question} {found.points()}" for question, found in helps.items())

@@ -19,6 +19,11 @@ from wherewhat.reproductions.locality.links import link
 from wherewhat.reproductions.locality.trials import Trial
 
 CLOSE = 0.5  # the least correlation that is called close
+ALONE = {  # by the side of the correlation over symmetric curves
+    1: "",
+    0: "over symmetric curves alone it is not clear",
+    -1: "over symmetric curves alone it is the other way round",
+}
 
 
 def locality(seen: Evidence) -> Judged:
@@ -36,7 +41,7 @@ def locality(seen: Evidence) -> Judged:
         f"the best line over these gains {alone['slope'].points()}. " + by_themselves(seen, tally(by_question)),
         published_verdict([*sides, alone["pearson"].side]),
         f"A line is not the whole shape. {shape}",
-        because="over symmetric curves alone it is not clear" if 1 in sides and alone["pearson"].side != 1 else "",
+        because=ALONE[alone["pearson"].side] if 1 in sides else "",
         short=f"{correlation}; over symmetric ones alone {alone['pearson'].plain()} (clear on single questions: "
         f"{carry}). {shape}",
     )
@@ -74,10 +79,12 @@ def closely(found: Estimate) -> int:
 def by_hand(seen: Evidence) -> Judged:
     """Is a curve better than a learned table of positions, as published (raw) and as we add it (log)?"""
     raw, log = (contrast(seen, f"{one} over learned positions", ALL) for one in ("raw", "log"))
+    best = seen.gap([seen.best] if seen.best else [], seen.named("learned"), ALL)
     return Judged(
-        f"Against the table, added as published: {raw.points()}; added as a logarithm: {log.points()}. "
+        f"Against the table, added as published: {raw.points()}; added as a logarithm: {log.points()} on average, and "
+        f"{best.points()} for the best of these, picked afterwards. "
         + over_questions(seen, lambda question: contrast(seen, "log over learned positions", question)),
-        published_verdict([raw.side, log.side]),
+        published_verdict([raw.side, log.side, best.side]),
         "Raw curves are all that were tried; logarithmic ones all symmetric ones but the flattest and the steepest.",
     )
 
@@ -85,8 +92,8 @@ def by_hand(seen: Evidence) -> Judged:
 def roles(seen: Evidence) -> Judged:
     """Are symmetric encodings at chance where only order tells who does it, in three words and in whole sentences?"""
     blind = [trial for trial in seen.trials if trial.kind == "encoder" and trial.mirrored]
-    if not blind or not set(SHARP) <= set(seen.questions):
-        return Judged("The question was not asked.", "unknown")
+    if not blind or not set(SHARP) <= set(seen.readable):
+        return Judged("The question was not asked, or its words were not known.", "unknown")
     sighted = one_sided(seen)
     off = max(abs(value - EVEN) for trial in blind for value in seen.values([trial], "accuracy", SHARP[0]))
     above = seen.gap(sighted, blind, SHARP[0])

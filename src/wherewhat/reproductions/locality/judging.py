@@ -29,12 +29,12 @@ def over_questions(seen: Evidence, ask: Ask) -> str:
 
 def by_themselves(seen: Evidence, told: str) -> str:
     """Said of single questions: it is one of several tries."""
-    return f"Of {count(len(seen.questions), 'question')}, each by itself and not corrected for their number, {told}."
+    return f"Of {count(len(seen.readable), 'question')}, each by itself and not corrected for their number, {told}."
 
 
 def sides_of(seen: Evidence, ask: Ask) -> dict[str, int]:
     """By question, whether something is clear, and which way."""
-    return {question: ask(question).side for question in seen.questions}
+    return {question: ask(question).side for question in seen.readable}
 
 
 def tally(sides: dict[str, int]) -> str:

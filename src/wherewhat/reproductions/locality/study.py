@@ -11,7 +11,7 @@ from wherewhat.reproductions.locality.answers import answers_of
 from wherewhat.reproductions.locality.bag import bag_rows
 from wherewhat.reproductions.locality.claims import claims_of
 from wherewhat.reproductions.locality.contrasts import CONTRASTS, MATCHED
-from wherewhat.reproductions.locality.evidence import OF_ROLES, SHARP, STRANGE, Evidence
+from wherewhat.reproductions.locality.evidence import ALL, OF_ROLES, SHARP, STRANGE, Evidence
 from wherewhat.reproductions.locality.job import Job, Sources
 from wherewhat.reproductions.locality.links import AXES
 from wherewhat.reproductions.locality.means import bias_rows, with_means
@@ -19,14 +19,26 @@ from wherewhat.reproductions.locality.notes import LEFT_OUT, notes_of
 from wherewhat.reproductions.locality.one_run import timed_run, unknown_words
 from wherewhat.reproductions.locality.settings import SCALES, Scale
 from wherewhat.reproductions.locality.steepness import curve_measures
-from wherewhat.reproductions.locality.trials import FAMILIES, Trial
+from wherewhat.reproductions.locality.trials import FAMILIES
 from wherewhat.reproductions.side_by_side import processors, side_by_side
 from wherewhat.tables.schema import RESULT, frame
 
 # What decides the outcome of a run: rooms of the package, and of this one the files that do not judge it afterwards.
 OWN = ("job", "one_run", "settings", "steepness", "trials")
 DECIDES = (
-    *("capture", "corpora", "encodings", "nets", "positional", "tasks", "training"),
+    *(
+        "capture",
+        "corpora",
+        "encodings",
+        "logits",
+        "models",
+        "nets",
+        "positional",
+        "scores",
+        "tally.py",
+        "tasks",
+        "training",
+    ),
     *(f"reproductions/locality/{name}.py" for name in OWN),
 )
 
@@ -48,7 +60,7 @@ def study(scale: Scale, order: Order, *, workers: int | None = None) -> Found:
     seen = Evidence(measured, trials, jobs[0].questions, chances)
     told = {**scale.plain(), "seeds": list(seeds), "corpus": sources.corpus.plain(), "tasks": list(sources.tasks)}
     took = {"seconds": sum(one.seconds for one in outcomes), "processes": min(len(jobs), workers or processors())}
-    about = {**about_of(scale, trials, chances, len(seeds)), **took, "answers": answers_of(seen)}
+    about = {**about_of(scale, seen), **took, "answers": answers_of(seen)}
     result = with_means(seen, bag_rows(seen, jobs[:: len(trials)]))
     return Found(result, claims_of(seen), told, notes_of(scale, seen), about)
 
@@ -56,8 +68,7 @@ def study(scale: Scale, order: Order, *, workers: int | None = None) -> Found:
 def all_outcomes(jobs: Sequence[Job], order: Order, *, workers: int | None) -> list[Outcome]:
     """What every run gave: from its file if it was finished before, else once it is done, and then it has a file."""
     kept = finished_in(order.folder, code_of(*DECIDES))
-    if not order.resume:
-        kept.refuse_any()
+    kept.begin(overwrite=order.overwrite, resume=order.resume)
     settings = [job.plain() for job in jobs]
     given = {
         number: found
@@ -106,13 +117,13 @@ def guessing(asked: Labelled) -> float:
     return max(labels.count(label) for label in asked.labels) / len(labels)
 
 
-def about_of(scale: Scale, trials: Sequence[Trial], chances: dict[str, float], seeds: int) -> dict[str, Any]:
+def about_of(scale: Scale, seen: Evidence) -> dict[str, Any]:
     """What the page needs beside the rows."""
     return {
         "n": scale.sweep.n,
         "uniform": curve_measures(0.0, 1.0, n=scale.sweep.n)["locality"],
         "families": FAMILIES,
-        "subjects": [{**trial.plain(), "label": trial.name, "mirrored": trial.mirrored} for trial in trials],
+        "subjects": [{**trial.plain(), "label": trial.name, "mirrored": trial.mirrored} for trial in seen.trials],
         "questions": [
             {
                 "name": name,
@@ -120,12 +131,13 @@ def about_of(scale: Scale, trials: Sequence[Trial], chances: dict[str, float], s
                 "chance": chance,
                 "of roles": name in OF_ROLES,
                 "sharp": name in SHARP,
+                "counted": name in seen.items.get(ALL, ()),
             }
-            for name, chance in chances.items()
+            for name, chance in seen.chances.items()
         ],
         "axes": {name: axis.about for name, axis in AXES.items()},
         "contrasts": {**{name: one.about for name, one in CONTRASTS.items()}, **MATCHED},
-        "seeds": seeds,
+        "seeds": len(seen.seeds),
         "layers": scale.layers,
         "width": scale.width,
         "heads": scale.heads,
