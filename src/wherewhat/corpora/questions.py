@@ -77,7 +77,7 @@ def labelled(name: str, *, seed: int, train: int, valid: int, test: int) -> Labe
     """Examples of one of our own questions, as many as asked for, or all if there are fewer.
 
     >>> labelled("names", seed=1, train=2, valid=2, test=2).train[0].words
-    ('rosa', 'sees', 'peter')
+    ('maria', 'chases', 'peter')
     """
     question = look_up("question", name, QUESTIONS)
     sizes = dict(zip(SPLITS, (train, valid, test), strict=True))
