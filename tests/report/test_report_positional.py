@@ -181,6 +181,11 @@ def test_the_number_of_slots_is_printed_and_its_effect_worked_out():
     assert "random logits get 0.64 to 0.77" in warnings_of(found(SMALL, LOCAL))[-1]
 
 
+def test_names_of_commands_are_written_as_such():
+    body = section(SMALL, LOCAL).body
+    assert "<code>wherewhat compare MODEL --untrained --positional</code>" in body and "`" not in body
+
+
 def test_sources_over_other_slots_say_so_and_are_compared_only_over_the_same():
     shorter = replace(LOCAL, short=30)
     assert "Means over texts and γ are over n = 30" in words(SMALL, shorter)

@@ -12,7 +12,7 @@ from wherewhat.report.page import Section
 from wherewhat.report.positional_maps import GAMMA
 from wherewhat.report.positional_tables import TITLES, Positional, Reading
 from wherewhat.report.positional_words import said_of, warnings_of
-from wherewhat.report.tags import Html, join, tag
+from wherewhat.report.tags import Html, join, prose, tag
 
 HOW = {  # what each source is, after its title
     "identical": "copies of one word fill the text, so nothing but place tells keys apart; the mean over words",
@@ -80,7 +80,7 @@ def _numbers(found: Positional, parts: Sequence[str]) -> Html:
     bodies = [_rows(found, part, asked, len(parts) > 1) for part in parts]
     table = tag("table", tag("caption", CAPTION, class_="unseen"), head, *bodies, _levels(found, asked))
     legend = tag("dl", *(tag("div", tag("dt", name), tag("dd", words)) for name, words in _legend(found, asked)))
-    warnings = tag("ul", *(tag("li", one) for one in warnings_of(found)), class_="mind")
+    warnings = tag("ul", *(tag("li", prose(one)) for one in warnings_of(found)), class_="mind")
     return tag(
         "div",
         tag("div", table, class_="numbers", tabindex="0", role="region", aria_label=CAPTION),
