@@ -17,6 +17,7 @@ from synthetic_locality import BAG, HELPS, HOSTILE, HURTS, NEITHER, QUESTIONS, W
 from wherewhat.errors import UserError
 from wherewhat.report.figures import figures
 from wherewhat.report.locality import page_of_locality
+from wherewhat.report.locality_said import left_out
 from wherewhat.report.locality_study import AXES, Locality
 from wherewhat.report.locality_tables import GAPS, LINE, OURS, SMALL, WIDE, apart, span, tables_of
 from wherewhat.report.page import Page
@@ -286,3 +287,13 @@ def test_it_draws_in_a_browser_wide_and_narrow(shown: Any, width: int, light: st
             for button in tab.locator(f"#{section} .switch button").all():
                 button.click()
         tab.wait_for_timeout(300)
+
+
+def test_questions_that_do_not_count_together_are_named_and_left_out_of_chance() -> None:
+    result, manifest = locality_run(HELPS)
+    asked = [{**one, "counted": number == 0, "chance": 0.9 if number == 0 else 0.5}
+             for number, one in enumerate(manifest["about"]["questions"])]  # fmt: skip
+    found = Locality(result, {**manifest, "about": {**manifest["about"], "questions": asked}})
+    assert found.overall.chance == pytest.approx(0.9)
+    assert all(f"“{one['name']}”" in left_out(found) for one in asked[1:])
+    assert f"“{asked[0]['name']}”" not in left_out(found)
