@@ -24,9 +24,9 @@ def opened(words: Words, folder: Path) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_file=file, pad_token=PAD, unk_token=UNKNOWN, mask_token=MASK)
 
 
-def agree(one: Corpus, split: str, folder: Path) -> None:
+def agree(one: Corpus, split: str, folder: Path, most: int = 150) -> None:
     sentences = list(islice(one.sentences(split), 300))
-    words = Words.learn((sentence.words for sentence in sentences), most=150)
+    words = Words.learn((sentence.words for sentence in sentences), most=most)
     theirs = opened(words, folder)
     assert (theirs.pad_token_id, theirs.unk_token_id, theirs.mask_token_id) == (words.pad, words.unknown, words.mask)
     assert len(theirs) == len(words)
@@ -52,4 +52,12 @@ def test_a_text_file(tmp_path: Path):
 @pytest.mark.shared
 def test_a_real_text_and_a_real_treebank(shared: Path, tmp_path: Path):
     agree(PlainText((str(shared / "data" / "stories.txt"),)), "train", tmp_path)
-    agree(Treebank((str(shared / "data" / "en_ewt-ud-dev.conllu"),)), "train", tmp_path)
+    agree(Treebank((str(shared / "data" / "en_ewt-ud-dev.conllu"),)), "train", tmp_path, most=8000)
+
+
+def test_marks_that_stand_alone_are_one_word_known_or_not(tmp_path: Path):
+    words = Words.learn([["It", "is", "n't", "so", "!", "...", "Mr."], ["so", "!"]])
+    theirs = opened(words, tmp_path)
+    for told in (["so", "!!!"], ["is", "n't", "----==", "so", "..."], ["?!", "Mr.", "so", ":-)"]):
+        assert theirs(" ".join(told))["input_ids"] == words.ids(told)
+    assert theirs("so!!!")["input_ids"] == words.ids(["so", "!", "!", "!"])

@@ -127,12 +127,13 @@ def _cutter(words: Sequence[str]) -> PreTokenizer:
     """How to cut texts: at blanks and punctuation, unless there are words that have punctuation inside.
 
     A treebank has such words ("n't", "U.S."), cut by hand. Its sentences are written with a blank between words; in
-    other texts punctuation stands at the edge of a word ("house,"), and only there it is cut off.
+    other texts punctuation stands at the edge of a word ("house,"), and only there it is cut off. Marks that stand
+    alone ("!!!") stay together; an unknown word that ends in a mark ("Mrs.") cannot be told from a word and its comma.
     """
     if all(split_words(word) == (word,) for word in words):
         return CUT
     edged = [word for word in words if not (word[0] + word[-1]).isalnum()]
     whole = "|".join(map(re.escape, sorted(edged, key=len, reverse=True)))  # the longest that is there counts
     own = rf"^(?:{whole})(?=\p{{P}}*$)|" if whole else ""
-    edges = Split(Regex(rf"{own}^\p{{P}}|\p{{P}}(?=\p{{P}}*$)"), "isolated")
+    edges = Split(Regex(rf"^[\p{{P}}\p{{S}}]+$|{own}^\p{{P}}|\p{{P}}(?=\p{{P}}*$)"), "isolated")
     return Cutters([WhitespaceSplit(), edges])
