@@ -5,8 +5,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from wherewhat.corpora.base import Corpus
+from wherewhat.corpora.brackets import Trees
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.corpora.plain import PlainText
+from wherewhat.corpora.skeleton import Skeleton
 from wherewhat.corpora.treebank import Treebank
 from wherewhat.names import look_up
 
@@ -29,7 +31,17 @@ CORPORA: dict[str, CorpusEntry] = {
             Grammar,
         ),
         CorpusEntry("text", "Plain text files, one sentence a line, cut into words in lower case.", PlainText),
-        CorpusEntry("treebank", "CoNLL-U files of Universal Dependencies, with tags and dependencies.", Treebank),
+        CorpusEntry(
+            "treebank",
+            "CoNLL-U files of Universal Dependencies, with tags, dependencies, and roles where they are marked.",
+            Treebank,
+        ),
+        CorpusEntry("trees", "Trees in brackets, as in the Penn Treebank, with tags and phrases.", Trees),
+        CorpusEntry(
+            "skeleton",
+            "A treebank with PropBank's skeletons beside, WORDS.conllu+SKELETONS: dependencies, phrases and roles.",
+            Skeleton,
+        ),
     ]
 }
 

@@ -1,13 +1,15 @@
-"""Universal Dependencies as a corpus: CoNLL-U files, with tags and dependencies made by people."""
+"""Universal Dependencies as a corpus: CoNLL-U files with tags and dependencies made by people, and roles if marked."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from wherewhat.corpora.arcs import circle
 from wherewhat.corpora.base import Files
 from wherewhat.corpora.files import numbered_lines
+from wherewhat.corpora.propositions import Syntax, marks_of, predicates_of_words
 from wherewhat.corpora.sentence import Annotation, Sentence
 from wherewhat.errors import UserError
 
@@ -18,7 +20,10 @@ Token = dict[str, Any]
 
 @dataclass(frozen=True)
 class Treebank(Files):
-    """Sentences of CoNLL-U files. A word is a syntactic word ("do", "n't"); empty nodes are left out."""
+    """Sentences of CoNLL-U files. A word is a syntactic word ("do", "n't"); empty nodes are left out.
+
+    Roles are known where a file of Universal Propositions marks them.
+    """
 
     files: tuple[str, ...]
     name: ClassVar[str] = "treebank"
@@ -49,13 +54,15 @@ def _parser(path: Path) -> Callable[[int, str], Token]:
 
     def parse(number: int, line: str) -> Token:
         where = f"line {number} of {path}"
-        if (columns := line.count("\t") + 1) != COLUMNS:
-            raise UserError(f"{where} has {columns} columns and CoNLL-U has {COLUMNS}; mend the line")
+        cells = line.split("\t")
+        if len(cells) < COLUMNS:
+            raise UserError(f"{where} has {len(cells)} columns and CoNLL-U has {COLUMNS}; mend the line")
         try:
-            token: Token = parse_line(line, DEFAULT_FIELDS)
-            return token
+            token: Token = parse_line("\t".join(cells[:COLUMNS]), DEFAULT_FIELDS)
         except ParseException as error:
             raise UserError(f"{where} is not CoNLL-U ({str(error).rstrip('.')}); mend the line") from None
+        token["cells"] = cells
+        return token
 
     return parse
 
@@ -75,7 +82,7 @@ class _Block:
             self.id = value.strip()
 
     def sentence(self) -> Sentence:
-        """The sentence, after a check that its words are counted and have governors."""
+        """The sentence, after a check that its words are counted and hang together in a tree."""
         words = [(number, token) for number, token in self.lines if isinstance(token["id"], int)]
         if not words:
             raise UserError(f"line {self.lines[0][0]} of {self.path} begins a sentence without words; mend the lines")
@@ -85,26 +92,52 @@ class _Block:
                 raise UserError(f"{where} should be word {place} and is word {token['id']}; mend the line")
             if token["head"] is None or not 0 <= token["head"] <= len(words):
                 raise UserError(f"{where} has no head among the {len(words)} words of its sentence; mend the line")
+        self._check_arcs(words)
+        self._check_columns(words)
         # A blank inside a word (some languages have them) would make two words of it when the sentence is read as text.
         forms = tuple("_".join(token["form"].split()) for _, token in words)
         work_out = partial(_annotation, [token for _, token in self.lines], self.id)
         return Sentence(forms, f"{self.path.name} line {words[0][0]}", work_out)
 
+    def _check_arcs(self, words: Sequence[tuple[int, Token]]) -> None:
+        if around := circle([token["head"] for _, token in words]):
+            path = " to ".join(str(place + 1) for place in [*around, around[0]])
+            number = words[around[0]][0]
+            raise UserError(f"line {number} of {self.path} has a head that leads back to it ({path}); mend the line")
+
+    def _check_columns(self, words: Sequence[tuple[int, Token]]) -> None:
+        columns = [(number, len(token["cells"])) for number, token in words]
+        first, most = columns[0]
+        for number, others in columns:
+            if others != most:
+                told = f"has {others} columns and the first word of its sentence {most}"
+                raise UserError(f"line {number} of {self.path} {told}; mend the line")
+        if most > COLUMNS and marks_of([token for _, token in words]) is None:
+            told = f"begins a sentence with {most} columns, and CoNLL-U has {COLUMNS} and then one for every predicate"
+            raise UserError(f"line {first} of {self.path} {told}; mend the lines")
+
 
 def _annotation(tokens: list[Token], id: str) -> Annotation:
     words = [token for token in tokens if isinstance(token["id"], int)]
     raw, places = _written(tokens)
+    syntax = _syntax(words)
     return Annotation(
-        lemma=tuple(word["lemma"] for word in words),
-        upos=tuple(word["upos"] for word in words),
+        lemma=tuple(syntax.lemma),
+        upos=tuple(syntax.upos),
         xpos=tuple(word["xpos"] for word in words),
         number=tuple(NUMBERS.get((word["feats"] or {}).get("Number", "")) for word in words),
-        head=tuple(word["head"] for word in words),
-        deprel=tuple(word["deprel"] for word in words),
+        head=tuple(syntax.head),
+        deprel=tuple(syntax.deprel),
+        preds=predicates_of_words(marks_of(words) or [], syntax),
         id=id,
         raw=raw,
         places=places,
     )
+
+
+def _syntax(words: Sequence[Token]) -> Syntax:
+    of = {name: [word[name] for word in words] for name in ("lemma", "upos", "head", "deprel")}
+    return Syntax(**of, passive=[(word["feats"] or {}).get("Voice") == "Pass" for word in words])
 
 
 def _written(tokens: list[Token]) -> tuple[str, tuple[tuple[int, int], ...]]:
