@@ -82,6 +82,7 @@ MAY_KNOW = {
         "tables",
         "tally",
     },
+    "swaps": {"corpora", "tasks"},
     "comparing": {"about", "asking", "capture", "measure", "positional", "runs", "tables"},
     "__main__": {"cli"},
     "cli": {

@@ -10,6 +10,7 @@ from wherewhat.corpora.base import TENTHS, file_split_of
 from wherewhat.corpora.clauses import NUMBER, TENSE, VOICE
 from wherewhat.corpora.corrupting import ACCEPTABLE, draw_acceptable
 from wherewhat.corpora.files import numbered_lines
+from wherewhat.corpora.pairs import CONTENT, ROLES, draw_content, draw_roles
 from wherewhat.corpora.sentence import Sentence
 from wherewhat.corpora.twins import DOERS, GENDERS, all_names, draw_agent, draw_names
 from wherewhat.corpora.words import split_words
@@ -68,6 +69,15 @@ QUESTIONS: dict[str, Question] = {
             GENDERS,
             draw_names,
             lambda split: len(all_names(split)),
+        ),
+        Question(
+            "roles",
+            "Does one do to the other what the sentence before says, or the other to the one?",
+            ROLES,
+            draw_roles,
+        ),
+        Question(
+            "content", "Does the sentence before speak of the same two, and of the same deed?", CONTENT, draw_content
         ),
     ]
 }
