@@ -13,6 +13,8 @@ from wherewhat.errors import UserError
 from wherewhat.names import look_up
 from wherewhat.positional import told as positional_told
 from wherewhat.positional.probing import Probing
+from wherewhat.repeats import told as repeats_told
+from wherewhat.repeats.repeating import Repeating
 from wherewhat.scores import input_level, mean_parts
 from wherewhat.scores.base import Score
 from wherewhat.scores.frequencies import SWAPPED_SLOTS
@@ -37,6 +39,7 @@ class Measuring:
     first: int = 1  # the first slot whose content may change places
     blocks: Sequence[Any] | str | None = None  # move as one: of every text [[from, to], ...], or "sentence" or "line"
     positional: Probing | bool | None = None  # also the positional part of attention, three ways; True: as by default
+    random: Repeating | bool | None = None  # also random tokens, said twice; True: as by default
     hidden: bool | None = None  # look for position inside hidden states; None: where logits do not tell what slots do
     max_texts: int = 100
     max_tokens: int | None = None  # None: what the model was made for, but at most 1,024
@@ -48,6 +51,7 @@ class Measuring:
     def __post_init__(self) -> None:
         object.__setattr__(self, "queries", _rows_asked(self.queries))
         object.__setattr__(self, "positional", self._probing())
+        object.__setattr__(self, "random", self._repeating())
         if self.max_texts < 1 or self.batch_tokens < 1 or (self.queries is not None and self.queries < LAST):
             raise UserError(
                 f"queries is {self.queries}, max_texts {self.max_texts} and batch_tokens {self.batch_tokens}; "
@@ -80,6 +84,17 @@ class Measuring:
         if not isinstance(self.positional, bool):
             return self.positional
         return Probing(seed=self.seed, batch_tokens=self.batch_tokens) if self.positional else None
+
+    def _repeating(self) -> Repeating | None:
+        """How random tokens are repeated, if that is asked for."""
+        if not isinstance(self.random, bool):
+            return self.random
+        return Repeating(seed=self.seed, batch_tokens=self.batch_tokens) if self.random else None
+
+    @property
+    def on_repeats(self) -> tuple[str, ...]:
+        """The scores asked for by name that are about repeated tokens."""
+        return tuple(name for name in self.scores if name in repeats_told.ABOUT)
 
     @property
     def by_position(self) -> tuple[str, ...]:
@@ -116,12 +131,17 @@ class Measuring:
             if self.positional is None:
                 raise UserError(f"{name} is about the positional part of attention; ask for it with --positional")
             return
+        if name in repeats_told.ABOUT:
+            if self.random is None:
+                raise UserError(f"{name} is about random tokens that are repeated; ask for it with --random")
+            return
         if bare.startswith("block.") and self.blocks is None:
             raise UserError(f"{name} swaps whole blocks; say which with --blocks sentence, line or FILE")
         if tau and (bare in SCORES or bare in SWAPPED_INSIDE):
             raise UserError(f"{name} is not among the temperatures asked for; add it to --tau")
         of_position = dict.fromkeys(positional_told.names() if self.positional else ())
-        look_up("score", name, {**self.known, **self._inside, **of_position})
+        of_repeats = repeats_told.ABOUT if self.random else {}
+        look_up("score", name, {**self.known, **self._inside, **of_position, **of_repeats})
 
     @property
     def asked(self) -> dict[str, Score]:

@@ -22,6 +22,8 @@ from wherewhat.hidden.moving import LEAST_SLOTS
 from wherewhat.hidden.walk import Hidden, measure_hidden
 from wherewhat.positional.probing import Probing
 from wherewhat.positional.walk import Positional, measure_positional, nothing_measured
+from wherewhat.repeats.repeating import Repeating
+from wherewhat.repeats.walk import Repeats, measure_repeats
 from wherewhat.runs.profile import Profile
 from wherewhat.silence import refuse_in_vain, silences, told_of
 from wherewhat.summing import chosen, frequencies_table, heads_table, offsets_table
@@ -62,7 +64,8 @@ def profile(
     refuse_in_vain(subject.id, ids, tally, captured.opaque, settings)
     hidden = look_inside(subject, ids, _unread(subject, tally, captured), settings, on_text)
     positional = look_at_position(subject, ids, settings, on_text)
-    more = (hidden.answers, positional.answers)
+    repeats = look_at_repeats(subject, settings, on_text)
+    more = (hidden.answers, positional.answers, repeats.answers)
     heads = heads_table(subject.id, tally, layers, settings, texts=len(ids), more=more)
     frequencies = frequencies_table(subject.id, tally, layers, settings)
     silent = silences(tally, captured.opaque, layers, asked_inside=bool(hidden.answers))
@@ -86,11 +89,20 @@ def profile(
             **{name: about_score(settings.asked[name]) for name in _answered(tally)},
             **hidden.scores,
             **positional.scores,
+            **repeats.scores,
         },
         "hidden": hidden.layers,
         **({"positional": positional.within(heads).told} if settings.positional else {}),
+        **({"random": repeats.told} if settings.random else {}),
         "correspondence": correspondence(frequencies, heads, seed=settings.seed),
-        "notes": [*notes(subject, layers, settings.asked), *cut, *silent, *hidden.notes, *positional.notes],
+        "notes": [
+            *notes(subject, layers, settings.asked),
+            *cut,
+            *silent,
+            *hidden.notes,
+            *positional.notes,
+            *repeats.notes,
+        ],
     }
     offsets = offsets_table(subject.id, tally, layers, settings)
     return Profile(heads, offsets, frequencies, manifest, positional.within(heads).maps)
@@ -232,6 +244,14 @@ def look_at_position(
         return nothing_measured()
     found = measure_positional(subject, ids, settings.positional, on_text)
     return found.only(settings.by_position) if settings.by_position else found
+
+
+def look_at_repeats(subject: Subject, settings: Measuring, on_text: Progress | None = None) -> Repeats:
+    """What heads do with random tokens that were said before, where that was asked for."""
+    if not isinstance(settings.random, Repeating):
+        return Repeats()
+    found = measure_repeats(subject, settings.random, on_text)
+    return found.only(settings.on_repeats) if settings.scores else found
 
 
 def _answered(tally: Tally) -> list[str]:

@@ -25,6 +25,7 @@ from wherewhat.cli.options import (
     Positional,
     Queries,
     Quiet,
+    Random,
     Revision,
     Scores,
     Split,
@@ -63,9 +64,13 @@ def compare(
     split: Split = "test",
     max_texts: Annotated[int | None, option(TEXTS, "N", "Stop after so many texts.")] = None,
     max_tokens: MaxTokens = None,
+    similar: Annotated[
+        bool, option(ASKED, None, "Also hold every head against every head by what they look at.", "--similar")
+    ] = False,
     positional: Positional = False,
     copies: Copies = None,
     copied: Copied = None,
+    random: Random = False,
     queries: Queries = None,
     scores: Scores = None,
     seed: Annotated[int | None, option(ASKED, "N", "Decides everything that is drawn at random.")] = None,
@@ -99,6 +104,9 @@ def compare(
     measuring = _given(max_texts=max_texts, max_tokens=max_tokens, queries=rows_asked(queries), seed=seed)
     measuring |= {"scores": words(scores, "--scores")} if scores is not None else {}
     measuring |= _probing(positional, copies, copied, seed)
+    measuring |= {"random": True} if random else {}
+    from dataclasses import replace
+
     from wherewhat.comparing.walk import compare as compared
     from wherewhat.tables.origin import Origin
 
@@ -107,13 +115,14 @@ def compare(
             models,
             texts_from(text, column=column, dataset=dataset, split=split),
             untrained=fresh,
+            similar=similar,
             loading=loading,
             on_step=step,
             say=saying(quiet),
             source=Origin.of(text, column=column, dataset=dataset, split=split),
             **measuring,
         )
-    found = type(found)(found.compare, {**found.manifest, "command": command_line()})
+    found = replace(found, manifest={**found.manifest, "command": command_line()})
     found.save(out, overwrite=overwrite)
     if png is not None:
         found.figures(png)
@@ -148,12 +157,22 @@ def _loading(dtype: str | None, device: str | None, *, offline: bool, **others: 
 
 
 def _print(found: "Compared", out: Path, *, as_json: bool, quiet: bool) -> None:
-    leading = found.leading
+    leading, pairs = found.leading, found.manifest.get("similar") or []
     if as_json:
         told: dict[str, Any] = {"out": str(out), "report": str(out / "report.html")}
         told |= {"compared": [one["name"] for one in found.manifest["compared"]], "changes": leading}
+        told |= {"similar": pairs} if pairs else {}
         print(json.dumps({**told, "claims": found.manifest["claims"], "seconds": found.manifest["seconds"]}))
     elif not quiet:
+        for pair in pairs:
+            near, shuffled = (one["one to one"]["value"] for one in (pair, pair["shuffled"]))
+            print(
+                f"heads of {pair['model']} and {pair['against']}, paired one to one: {near:.3f} bits apart "
+                f"({pair['against']} and itself on shuffled tokens: {shuffled:.3f})"
+            )
+        if not leading:
+            print(f"{pairs[-1]['texts']} texts: {out / 'report.html'}")
+            return
         between = f" from {leading[0]['against']} to {leading[0]['model']}"
         said = "; ".join(f"{row['score']} {_told(row)}" for row in leading[:3])
         print(f"{said}, over {leading[0]['heads']} heads{between}: {out / 'report.html'}")

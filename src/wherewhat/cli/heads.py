@@ -27,6 +27,7 @@ from wherewhat.cli.options import (
     Positional,
     Queries,
     Quiet,
+    Random,
     Revision,
     Scores,
     Seed,
@@ -71,6 +72,7 @@ def heads(
     positional: Positional = False,
     copies: Copies = None,
     copied: Copied = None,
+    random: Random = False,
     hidden: Annotated[
         bool | None,
         option(
@@ -107,6 +109,7 @@ def heads(
         "tau": temperatures(tau, "--tau"),
         "first": first,
         "hidden": hidden,
+        "random": random,
         "seed": seed,
         "max_texts": max_texts,
         "max_tokens": max_tokens,

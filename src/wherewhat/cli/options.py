@@ -40,6 +40,11 @@ Split = Annotated[str, option(TEXTS, "NAME", "The part of the data set to read."
 MaxTexts = Annotated[int, option(TEXTS, "N", "Stop after so many texts.")]
 MaxTokens = Annotated[int | None, option(TEXTS, "N", "Cut texts into windows of so many tokens.")]
 
+Treebanks = Annotated[
+    list[Path], option(TEXTS, "FILE", "Gold data: CoNLL-U, bracketed trees. Repeatable; the grammar if none.")
+]
+MaxSentences = Annotated[int, option(TEXTS, "N", "Take so many sentences of each, chosen by the seed.")]
+
 Queries = Annotated[
     str | None,
     option(
@@ -58,6 +63,10 @@ Positional = Annotated[
 ]
 Copies = Annotated[int | None, option(ASKED, "N", "With --positional, copies of a word in a text (64).")]
 Copied = Annotated[int | None, option(ASKED, "N", "With --positional, words to copy (100).", "--words")]
+
+Random = Annotated[
+    bool, option(ASKED, None, "Also on random tokens said twice: previous-token, duplicate, induction.", "--random")
+]
 
 Out = Annotated[Path, option(RESULT, "DIR", "The folder to write into.")]
 Png = Annotated[Path | None, option(RESULT, "DIR", "Also write the figures as PNG files into this folder.")]

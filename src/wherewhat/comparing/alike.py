@@ -9,7 +9,7 @@ from wherewhat.comparing.rows import half_known
 from wherewhat.comparing.state import State, same_weights
 from wherewhat.errors import UserError
 
-BY_WEIGHTS = ("identical", "unmasked", "delta")  # sources of the positional part that need no text
+BY_WEIGHTS = ("identical", "unmasked", "delta", "random")  # sources of scores that need no text
 TOLD = ("queries", "first", "tau", "max_tokens")  # settings that change what scores say
 
 

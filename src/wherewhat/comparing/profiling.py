@@ -18,6 +18,7 @@ from wherewhat.comparing.shape import refuse_other_shape, shape_of_model, shape_
 from wherewhat.errors import UserError
 from wherewhat.measure import Say, profile, read
 from wherewhat.positional.probing import Probing
+from wherewhat.repeats.repeating import Repeating
 from wherewhat.runs.profile import Profile
 from wherewhat.tables.origin import Origin, origin_of
 from wherewhat.tables.texts import Text
@@ -62,10 +63,8 @@ class Profiles:
 
 def profiles_of(named: Sequence[Named], asked: Way, *, draws: int, waiting: Waiting) -> Profiles:
     """Profile what has no profile yet, and what has one that was made in another way than is asked now."""
-    loading = asked.loading or _loading_of(named[0])
-    way = replace(asked, loading=loading, measuring=_merged(_settings_of(named[0]), asked.measuring))
-    first = _subject(named[0], loading)
-    way = _with_texts(way, named[0], first)
+    first, way = begin(named[0], asked)
+    loading = way.loading or Loading()
     others = {one.given: other for one in named if (other := _other_than(one, asked, way, first))}
     to_do = [one for one in named if one.profile is None or one.given in others]
     _refuse_other_shapes(named, to_do, first, loading)
@@ -83,10 +82,18 @@ def profiles_of(named: Sequence[Named], asked: Way, *, draws: int, waiting: Wait
         if one.profile is not None and one not in to_do:
             found.append(one.profile)
             continue
-        subject = first if one is named[0] else _subject(one, loading)
+        subject = first if one is named[0] else subject_of(one, loading)
         found.append(_profiled(subject, way, waiting, done=done, note=subject.id))
         done += 1
     return Profiles(found, untrained, notes)
+
+
+def begin(first: Named, asked: Way) -> tuple[Subject, Way]:
+    """Load what the others are held against; the way is as asked, and else as that one was profiled."""
+    loading = asked.loading or _loading_of(first)
+    way = replace(asked, loading=loading, measuring=_merged(_settings_of(first), asked.measuring))
+    subject = subject_of(first, loading)
+    return subject, _with_texts(way, first, subject)
 
 
 def _refuse_other_shapes(named: Sequence[Named], to_do: Sequence[Named], first: Subject, loading: Loading) -> None:
@@ -97,7 +104,7 @@ def _refuse_other_shapes(named: Sequence[Named], to_do: Sequence[Named], first: 
         if manifest is not None and one not in to_do:
             refuse_other_shape(known, shape_of_run(manifest))
         else:
-            refuse_other_shape(known, shape_of_model(_subject(one, loading)))
+            refuse_other_shape(known, shape_of_model(subject_of(one, loading)))
 
 
 def _profiled(subject: Subject, way: Way, waiting: Waiting, *, done: int, note: str) -> Profile:
@@ -127,7 +134,8 @@ def _other_than(named: Named, asked: Way, way: Way, first: Subject) -> list[str]
 
 def _merged(own: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a run with what is asked in their place; to probe with nothing said of how is to do as it did."""
-    kept = {"positional": own["positional"]} if asked.get("positional") is True and own.get("positional") else {}
+    ways = ("positional", "random")
+    kept = {name: own[name] for name in ways if asked.get(name) is True and own.get(name)}
     return {**own, **asked, **kept}
 
 
@@ -159,7 +167,7 @@ def _hash(manifest: Mapping[str, Any]) -> str | None:
     return (manifest.get("texts") or {}).get("hash")
 
 
-def _subject(named: Named, loading: Loading) -> Subject:
+def subject_of(named: Named, loading: Loading) -> Subject:
     """The model that was named; of a run, the model that it profiled."""
     if named.profile is not None:
         return _model_of(named.given, named.profile.manifest.get("model") or {}, loading)
@@ -194,6 +202,8 @@ def _settings_of(named: Named) -> dict[str, Any]:
         known["queries"] = None  # a quick look, which has no number of its own
     if known.get("positional"):
         known["positional"] = Probing(**known["positional"])
+    if known.get("random"):
+        known["random"] = Repeating(**known["random"])
     return known
 
 

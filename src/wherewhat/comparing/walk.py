@@ -13,6 +13,7 @@ from wherewhat.comparing.door import Named, names_of, refuse_few, taken
 from wherewhat.comparing.rows import rows_of
 from wherewhat.comparing.state import State, mean_of, related
 from wherewhat.comparing.telling import about_intervals, about_states, chances, spread_over_heads
+from wherewhat.errors import UserError
 from wherewhat.runs.compared import Compared
 from wherewhat.runs.profile import Profile
 from wherewhat.tables.manifest import peak_memory, provenance
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # a comparison of finished runs needs no torch
 
     from wherewhat.capture.load import Loading, Subject
     from wherewhat.comparing.profiling import Profiles
+    from wherewhat.comparing.side_by_side import SideBySide
     from wherewhat.tables.origin import Origin
     from wherewhat.tables.texts import Text
 
@@ -35,6 +37,7 @@ def compare(
     texts: "Iterable[str | Tensor | Text] | None" = None,
     *,
     untrained: int = 0,
+    similar: bool = False,
     loading: "Loading | None" = None,
     on_step: OnStep | None = None,
     say: Callable[[str], None] | None = None,
@@ -45,21 +48,29 @@ def compare(
 
     Each is a finished profile (or its folder), whose tables are enough, or a model, which is profiled here as for
     `profile`: on `texts`, or on those of the first. `untrained` is how many draws of fresh weights of the first one's
-    architecture stand before the list. `measuring` are the fields of `Measuring`; what is left out is as in the first,
-    if that is a profile, and a profile that was made otherwise is made again.
+    architecture stand before the list. With `similar` every head is also held against every head of the first by what
+    they look at; then models may differ in shape, and where they do that is all. `measuring` are the fields of
+    `Measuring`; what is left out is as in the first, if that is a profile, and a profile that was made otherwise is
+    made again.
     """
     began = time.perf_counter()
     refuse_few(models, untrained)
     named = [taken(one) for one in models]
+    way = {"texts": texts, "loading": loading, "source": source, "measuring": measuring}
+    beside = _side_by_side(named, untrained, way, (on_step, say)) if similar else None
+    if beside is not None and not beside.alike:
+        return Compared(frame([], COMPARE), {**_of_heads_alone(beside), **_cost(began)}, beside.table)
     found, fresh, notes = [one.profile for one in named if one.profile is not None], list[Profile](), list[str]()
     if untrained or len(found) < len(named) or measuring or loading is not None or texts is not None:
-        way = {"texts": texts, "loading": loading, "source": source, "measuring": measuring}
         made = _profiled(named, untrained, way, (on_step, say))
         found, fresh, notes = made.named, made.untrained, made.notes
     states, draws = _states(named, found, fresh)
     refuse_unlike(states)
     table = _table(states, draws)
-    return Compared(table, {**_manifest(table, states, draws, notes), **_cost(began)})
+    manifest = {**_manifest(table, states, draws, notes), **_cost(began)}
+    if beside is None:
+        return Compared(table, manifest)
+    return Compared(table, {**manifest, "similar": beside.pairs}, beside.table)
 
 
 def _table(states: Sequence[State], draws: Sequence[State]) -> pl.DataFrame:
@@ -106,6 +117,30 @@ def _profiled(named: Sequence[Named], draws: int, way: Mapping[str, Any], waitin
     return profiles_of(named, Way(**way), draws=draws, waiting=Waiting(*waiting))
 
 
+def _side_by_side(named: Sequence[Named], draws: int, way: Mapping[str, Any], waiting: tuple[Any, Any]) -> "SideBySide":
+    """Hold heads against each other by what they look at, for which every model has to read."""
+    from wherewhat.comparing.profiling import Waiting, Way
+    from wherewhat.comparing.side_by_side import side_by_side
+
+    if len(named) < 2 and not draws:
+        raise UserError("--similar holds heads of two models against each other; name a second one")
+    return side_by_side(named, Way(**way), draws=draws, waiting=Waiting(*waiting))
+
+
+def _of_heads_alone(beside: "SideBySide") -> dict[str, Any]:
+    """The manifest of models that differ in shape: what their heads look at, and nothing head by head."""
+    return {
+        **provenance(),
+        "command": None,
+        "compared": beside.sides,
+        "similar": beside.pairs,
+        "texts": beside.texts,
+        "seed": beside.seed,
+        "claims": [],
+        "notes": ["The models differ in shape, so no head has a counterpart and no score is held against another."],
+    }
+
+
 def _states(
     named: Sequence[Named], found: Sequence[Profile], fresh: Sequence[Profile]
 ) -> tuple[list[State], list[State]]:
@@ -122,7 +157,7 @@ def _states(
 
 def _shared(last: State) -> dict[str, Any]:
     """What the manifest says once, as it was of the last of the list."""
-    names = ("settings", "model", "texts", "seed", "dtype", "device", "layers", "positional")
+    names = ("settings", "model", "texts", "seed", "dtype", "device", "layers", "positional", "random")
     return {name: last.manifest[name] for name in names if name in last.manifest}
 
 

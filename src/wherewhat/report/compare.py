@@ -17,6 +17,7 @@ from wherewhat.report.made import how_it_was_made, the_texts
 from wherewhat.report.measured import Manifest
 from wherewhat.report.numbers import count, interval, short
 from wherewhat.report.page import Figure, Page, Section, Spec
+from wherewhat.report.similar import similar_charts, similar_figures, similar_tables, the_same_things
 from wherewhat.report.tags import Html, join, prose, tag
 
 BECAME = {  # by measure: what heads became where it rose, and where it fell
@@ -42,9 +43,10 @@ HEADINGS = (
 )
 
 
-def page_of_comparison(compare: pl.DataFrame, manifest: Manifest) -> Page:
+def page_of_comparison(compare: pl.DataFrame, manifest: Manifest, similarity: pl.DataFrame | None = None) -> Page:
     """Lay out what changed, and how it was found out."""
     found = Found(compare, manifest)
+    pairs = pl.DataFrame() if similarity is None else similarity
     if compare.is_empty() or not found.whole:
         raise UserError("the table of the comparison has no rows to show; run `wherewhat compare` again")
     told = {**manifest, "notes": [*(manifest.get("intervals") or ()), *(manifest.get("notes") or ())]}
@@ -54,6 +56,7 @@ def page_of_comparison(compare: pl.DataFrame, manifest: Manifest) -> Page:
         layer_by_layer(found),
         along_the_list(found),
         which_heads(found),
+        the_same_things(pairs, manifest),
         every_score(found),
         what_was_compared(found),
         the_texts(manifest),
@@ -67,9 +70,9 @@ def page_of_comparison(compare: pl.DataFrame, manifest: Manifest) -> Page:
         lede=_lede(found),
         facts=_facts(found),
         sections=[section for section in sections if section],
-        charts=_charts(found),
-        tables=found.tables,
-        figures=_figures(found),
+        charts={**_charts(found), **similar_charts(pairs)},
+        tables={**found.tables, **similar_tables(pairs)},
+        figures={**_figures(found), **similar_figures(pairs)},
     )
 
 

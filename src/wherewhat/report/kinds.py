@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 WHERE_OR_WHAT, ATTENTION, PUBLISHED, HIDDEN = "Where or what", "Attention", "Published scores", "Hidden state"
-POSITIONAL = "Positional part"
-KINDS = (WHERE_OR_WHAT, ATTENTION, PUBLISHED, HIDDEN, POSITIONAL)  # in the order a reader meets them
+POSITIONAL, REPEATED = "Positional part", "Random tokens, said twice"
+KINDS = (WHERE_OR_WHAT, ATTENTION, PUBLISHED, HIDDEN, POSITIONAL, REPEATED)  # in the order a reader meets them
 SOURCES = ("identical", "unmasked", "delta", "mean")  # of the positional part
 MEASURES = ("locality", "excess", "beyond", "symmetry", "balance", "lean")  # of each
 SHARES = ("position_share", "symbol_share", "interaction_share")
@@ -19,11 +19,15 @@ def kind_of(name: str) -> str:
     ('Where or what', 'Published scores', 'Hidden state', 'Attention')
     >>> kind_of("mean.position"), kind_of("mean.locality"), kind_of("delta.contextual.lean")
     ('Hidden state', 'Positional part', 'Positional part')
+    >>> kind_of("random.induction.excess")
+    'Random tokens, said twice'
     """
     bare = name.partition("@")[0]
     source, _, measure = bare.partition(".")
     if source in SOURCES and measure.removeprefix("contextual.") in MEASURES:
         return POSITIONAL
+    if source == "random":
+        return REPEATED
     if bare.startswith(("input.", "mean.")):
         return HIDDEN
     if bare.removeprefix("block.") in ("positional", "symbolic"):

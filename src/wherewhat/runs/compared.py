@@ -1,7 +1,7 @@
 """The same heads in several models or at several times: the table of `wherewhat compare`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,7 +9,11 @@ import polars as pl
 
 from wherewhat.report.page import Page
 from wherewhat.runs.base import Run, read_table
-from wherewhat.tables.schema import COMPARE
+from wherewhat.tables.schema import COMPARE, SIMILARITY
+
+
+def _none() -> pl.DataFrame:
+    return pl.DataFrame(schema=SIMILARITY)
 
 
 @dataclass(frozen=True)
@@ -20,24 +24,33 @@ class Compared(Run):
 
     compare: pl.DataFrame  # a row a head and score, and rows over all heads of a layer and of the model
     manifest: Mapping[str, Any]
+    similarity: pl.DataFrame = field(default_factory=_none)  # every head against every head; empty unless asked for
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        return {"compare.parquet": self.compare}
+        tables = {"compare.parquet": self.compare}
+        return tables if self.similarity.is_empty() else {**tables, "similarity.parquet": self.similarity}
 
     @property
     def leading(self) -> list[dict[str, Any]]:
         """What to tell first: the change over all heads, from the first to the last, of the scores that matter most."""
         from wherewhat.report.compare_tables import Found
 
+        if self.compare.is_empty():
+            return []  # models that differ in shape
         return Found(self.compare, self.manifest).leading
 
     def draw(self) -> Page:
         from wherewhat.report.compare import page_of_comparison
+        from wherewhat.report.similar import page_of_heads_alone
 
-        return page_of_comparison(self.compare, self.manifest)
+        if self.compare.is_empty() and not self.similarity.is_empty():
+            return page_of_heads_alone(self.similarity, self.manifest)
+        return page_of_comparison(self.compare, self.manifest, self.similarity)
 
     @classmethod
     def read(cls, folder: Path, manifest: Mapping[str, Any]) -> "Compared":
         """The comparison that lies in a folder."""
-        return cls(read_table(folder / "compare.parquet", COMPARE), manifest)
+        there = folder / "similarity.parquet"
+        similarity = read_table(there, SIMILARITY) if there.exists() else _none()
+        return cls(read_table(folder / "compare.parquet", COMPARE), manifest, similarity)

@@ -1,8 +1,24 @@
 """How much of each row falls on a pattern of keys, with only the rows that could follow it in the count."""
 
 from torch import Tensor
+from torch.nn.functional import pad
 
 from wherewhat.scores.base import NOTHING, PerRow, Rows
+
+
+def before(rows: Rows) -> Tensor:
+    """pattern_QK: the token just before."""
+    return rows.allowed_QK & (rows.offsets_QK == -1)
+
+
+def copies(rows: Rows) -> Tensor:
+    """pattern_QK: earlier copies of the token."""
+    return rows.same_QK & rows.earlier_QK
+
+
+def followers(rows: Rows) -> Tensor:
+    """pattern_QK: what came right after an earlier copy of the token: the key before it holds the same."""
+    return pad(rows.same_QK[:, :-1], (1, 0)) & rows.earlier_QK
 
 
 def on_pattern(rows: Rows, pattern_QK: Tensor) -> PerRow:

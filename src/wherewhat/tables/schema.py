@@ -82,6 +82,31 @@ COMPARE: dict[str, Any] = {
     "high": pl.Float64,
     "part": pl.String,
 }
+PROBE: dict[str, Any] = {
+    "probe": pl.String,  # words, roles or dependencies
+    "model": pl.String,
+    "data": pl.String,  # the name of the treebank, or grammar
+    "item": pl.String,  # what was swapped or looked for: a size, roles, voice, a relation, all
+    "layer": pl.Int32,  # none: the model as a whole, or the head that was chosen
+    "head": pl.Int32,
+    "side": pl.String,  # a label or a voice; to head or to dependent; none: all of them
+    "kind": pl.String,  # original, swapped, control, change, ...; full, positional, contextual, ...
+    "distance": pl.String,  # of a relation: all, 1, 2, 3-5 or 6+
+    "measure": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "count": pl.Int64,  # sentences or rows behind it
+}
+SIMILARITY: dict[str, Any] = {
+    "model": pl.String,  # the later of two
+    "against": pl.String,  # the first of the list
+    "layer": pl.Int32,  # of a head of the later
+    "head": pl.Int32,
+    "against_layer": pl.Int32,  # of a head of the first
+    "against_head": pl.Int32,
+    "divergence": pl.Float64,  # of Jensen and Shannon, in bits: 0 the same attention, 1 none in common
+}
 
 
 def frame(rows: Iterable[Sequence[object]], schema: Mapping[str, Any]) -> pl.DataFrame:

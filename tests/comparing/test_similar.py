@@ -1,0 +1,149 @@
+"""Heads of two models side by side: what is the same is found again, shapes may differ, tokens may not."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+
+from wherewhat.capture.batch import ALL, batches
+from wherewhat.capture.door import capture
+from wherewhat.capture.load import wrap
+from wherewhat.cli.main import main
+from wherewhat.comparing import similar as similar_module
+from wherewhat.comparing.similar import similar_heads
+from wherewhat.comparing.walk import compare
+from wherewhat.errors import UserError
+from wherewhat.models.folder import save_model
+from wherewhat.nets.build import build
+from wherewhat.nets.config import NetConfig
+from wherewhat.nets.trunk import Trunk
+from wherewhat.runs.registry import load
+from wherewhat.scores.divergence import divergence
+from wherewhat.tables.schema import SIMILARITY
+
+
+def net(seed: int = 1, **sizes: object) -> Trunk:
+    shape = {"vocabulary": 40, "width": 16, "layers": 2, "heads": 2, "length": 32, "kind": "decoder"}
+    made = build(NetConfig(**{**shape, "encoding": "rope", **sizes}), seed=seed).double()  # type: ignore[arg-type]
+    with torch.no_grad():
+        for weight in made.parameters():
+            weight.mul_(3)  # so that attention is far from even
+    return made
+
+
+def texts(*lengths: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randint(0, 40, (length,), generator=generator) for length in lengths]
+
+
+TEXTS = texts(12, 9, 12)
+
+
+def exchanged(model: Trunk) -> Trunk:
+    """The same net with the two heads of its first layer in the other order."""
+    block = model.blocks[0].attention
+    with torch.no_grad():
+        block.qkv.weight.copy_(block.qkv.weight.view(3, 2, 8, 16).flip(1).reshape(48, 16))
+        block.out.weight.copy_(block.out.weight.view(16, 2, 8).flip(1).reshape(16, 16))
+    return model
+
+
+def test_heads_that_changed_places_are_found_again():
+    told = similar_heads(wrap(net()), wrap(exchanged(net())), TEXTS).told
+    assert {(one["head"], one["against"]) for one in told["partners"]} == {
+        ("L0H0", "L0H1"),
+        ("L0H1", "L0H0"),
+        ("L1H0", "L1H0"),
+        ("L1H1", "L1H1"),
+    }
+    assert told["one to one"]["value"] < 1e-9 < told["shuffled"]["one to one"]["value"]
+
+
+def test_the_table_by_whole_matrices_of_both():
+    first, other = net(), net(2, layers=1, heads=4)
+    table = similar_heads(wrap(first), wrap(other), TEXTS).table
+    assert dict(table.schema) == SIMILARITY and table.height == 4 * 4
+
+    def shown(model: Trunk) -> dict[tuple[int, int], torch.Tensor]:
+        found = {}
+        with capture(model, lambda seen: found.update({(seen.place.ordinal, seen.text): seen.attention_HQK})) as read:
+            for batch in batches(TEXTS, queries=ALL, seed=0):
+                read.read(batch)
+        return found
+
+    here, there = shown(first), shown(other)
+    for layer in range(2):
+        theirs = [
+            divergence(there[0, text], here[layer, text], torch.ones(len(TEXTS[text]), len(TEXTS[text])).tril().bool())
+            for text in range(3)
+        ]
+        of_layer = table.filter(pl.col("against_layer") == layer).sort("head", "against_head")
+        ours = of_layer["divergence"].to_numpy().reshape(4, 2)
+        assert ours == pytest.approx(torch.stack(theirs).mean(0).numpy())
+
+
+def test_a_comparison_has_it_beside_what_changed(tmp_path: Path):
+    found = compare([net(), net(2)], TEXTS, similar=True, scores=("entropy",))
+    assert found.compare.height and found.similarity.height == 16
+    assert [pair["model"] for pair in found.manifest["similar"]] == [found.similarity["model"][0]]
+    found.save(tmp_path / "run")
+    again = load(tmp_path / "run")
+    assert again.tables["similarity.parquet"].equals(found.similarity)
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Heads that look at the same things" in page and "bits apart" in page
+    assert "similar" in found.page.figures
+
+
+def test_without_it_there_is_no_table():
+    assert set(compare([net(), net(2)], TEXTS, scores=("entropy",)).tables) == {"compare.parquet"}
+
+
+def test_models_of_other_shape_are_held_against_each_other_by_it_alone(tmp_path: Path):
+    found = compare([net(), net(2, layers=3, heads=4, encoding="none")], TEXTS, similar=True)
+    assert found.compare.is_empty() and found.similarity.height == 12 * 4 and found.leading == []
+    found.save(tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "no head has a counterpart" in page and "12" in page
+    with pytest.raises(UserError, match="compare heads of one architecture"):
+        compare([net(), net(2, layers=3, heads=4)], TEXTS)
+
+
+def test_fresh_weights_stand_beside_where_they_are_asked_for():
+    found = compare([net()], TEXTS, untrained=1, similar=True, scores=("entropy",))
+    assert set(found.similarity["model"]) == {"fresh weights"}
+
+
+def test_the_same_seed_gives_the_same_table():
+    one, same = (similar_heads(wrap(net()), wrap(net(2)), TEXTS, seed=3) for _ in range(2))
+    assert one.table.equals(same.table) and one.told == same.told
+
+
+def test_many_heads_are_drawn_layer_by_layer(monkeypatch: pytest.MonkeyPatch):
+    from wherewhat.report import similar as page
+
+    table = similar_heads(wrap(net()), wrap(net(2)), TEXTS).table
+    monkeypatch.setattr(page, "MOST", 10)
+    cells = page.similar_tables(table)["similar"]
+    assert sorted(set(cells["here"])) == ["L0", "L1"] and len(cells["here"]) == 4
+    nearest = table.filter((pl.col("layer") == 0) & (pl.col("against_layer") == 1))["divergence"].min()
+    at = [(here, there) for here, there in zip(cells["here"], cells["there"], strict=True)].index(("L0", "L1"))
+    assert cells["divergence"][at] == pytest.approx(np.round(nearest, 4))
+
+
+def test_other_tokens_are_refused():
+    with pytest.raises(UserError, match="reads the texts in other tokens than .* leave --similar out"):
+        compare([net(), net(2, vocabulary=41)], TEXTS, similar=True)
+
+
+def test_one_model_is_not_two(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    save_model(tmp_path / "a", net())
+    assert main(["compare", str(tmp_path / "a"), "--similar", "--out", str(tmp_path / "run")]) == 2
+    assert "is alone; name something to compare it with" in capsys.readouterr().err
+
+
+def test_few_texts_are_enough(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(similar_module, "TEXTS", 1)
+    told = similar_heads(wrap(net()), wrap(net(2)), TEXTS).told
+    assert told["texts"] == 1 and told["min"]["low"] is None
