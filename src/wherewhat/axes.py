@@ -18,6 +18,7 @@
 | P | pair of keys at equal distance left and right of a query |
 | N | sample of a task |
 | V | entry of a vocabulary |
+| A | label that a whole text may get |
 
 `attention_HQK = attention_BHQK.mean(0)` reads as what it does. Scalars and vectors that have no axis worth naming
 carry no letters.

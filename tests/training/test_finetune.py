@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ import torch
 from wherewhat.corpora.questions import Example, Labelled
 from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
+from wherewhat.models.folder import Reads, load_model, save_model
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
-from wherewhat.training.finetune import Asked, Finetuning, Reader, finetune, mean_hidden, probe_frozen, ridge
+from wherewhat.training.finetune import Asked, Finetuning, answered, finetune, probe_frozen, ridge
 from wherewhat.training.guessing import encode_words
 
 NAMES, VERBS = ("anna", "ben", "carl", "dora"), ("sees", "helps", "calls")
@@ -72,8 +74,24 @@ def test_the_net_that_is_handed_in_stays_as_it_was() -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
     assert net.training and not tuned.net.training
     assert frozen.net is net and tuned.net is not net
-    changed = [name for name, tensor in tuned.net.state_dict().items() if not torch.equal(tensor, before[name])]
+    after = tuned.net.state_dict()
+    assert after.keys() - before.keys() == {"labeller.weight", "labeller.bias"}
+    assert (net.config.labels, tuned.net.config.labels) == ((), ("no", "yes"))
+    changed = [name for name in before if not torch.equal(after[name], before[name])]
     assert "tokens.weight" in changed and "encodings.0.table_SD" in changed and "head.weight" not in changed
+
+
+def test_a_tuned_net_judges_by_itself_and_from_its_folder(tmp_path: Path) -> None:
+    told = asked(has_anna)
+    tuned = finetune(net_of(), WORDS, told, HOW)
+    save_model(tmp_path, tuned.net, reads=Reads(WORDS))
+    sentences = [one.words for one in told.test]
+    for net in (tuned.net, load_model(tmp_path).net):
+        logits_NA = answered(net, WORDS, sentences)
+        said = [net.config.labels[int(number)] for number in logits_NA.argmax(-1)]
+        assert tuple(one.label == label for one, label in zip(told.test, said, strict=True)) == tuned.right_N
+        alone_A = net.judge(torch.tensor([WORDS.ids(sentences[7])]))[0].detach()
+        assert torch.allclose(logits_NA[7], alone_A, atol=1e-5), "in the order of the sentences"
 
 
 def test_the_same_seed_gives_the_same_answers() -> None:
@@ -103,8 +121,8 @@ def test_the_learning_rate_is_chosen_by_the_valid_split() -> None:
 def test_a_sentence_is_the_mean_of_its_own_hidden_states(encoding: str) -> None:
     net = net_of(encoding).double()
     told = [("anna", "sees", "ben"), ("ben", "calls", "carl", "today"), ("dora",)]
-    encoded = encode_words(net, WORDS, told)
-    ours = mean_hidden(net, encoded, np.array([2, 0, 1]))
+    ids_BT, real_BT = map(torch.from_numpy, encode_words(net.config, WORDS, told).rows(np.array([2, 0, 1])))
+    ours = net.mean_hidden(ids_BT, real_BT)
     alone = [net.hidden(torch.tensor([WORDS.ids(words)])).mean(1)[0] for words in (told[2], told[0], told[1])]
     assert torch.allclose(ours, torch.stack(alone), atol=1e-12)
 
@@ -114,7 +132,7 @@ def test_reversed_sentences_are_one_where_the_encoding_knows_no_side() -> None:
     twins = [("anna", "sees", "ben"), ("ben", "sees", "anna")]
     for encoding, options, same in (("attenuated", {"s": 1.0}, True), ("attenuated", {"s": 0.0}, False)):
         net = net_of(encoding, **options).double()
-        one, other = mean_hidden(net, encode_words(net, WORDS, twins), np.array([0, 1]))
+        one, other = net.mean_hidden(torch.tensor([WORDS.ids(words) for words in twins]))
         assert torch.allclose(one, other, atol=1e-12) == same
 
 
@@ -140,9 +158,13 @@ def test_the_penalty_is_chosen_by_the_valid_split() -> None:
 
 def test_labels_keep_their_numbers() -> None:
     net = net_of()
-    ours = Asked.of(net, WORDS, [Example(("anna",), "yes"), Example(("ben",), "no")], ("no", "yes"))
+    ours = Asked.of(net.config, WORDS, [Example(("anna",), "yes"), Example(("ben",), "no")], ("no", "yes"))
     assert ours.label_N.tolist() == [1, 0]
-    assert Reader(net, 2, seed=0)(ours.texts, np.array([0, 1])).shape == (2, 2)
+    net.ask(("no", "yes"), generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        net.labeller.weight.zero_()
+        net.labeller.bias.copy_(torch.tensor([0.0, 1.0]))
+    assert ours.loss(net, np.array([0])).item() < ours.loss(net, np.array([1])).item(), "it says yes to everything"
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,13 @@ def test_heads_of_a_run_and_of_a_snapshot(reader: Reading, text: Path, tmp_path:
     assert "step-000000" in json.dumps(manifest["model"])
 
 
+def test_a_net_that_reads_can_be_edited(folder: Path, tmp_path: Path) -> None:
+    asked = ["--ablate", "L0H0", "--max-texts", "3", "--scores", "locality", "--quiet"]
+    assert main(["edit", str(folder), "--out", str(tmp_path / "edit"), *asked]) == 0
+    told = json.loads((tmp_path / "edit" / "manifest.json").read_text())
+    assert "masked" in json.dumps(told)
+
+
 def test_a_text_that_has_moved(reader: Reading, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train(replace(reader, steps=2, corpus=PlainText((str(text),))), out=tmp_path / "run")
     text.rename(tmp_path / "moved.txt")
@@ -158,7 +165,7 @@ def test_training_on_text(text: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["tiny", "--text", "{text}"], "the recipe tiny learns tasks and reads no text; leave --text out, or train"),
+        (["tiny", "--text", "{text}"], "the recipe tiny learns its tasks and reads no text; leave --text out, or"),
         (["bert_tiny", "--text", "{text}", "--text", "b.conllu"], "--text names plain text and .conllu files together"),
         (["bert_tiny", "--text", "nowhere.txt"], "there is no file"),
         (["bert_tiny", "--text", "{empty}"], "give a file with some"),

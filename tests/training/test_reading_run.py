@@ -145,7 +145,7 @@ def test_losses_of_sentences(reader: Reading, kind: str) -> None:
     assert ours == word_losses(net, ready.words, told, seed=4)
     assert (ours == word_losses(net, ready.words, told, seed=5)) == (kind == "decoder")
     rows = {}
-    for rows_B, guess, _ in answers(net, ready.words, encode_words(net, ready.words, told), seed=4):
+    for rows_B, guess, _ in answers(net, ready.words, encode_words(net.config, ready.words, told), seed=4):
         nats, width = one_by_one(net, guess), guess.input_BT.shape[1]
         for place, row in enumerate(rows_B.tolist()):
             mine = [one for one, slot in zip(nats, guess.slots_G.tolist(), strict=True) if slot // width == place]

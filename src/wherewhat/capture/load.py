@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from wherewhat.corpora.base import Corpus
-from wherewhat.corpora.words import MASK, PAD, UNKNOWN
+from wherewhat.corpora.words import MASK, PAD, UNKNOWN, Words
 from wherewhat.errors import UserError
-from wherewhat.models.folder import TOKENIZER, Model, holds_net, load_model
+from wherewhat.models.folder import Model, load_model, net_folder
 from wherewhat.models.registry import MODELS
 from wherewhat.names import look_up, suggestion
 from wherewhat.nets.trunk import Trunk
@@ -57,7 +57,7 @@ class Subject:
     model: nn.Module
     tokenizer: Any = None  # of transformers
     task: Task | None = None  # what a net of ours was trained on: it can write its own texts
-    corpus: Corpus | None = None  # what a net of ours has read: it has sentences that it never learnt from
+    corpus: Corpus | None = None  # what a net of ours has read or was asked: it has sentences never learnt from
     revision: str | None = None
     path: str | None = None  # where it was found, if that was on this machine
 
@@ -118,7 +118,7 @@ def find(name: str, loading: Loading, *, reading: Reading = AutoModel.from_pretr
     device = _device(loading.device)
     if (folder := _own_folder(name)) is not None:
         stored = load_model(folder)
-        subject = replace(_own(stored, folder), id=_short(name), path=None if name in MODELS else name)
+        subject = replace(_own(stored), id=_short(name), path=None if name in MODELS else name)
         subject = replace(subject, model=stored.net.to(device=device, dtype=dtype))
     else:
         subject = _from_transformers(name, loading, reading, dtype)
@@ -158,19 +158,19 @@ def _own_folder(name: str) -> Path | None:
     """Where a net of ours lies, if it is one: built in, the folder of a training run, or its model folder."""
     if name in MODELS:
         return MODELS[name].folder
-    return next((folder for folder in (Path(name), Path(name) / "model") if holds_net(folder)), None)
+    return net_folder(name)
 
 
-def _own(stored: Model, folder: Path) -> Subject:
-    """A net of ours with what it learnt: a task, or a corpus and its words."""
+def _own(stored: Model) -> Subject:
+    """A net of ours with what it learnt: a task, or its words and a corpus or a question."""
     task = Mixture(stored.tasks) if stored.tasks else None
-    tokenizer = None if stored.words is None else _word_tokenizer(folder / TOKENIZER)
-    return Subject("", stored.net, tokenizer, task, stored.corpus)
+    tokenizer = None if stored.words is None else word_tokenizer(stored.words)
+    return Subject("", stored.net, tokenizer, task, stored.asked or stored.corpus)
 
 
-def _word_tokenizer(path: Path) -> PreTrainedTokenizerFast:
+def word_tokenizer(words: Words) -> PreTrainedTokenizerFast:
     """A vocabulary of whole words as transformers holds it; it adds no token of its own."""
-    return PreTrainedTokenizerFast(tokenizer_file=str(path), pad_token=PAD, unk_token=UNKNOWN, mask_token=MASK)
+    return PreTrainedTokenizerFast(tokenizer_object=words.tokenizer, pad_token=PAD, unk_token=UNKNOWN, mask_token=MASK)
 
 
 def _from_transformers(name: str, loading: Loading, reading: Reading, dtype: torch.dtype) -> Subject:

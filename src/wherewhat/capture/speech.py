@@ -53,7 +53,7 @@ class Answer:
 
 def find_speaking(name: str, loading: Loading) -> Subject:
     """Load the model called `name` with the head that predicts tokens; one without such a head is refused."""
-    return find(name, loading, reading=_with_head)
+    return find(name, loading, reading=with_head)
 
 
 def speaks(subject: Subject) -> str:
@@ -62,13 +62,8 @@ def speaks(subject: Subject) -> str:
     Whether it looks ahead is seen by changing the last of a few tokens; one that does can only fill in masks.
     """
     if isinstance(subject.model, Trunk):
-        if subject.task is None:
-            raise UserError(
-                f"the task that {subject.id} was trained on is not known, so its answers cannot be judged; "
-                "name the folder of its training run"
-            )
-        return ANSWER
-    if not _has_head(subject.model):
+        return _net_speaks(subject, subject.model)
+    if not predicts_tokens(subject.model):
         raise UserError(
             f"{type(subject.model).__name__} predicts no tokens, so its loss cannot be measured; load it with "
             "transformers' AutoModelForCausalLM or AutoModelForMaskedLM"
@@ -77,6 +72,18 @@ def speaks(subject: Subject) -> str:
         return NEXT
     _check_masks(subject)
     return MASKED
+
+
+def _net_speaks(subject: Subject, net: Trunk) -> str:
+    """One that reads words guesses them as it learnt to: the next one if it only looks back, else hidden ones."""
+    if subject.task is not None:
+        return ANSWER
+    if subject.tokenizer is None:
+        raise UserError(
+            f"the task that {subject.id} was trained on is not known, so its answers cannot be judged; "
+            "name the folder of its training run"
+        )
+    return NEXT if net.config.causal else MASKED
 
 
 def body(subject: Subject) -> Subject:
@@ -117,7 +124,7 @@ def _logits(model: nn.Module, batch: Batch) -> Tensor:
     return logits_BTV
 
 
-def _with_head(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
+def with_head(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
     """As AutoModel.from_pretrained, but with the head for the tokens that the model was trained to predict."""
     plain = {key: options[key] for key in ("revision", "local_files_only", "trust_remote_code")}
     model, found = _kind(name, AutoConfig.from_pretrained(name, **plain)).from_pretrained(name, **options)
@@ -151,7 +158,7 @@ def _kind(name: str, config: Any) -> Any:
     return AutoModelForCausalLM
 
 
-def _has_head(model: nn.Module) -> bool:
+def predicts_tokens(model: nn.Module) -> bool:
     """Whether a module says something of every token of the vocabulary, at every token."""
     if not isinstance(model, PreTrainedModel) or getattr(model.config, "is_encoder_decoder", False):
         return False

@@ -28,8 +28,8 @@ def encode(
     encoded = list(islice(_windows(subject, texts, window, dropped), max_texts))
     if not encoded:
         raise UserError("there is no text to read; give --text FILE with at least one text in it")
-    _check_vocabulary(subject, encoded)
-    _check_known(subject, encoded)
+    check_vocabulary(subject, encoded)
+    check_known(subject, encoded)
     return encoded, _left_out(dropped, window)
 
 
@@ -74,7 +74,7 @@ def _windows(
         if isinstance(text, Tensor):
             pieces = list(text.flatten().long().cpu().split(window))
         else:
-            pieces = _tokenise(_tokenizer(subject), text.content if isinstance(text, Text) else text, window)
+            pieces = _tokenise(tokenizer_of(subject), text.content if isinstance(text, Text) else text, window)
         if not pieces or len(pieces[0]) < 2:
             raise UserError(
                 f"{where} has {len(pieces[0]) if pieces else 0} token(s); a text needs at least 2, take it out"
@@ -85,7 +85,8 @@ def _windows(
         yield from (piece for piece in pieces[1:] if 2 * len(piece) >= window)
 
 
-def _tokenizer(subject: Subject) -> Any:
+def tokenizer_of(subject: Subject) -> Any:
+    """What turns texts into a model's token ids."""
     if subject.tokenizer is None:
         raise UserError(
             f"{subject.id} has no tokenizer, so it cannot read text; save one beside the model, "
@@ -106,7 +107,8 @@ def _tokenise(tokenizer: Any, content: str, window: int) -> list[Tensor]:
     return [torch.tensor(piece, dtype=torch.long) for piece in pieces]
 
 
-def _check_vocabulary(subject: Subject, encoded: list[Tensor]) -> None:
+def check_vocabulary(subject: Subject, encoded: list[Tensor]) -> None:
+    """Refuse token ids that the model does not know."""
     largest = max(int(ids.max()) for ids in encoded)
     smallest = min(int(ids.min()) for ids in encoded)
     size = subject.vocabulary
@@ -118,7 +120,7 @@ def _check_vocabulary(subject: Subject, encoded: list[Tensor]) -> None:
         )
 
 
-def _check_known(subject: Subject, encoded: list[Tensor]) -> None:
+def check_known(subject: Subject, encoded: list[Tensor]) -> None:
     """A tokenizer that knows hardly a word of the texts is not theirs, or not the model's."""
     unknown = getattr(subject.tokenizer, "unk_token_id", None)
     if unknown is None:
@@ -148,7 +150,7 @@ def own_texts(subject: Subject, count: int, seed: int, max_tokens: int | None) -
 
 def _own_sentences(subject: Subject, corpus: Corpus, some: tuple[int, int], max_tokens: int | None) -> list[Tensor]:
     """Test sentences of the corpus that a net has read; how many, and the seed that decides which."""
-    window, tokenizer = window_for(subject, max_tokens), _tokenizer(subject)
+    window, tokenizer = window_for(subject, max_tokens), tokenizer_of(subject)
     count, seed = some
     try:
         sentences = corpus.some("test", count, seed=seed)

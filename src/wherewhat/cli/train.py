@@ -97,7 +97,9 @@ def reading(settings: "Settings", files: Sequence[Path], recipe: str) -> "Settin
     if not files:
         return settings
     if not isinstance(settings, Reading):
-        raise UserError(f"the recipe {recipe} learns tasks and reads no text; leave --text out, or train bert_tiny")
+        raise UserError(
+            f"the recipe {recipe} learns its {settings.learns} and reads no text; leave --text out, or train bert_tiny"
+        )
     kinds = {"treebank" if file.suffix == ".conllu" else "text" for file in files}
     if len(kinds) > 1:
         raise UserError("--text names plain text and .conllu files together; give files of one kind")

@@ -1,7 +1,7 @@
 """What a corpus is: sentences in three splits that share none."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from heapq import nsmallest
 from pathlib import Path
@@ -58,8 +58,7 @@ class Files(Corpus):
 
     def some(self, split: str, count: int, *, seed: int) -> list[Sentence]:
         """Those whose texts come first in an order that the seed decides."""
-        long_enough = (one for one in self.sentences(split) if len(one.words) > 1)
-        return nsmallest(count, long_enough, key=lambda one: mix(fnv(one.text) ^ mix(seed)))
+        return drawn(self.sentences(split), count, seed=seed)
 
     def _of_split(self, split: str) -> Iterator[Sentence]:
         read = found = 0
@@ -78,6 +77,12 @@ class Files(Corpus):
             return f"there are no sentences in {where}; give a file with some"
         none = "there is one sentence in" if read == 1 else f"there are {read} sentences in"
         return f"{none} {where} and none is of the {split} split; {TENTHS}"
+
+
+def drawn(sentences: Iterable[Sentence], count: int, *, seed: int) -> list[Sentence]:
+    """A few sentences of two words or more: those whose texts come first in an order that the seed decides."""
+    long_enough = (one for one in sentences if len(one.words) > 1)
+    return nsmallest(count, long_enough, key=lambda one: mix(fnv(one.text) ^ mix(seed)))
 
 
 def split_of(text: str) -> str:

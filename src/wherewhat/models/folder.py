@@ -15,6 +15,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from wherewhat.corpora.base import Corpus
+from wherewhat.corpora.examples import Examples, examples_from
 from wherewhat.corpora.registry import corpus_from
 from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
@@ -35,6 +36,7 @@ class Reads:
 
     words: Words
     corpus: Corpus | None = None  # what it has read
+    asked: Examples | None = None  # what it was asked, if it learnt to answer a question
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,12 @@ class Model:
     extra: dict[str, Any]  # whatever else its config.json holds
     words: Words | None = None  # the vocabulary of one that reads words
     corpus: Corpus | None = None  # what that one has read
+    asked: Examples | None = None  # what that one was asked
+
+    @property
+    def question(self) -> str | None:
+        """The question that it learnt to answer, if it did."""
+        return None if self.asked is None else self.asked.question
 
 
 def save_model(
@@ -66,6 +74,7 @@ def save_model(
         (folder / TOKENIZER).unlink(missing_ok=True)  # of a net that was here before
     else:
         config |= {} if reads.corpus is None else {"corpus": reads.corpus.plain()}
+        config |= {} if reads.asked is None else {"question": reads.asked.plain()}
         write_whole(folder / TOKENIZER, reads.words.json().encode())
     write_whole(folder / CONFIG, (json.dumps({**config, **(extra or {})}, indent=2) + "\n").encode())
 
@@ -76,9 +85,10 @@ def load_model(folder: Path) -> Model:
     net = build(NetConfig.from_dict(config.pop("net")))
     tasks, read = tasks_from_list(config.pop("tasks")), config.pop("corpus", None)
     corpus = None if read is None else corpus_from(read)
+    asked = None if (told := config.pop("question", None)) is None else examples_from(told)
     words = _read_words(folder / TOKENIZER, net) if config.pop("reads", corpus is not None) else None
     _fill(net, _read_weights(folder / WEIGHTS), folder / WEIGHTS)
-    return Model(net.eval(), tasks, config, words, corpus)
+    return Model(net.eval(), tasks, config, words, corpus, asked)
 
 
 def holds_net(folder: Path) -> bool:
@@ -87,6 +97,11 @@ def holds_net(folder: Path) -> bool:
         return "wherewhat_net" in json.loads((folder / CONFIG).read_text())
     except (OSError, ValueError, TypeError):
         return False
+
+
+def net_folder(name: str | Path) -> Path | None:
+    """Where a net of ours lies in a folder: in itself, or in its model folder if it is that of a training run."""
+    return next((folder for folder in (Path(name), Path(name) / "model") if holds_net(folder)), None)
 
 
 def tasks_to_list(tasks: Sequence[Balanced]) -> list[dict[str, Any]]:

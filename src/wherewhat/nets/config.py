@@ -1,6 +1,6 @@
 """What a small net is: its sizes and its encoding, checked once, when they are written down."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
@@ -35,6 +35,7 @@ class NetConfig:
     encoding: str = "rope"
     encoding_options: Mapping[str, Any] = field(default_factory=dict)
     length: int = 512  # the longest sequence meant to be read; only some encodings insist on it
+    labels: tuple[str, ...] = ()  # what it may answer to a question about a whole text; none: it is asked nothing
 
     def __post_init__(self) -> None:
         look_up("kind of net", self.kind, KINDS)
@@ -49,6 +50,7 @@ class NetConfig:
         if not isinstance(self.encoding_options, Mapping):
             raise UserError(f"encoding_options must be names with values, got {self.encoding_options!r}")
         object.__setattr__(self, "encoding_options", dict(self.encoding_options))
+        object.__setattr__(self, "labels", _labels(self.labels))
         self.make_encoding().check(length=self.length, causal=self.causal)
 
     @property
@@ -76,8 +78,10 @@ class NetConfig:
         return encoding_for(self.shape, self.encoding, self.encoding_options)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, ready for JSON."""
-        return asdict(self)
+        """As plain values, ready for JSON; without labels where there are none, as it was before nets had them."""
+        plain = asdict(self)
+        labels = list(plain.pop("labels"))
+        return {**plain, "labels": labels} if labels else plain
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "NetConfig":
@@ -93,3 +97,12 @@ class NetConfig:
 
 
 _LEAST = {"vocabulary": 1, "width": 1, "layers": 1, "heads": 1, "mlp": 0, "kernel": 1, "length": 1}
+
+
+def _labels(given: Any) -> tuple[str, ...]:
+    """Labels as a net keeps them, if they can be told apart."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
+        raise UserError(f"a net's labels must be names in a row, got {given!r}")
+    if len(given) == 1 or len(set(given)) < len(given):
+        raise UserError(f"a net's labels must be at least 2, all different, or none; got {', '.join(given)}")
+    return tuple(given)

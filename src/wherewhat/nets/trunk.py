@@ -1,6 +1,7 @@
 """The Transformer that all kinds of nets share: token embedding, blocks, final norm, output."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import cast
@@ -14,6 +15,8 @@ from wherewhat.errors import UserError
 from wherewhat.nets.attention import SelfAttention
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.past import Memory, Past
+
+LABELLER = 0.02  # standard deviation of the first weights of the layer that tells labels
 
 
 class Block(nn.Module):
@@ -42,7 +45,8 @@ class Trunk(nn.Module, ABC):
 
     Its encodings live here rather than in the blocks, so that one that all blocks share is stored once.
     All weights are drawn from `generator`; the trunk's before the encodings', so that nets with the same seed
-    differ only in their encoding (and, where that asks for it, in how wide their tokens start).
+    differ only in their encoding (and, where that asks for it, in how wide their tokens start). Last comes the layer
+    that tells labels, where there are any.
     """
 
     def __init__(self, config: NetConfig, *, generator: torch.Generator) -> None:
@@ -60,6 +64,7 @@ class Trunk(nn.Module, ABC):
         for other in others:
             other.join(first)
         self.encodings = nn.ModuleList([first, *others])
+        self.labeller = _labeller(config) if config.labels else None
         self.reset_parameters(generator)
 
     @abstractmethod
@@ -76,6 +81,15 @@ class Trunk(nn.Module, ABC):
         nn.init.normal_(self.tokens.weight, std=self.encoding(0).token_sigma, generator=generator)
         for block in range(len(self.encodings)):
             self.encoding(block).reset_parameters(generator)
+        if self.labeller is not None:
+            _draw(self.labeller, generator)
+
+    def ask(self, labels: Sequence[str], *, generator: torch.Generator) -> None:
+        """Let the net answer with one of these labels from now on, through a new layer that knows nothing yet."""
+        self.config = replace(self.config, labels=tuple(labels))
+        layer = _labeller(self.config)
+        _draw(layer, generator)
+        self.labeller = layer.to(self.tokens.weight)
 
     def encoding(self, block: int) -> Encoding:
         """The encoding that a block asks: its own, or the one that all share."""
@@ -91,6 +105,23 @@ class Trunk(nn.Module, ABC):
         self._check(ids_BT, real_BT)
         with nullcontext() if past is None else past.unless_it_fails():
             return self._read(ids_BT, self._context(ids_BT, real_BT, past), past)
+
+    def mean_hidden(self, ids_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        """x_BD, the mean of the hidden states over the real tokens of each sequence."""
+        if real_BT is None or bool(real_BT.all()):
+            return self.hidden(ids_BT).mean(1)
+        hidden_BTD = self.hidden(ids_BT, real_BT)
+        return (hidden_BTD * real_BT[..., None]).sum(1) / real_BT.sum(1, keepdim=True)
+
+    def judge(self, ids_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        """logits_BA of the labels, read from the mean of the hidden states over real tokens."""
+        if self.labeller is None:
+            raise UserError(
+                "this net has no labels, so it cannot judge a text; fine-tune it on a question, "
+                "or name a net that was trained on one"
+            )
+        logits_BA: Tensor = self.labeller(self.mean_hidden(ids_BT, real_BT))
+        return logits_BA
 
     def _read(self, ids_BT: Tensor, context: Context, past: Past | None) -> Tensor:
         x_BTD: Tensor = self.tokens(ids_BT)
@@ -128,3 +159,14 @@ class Trunk(nn.Module, ABC):
                 f"real_BT must be bool and shaped like the ids {list(ids_BT.shape)}; "
                 f"got {real_BT.dtype} {list(real_BT.shape)}"
             )
+
+
+def _labeller(config: NetConfig) -> nn.Linear:
+    """The layer that reads a label from the mean of the hidden states, without numbers yet."""
+    layer: nn.Linear = nn.utils.skip_init(nn.Linear, config.width, len(config.labels))
+    return layer
+
+
+def _draw(labeller: nn.Linear, generator: torch.Generator) -> None:
+    nn.init.normal_(labeller.weight, std=LABELLER, generator=generator)
+    nn.init.zeros_(labeller.bias)

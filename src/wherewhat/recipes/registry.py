@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from wherewhat.names import look_up
 from wherewhat.recipes.bert_tiny import bert_tiny
+from wherewhat.recipes.nli_tiny import nli_tiny
 from wherewhat.recipes.tiny import tiny
 from wherewhat.training.settings import Settings
 
@@ -28,6 +29,11 @@ RECIPES: dict[str, Recipe] = {
             "bert_tiny",
             "A small encoder learns hidden words of an English-like grammar, or of --text files; minutes on a laptop.",
             bert_tiny,
+        ),
+        Recipe(
+            "nli_tiny",
+            "A small encoder learns to tell who does what to whom, in pairs of sentences; a minute or two on a laptop.",
+            nli_tiny,
         ),
     ]
 }

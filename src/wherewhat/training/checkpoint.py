@@ -74,7 +74,7 @@ def clear_checkpoint(out: Path) -> None:
 def refuse_other_settings(path: Path, old: dict[str, Any], settings: Settings, read: dict[str, Any]) -> None:
     """Stop if a run began with other settings, or with other texts, than it is to go on with."""
     different = first_difference(settings.complete(old), settings.to_dict())
-    follows = not different or different.startswith("net.vocabulary ")  # of other texts
+    follows = not different or different.startswith(("net.vocabulary ", "net.labels "))  # of other texts
     if follows and (texts := settings.changed_texts(read)):
         raise UserError(f"{texts} changed since the run began; put it back as it was, or start again with --overwrite")
     if different:

@@ -10,6 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from wherewhat.corpora.words import SPECIAL, Words
 from wherewhat.errors import UserError
+from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
 from wherewhat.tasks.stream import Ints
 from wherewhat.training.evaluate import reading
@@ -78,7 +79,7 @@ def word_losses(net: Trunk, words: Words, sentences: Sequence[Sequence[str]], *,
 
     Sentences without a word to guess, because the vocabulary has none of theirs, are left out.
     """
-    encoded = encode_words(net, words, sentences, shortest=SHORTEST)
+    encoded = encode_words(net.config, words, sentences, shortest=SHORTEST)
     encoded = encoded.kept(askable(encoded, words))
     if not len(encoded):
         raise UserError("no sentence has a word that the net knows; give sentences of the kind it has read")
@@ -107,14 +108,14 @@ def in_pieces(encoded: Encoded) -> list[Ints]:
     return [order_N[first : first + AT_ONCE] for first in range(0, len(order_N), AT_ONCE)]
 
 
-def encode_words(net: Trunk, words: Words, sentences: Sequence[Sequence[str]], *, shortest: int = 1) -> Encoded:
-    """Sentences as the net reads them, cut to what it was made for."""
-    if len(words) != net.config.vocabulary:
+def encode_words(net: NetConfig, words: Words, sentences: Sequence[Sequence[str]], *, shortest: int = 1) -> Encoded:
+    """Sentences as such a net reads them, cut to what it was made for."""
+    if len(words) != net.vocabulary:
         raise UserError(
-            f"the net knows {net.config.vocabulary} token ids and the vocabulary has {len(words)}; "
+            f"the net knows {net.vocabulary} token ids and the vocabulary has {len(words)}; "
             "use the words that the net has learnt"
         )
-    encoded = Encoded.of(words.ids(sentence)[: net.config.length] for sentence in sentences)
+    encoded = Encoded.of(words.ids(sentence)[: net.length] for sentence in sentences)
     if not len(encoded):
         raise UserError("there is no sentence to read; give at least one")
     if encoded.lengths_N.min() < shortest:

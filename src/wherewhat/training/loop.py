@@ -6,7 +6,6 @@ from pathlib import Path
 import torch
 from torch.optim import AdamW
 
-from wherewhat.nets.build import build
 from wherewhat.nets.trunk import Trunk
 from wherewhat.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from wherewhat.training.descent import descend, finite, parameter_groups, rate_at
@@ -49,7 +48,7 @@ def learn(
     """The loop itself: let the objective say how wrong the net is, and step; now and then measure and save."""
     settings = settings.ready()
     objective = settings.objective()
-    net = build(settings.net, seed=settings.seed)
+    net = settings.first_net()
     optimizer = AdamW(parameter_groups(net), betas=settings.betas, weight_decay=settings.weight_decay, fused=True)
     progress = load_checkpoint(out, net, optimizer, settings) if out is not None and resume else Progress()
     if out is not None:

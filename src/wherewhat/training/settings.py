@@ -10,7 +10,9 @@ from typing import Any, ClassVar, Self, TypeVar
 from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
+from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
+from wherewhat.nets.trunk import Trunk
 from wherewhat.training.objective import Objective
 
 MOST_THREADS = 256  # more crash PyTorch before they help anyone
@@ -62,6 +64,10 @@ class Settings(ABC):
     @abstractmethod
     def ending(self, ends: Mapping[str, float]) -> str:
         """How a run ended, for people."""
+
+    def first_net(self) -> Trunk:
+        """The net that learning begins with: a new one, for most. Asked of settings that are `ready`."""
+        return build(self.net, seed=self.seed)
 
     def ready(self) -> Self:
         """The same run with everything read that it needs; most need nothing."""

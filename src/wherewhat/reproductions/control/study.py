@@ -126,13 +126,13 @@ def _pairs(layers: Sequence[Layer]) -> dict[int, int]:
 
 
 def _texts(subject: Subject, order: Order, settings: Settings) -> tuple[list[Tensor], str, list[str]]:
-    """Token ids, where they are from and what to say of them: given, of a net's task, or of the model's own hand."""
+    """Token ids, where they are from and what to say of them: given, a net's own, or of the model's own hand."""
     tokens = min(settings.max_tokens, subject.context or settings.max_tokens)
     if order.texts is not None:
         asked = Measuring(max_texts=settings.max_texts, max_tokens=tokens, seed=order.seed)
         ids, cut = read(subject, order.texts, asked)
         return _several(ids), order.source, cut
-    if subject.task is not None:
+    if subject.task is not None or subject.corpus is not None:
         ids, _ = read(subject, None, Measuring(max_texts=settings.answers, seed=order.seed))
         return ids, OWN, []
     return (

@@ -1,0 +1,69 @@
+"""By how much every token of a text surprises a model: hidden ones one at a time, or the next one.
+
+The sum over a text is minus its log-likelihood for a model that looks back, and minus its pseudo-log-likelihood for one
+that looks both ways.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+
+from wherewhat.capture.load import Subject
+from wherewhat.capture.speech import ANSWER, MASKED, NEXT, NOBODY, Question, asked, speaks
+from wherewhat.capture.whole import Whole, read_whole
+from wherewhat.errors import UserError
+
+TOKENS = 8192  # that are put to a model before progress is told; what a batch holds is bounded where it is read
+OnText = Callable[[int, int], None]  # how many texts are done, and of how many
+Way = Callable[[Subject, int, Whole], list[Question]]  # what is asked of a text that has a number
+
+
+def nats(subject: Subject, texts: Sequence[str], *, on_text: OnText | None = None) -> list[np.ndarray]:
+    """Of each text nats_Q, by how much each token surprised (float64); empty where nothing can be asked.
+
+    Special tokens and unknown words are not asked for, nor is the first token where nothing stands before it and the
+    model only looks back.
+    """
+    found = read_whole(subject, [(text,) for text in texts])
+    how = speaks(subject)
+    if how == ANSWER:
+        raise UserError(f"{subject.id} answers tasks, so no text surprises it; name a model of text")
+    parts: list[list[np.ndarray]] = [[] for _ in found]
+    for questions, done in _pieces(subject, found, WAYS[how]):
+        for question, answer in zip(questions, asked(subject, questions), strict=True):
+            parts[question.text].append(answer.nats_Q)
+        if on_text is not None:
+            on_text(done, len(found))
+    return [np.concatenate([np.zeros(0), *each]) for each in parts]
+
+
+def _pieces(subject: Subject, found: Sequence[Whole], way: Way) -> Iterator[tuple[list[Question], int]]:
+    """The questions of some texts at a time, as there may be as many as tokens; and how many texts are then done."""
+    questions: list[Question] = []
+    for number, one in enumerate(found):
+        questions += way(subject, number, one)
+        if sum(len(question.ids_T) for question in questions) >= TOKENS or number + 1 == len(found):
+            yield questions, number + 1
+            questions = []
+
+
+def _hidden(subject: Subject, number: int, one: Whole) -> list[Question]:
+    """One question for every known token, with a mask in its place."""
+    return [_one_hidden(subject, number, one, slot) for slot in one.known_T.nonzero()[:, 0].tolist()]
+
+
+def _one_hidden(subject: Subject, number: int, one: Whole, slot: int) -> Question:
+    masked_T, wanted_T = one.ids_T.clone(), torch.full_like(one.ids_T, NOBODY)
+    masked_T[slot], wanted_T[slot] = subject.tokenizer.mask_token_id, one.ids_T[slot]
+    return Question(number, masked_T, wanted_T)
+
+
+def _following(subject: Subject, number: int, one: Whole) -> list[Question]:
+    """All known tokens but one in the first slot, each asked for at the token before it."""
+    wanted_T = torch.full_like(one.ids_T, NOBODY)
+    wanted_T[:-1] = one.ids_T[1:].where(one.known_T[1:], NOBODY)
+    return [Question(number, one.ids_T, wanted_T)] if (wanted_T != NOBODY).any() else []
+
+
+WAYS: dict[str, Way] = {MASKED: _hidden, NEXT: _following}

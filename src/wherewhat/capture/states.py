@@ -1,0 +1,54 @@
+"""A text as one vector: the mean of a model's last hidden states over its own tokens."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from wherewhat.capture.batch import Batch
+from wherewhat.capture.door import evaluating, failing_in_a_sentence, first_device, inputs_for
+from wherewhat.capture.load import Subject
+from wherewhat.capture.speech import body
+from wherewhat.capture.whole import alike, encode_whole, read_whole, too_long
+from wherewhat.errors import UserError
+from wherewhat.nets.trunk import Trunk
+
+
+def mean_states(subject: Subject, texts: Sequence[str]) -> np.ndarray:
+    """x_ND in float64: the mean of the last hidden states over tokens that are neither padding nor special."""
+    if not has_states(subject):
+        raise UserError(
+            f"{subject.id} is an encoder-decoder, and which of its states stand for a text is not settled; "
+            "name a model of one stack"
+        )
+    found = read_whole(subject, [(text,) for text in texts])
+    for number, one in enumerate(found):
+        if not one.own_T.any():
+            raise UserError(f"text {number} holds nothing but special tokens; take it out")
+    model, by_text = body(subject).model, dict[int, np.ndarray]()
+    with torch.no_grad(), evaluating(model):
+        for batch in alike(found):
+            hidden_BTD = _hidden(model, batch.to(first_device(model))).double().cpu()
+            for hidden_TD, number in zip(hidden_BTD, batch.texts, strict=True):
+                by_text[number] = hidden_TD[found[number].own_T].mean(0).numpy()
+    return np.stack([by_text[number] for number in range(len(found))])
+
+
+def has_states(subject: Subject) -> bool:
+    """Whether it is settled which states of a model stand for a text: those of the only stack that it has."""
+    return not getattr(getattr(subject.model, "config", None), "is_encoder_decoder", False)
+
+
+def fits(subject: Subject, texts: tuple[str, ...]) -> bool:
+    """Whether a model can read one text, or two together, whole: with special tokens, within what it was made for."""
+    return not too_long(subject, encode_whole(subject, texts))
+
+
+def _hidden(model: nn.Module, batch: Batch) -> Tensor:
+    """hidden_BTD after the last layer."""
+    with failing_in_a_sentence(model):
+        if isinstance(model, Trunk):
+            return model.hidden(batch.ids_BT)
+        hidden_BTD: Tensor = model(**inputs_for(model, batch)).last_hidden_state
+    return hidden_BTD

@@ -1,0 +1,129 @@
+"""Labels, surprise and states of a model, against calling transformers' own model on one text at a time."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from heads_of_models import NAMES, classifier, folder, model, tokenizer
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+from wherewhat.capture import likelihood, speech, whole
+from wherewhat.capture.judging import find_reader, judged, labels_of, way_of
+from wherewhat.capture.likelihood import nats
+from wherewhat.capture.load import Loading, wrap
+from wherewhat.capture.states import mean_states
+
+TEXTS = [("a b c d", "d c"), ("e f g",), ("h i j k l", "m n o p"), ("q r s",), ("t", "u v w x y z"), ("a c", "b")]
+SINGLE = ["a b c d e", "f", "g h i j k l m n", "o p q", "r s t u v w x"]
+CLASSIFIERS = {  # family, class, how its tokenizer writes, and whether that says which text a token belongs to
+    "bert": ("BertForSequenceClassification", "around", True),
+    "roberta": ("RobertaForSequenceClassification", "around", False),
+    "deberta-v2": ("DebertaV2ForSequenceClassification", "around", True),
+    "distilbert": ("DistilBertForSequenceClassification", "around", False),
+    "modernbert": ("ModernBertForSequenceClassification", "around", False),
+    "gpt2": ("GPT2ForSequenceClassification", "bare", False),
+    "llama": ("LlamaForSequenceClassification", "before", False),
+    "xlnet": ("XLNetForSequenceClassification", "behind", True),
+}
+
+
+def called(made: PreTrainedModel, reads: PreTrainedTokenizerFast, texts: tuple[str, ...]) -> np.ndarray:
+    """The library's own way: what its tokenizer makes of the text, put to the model."""
+    with torch.no_grad():
+        return made(**reads(*texts, return_tensors="pt")).logits[0].numpy()
+
+
+@pytest.mark.parametrize("family", CLASSIFIERS)
+def test_labels_are_those_of_one_text_at_a_time(family: str):
+    kind, form, types = CLASSIFIERS[family]
+    made, reads = classifier(family, kind), tokenizer(form, types=types)
+    ours = judged(wrap(made, reads), TEXTS)
+    theirs = np.stack([called(made, reads, texts) for texts in TEXTS])
+    assert ours.dtype == np.float64 and ours.shape == (6, 3) and np.ptp(theirs, axis=0).min() > 0.01
+    assert ours == pytest.approx(theirs, abs=1e-5)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_a_classifier_without_a_padding_token_reads_one_text_at_a_time(family: str):
+    kind, form, _ = CLASSIFIERS[family]
+    made, reads = classifier(family, kind, pad_token_id=None), tokenizer(form)
+    made.config.pad_token_id = None
+    same = [("a b c",), ("d e f",), ("g h i",)]  # of one length: they would be read together
+    ours, theirs = judged(wrap(made, reads), same), np.stack([called(made, reads, texts) for texts in same])
+    assert ours == pytest.approx(theirs, abs=1e-5)
+
+
+def test_which_text_a_token_belongs_to_counts():
+    made, reads = classifier("bert", "BertForSequenceClassification"), tokenizer("around", types=True)
+    deaf = tokenizer("around")
+    assert np.abs(judged(wrap(made, reads), TEXTS[:1]) - judged(wrap(made, deaf), TEXTS[:1])).max() > 1e-3
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "llama"])
+def test_a_classifier_from_a_folder(family: str, tmp_path: Path):
+    kind, form, types = CLASSIFIERS[family]
+    made = classifier(family, kind)
+    subject = find_reader(folder(tmp_path, made, form, types=types), Loading(device="cpu"))
+    assert way_of(subject) == "labels" and labels_of(subject) == NAMES
+    theirs = np.stack([called(made, tokenizer(form, types=types), texts) for texts in TEXTS])
+    assert judged(subject, TEXTS) == pytest.approx(theirs, abs=1e-5)
+
+
+def test_hidden_tokens_surprise_as_in_a_plain_loop(monkeypatch: pytest.MonkeyPatch):
+    made, reads = model("bert", "BertForMaskedLM").double(), tokenizer("around")
+    told: list[tuple[int, int]] = []
+    monkeypatch.setattr(likelihood, "TOKENS", 60)  # several pieces
+    monkeypatch.setattr(speech, "ENTRIES", 40 * 99)  # and several batches of each
+    ours = nats(wrap(made, reads), SINGLE, on_text=lambda done, of: told.append((done, of)))
+    for text, found in zip(SINGLE, ours, strict=True):
+        ids_T, theirs = reads(text, return_tensors="pt")["input_ids"][0], []
+        for slot in range(1, len(ids_T) - 1):
+            masked_T = ids_T.clone()
+            masked_T[slot] = reads.mask_token_id
+            with torch.no_grad():
+                theirs.append(-made(input_ids=masked_T[None]).logits[0, slot].log_softmax(-1)[ids_T[slot]].item())
+        assert found == pytest.approx(np.array(theirs), rel=1e-10) and found.dtype == np.float64
+    assert told[-1] == (5, 5) and len(told) > 1 and told == sorted(told)
+
+
+@pytest.mark.parametrize(("family", "kind", "form", "first"), [
+    ("gpt2", "GPT2LMHeadModel", "bare", 1),
+    ("llama", "LlamaForCausalLM", "before", 1),
+    ("llama", "LlamaForCausalLM", "bare", 1),
+])  # fmt: skip
+def test_the_next_token_surprises_as_in_a_plain_loop(family: str, kind: str, form: str, first: int):
+    """Slot 0 is never asked for: with a token of the tokenizer there, that is no token of the text."""
+    made, reads = model(family, kind).double(), tokenizer(form)
+    for text, found in zip(SINGLE, nats(wrap(made, reads), SINGLE), strict=True):
+        ids_T = reads(text, return_tensors="pt")["input_ids"][0]
+        theirs = []
+        for slot in range(first, len(ids_T)):
+            with torch.no_grad():
+                last_V = made(input_ids=ids_T[None, :slot]).logits[0, -1]
+            theirs.append(-last_V.log_softmax(-1)[ids_T[slot]].item())
+        assert found == pytest.approx(np.array(theirs), rel=1e-9)
+        assert len(found) == len(text.split()) - (form == "bare")
+
+
+@pytest.mark.parametrize(("family", "kind", "form"), [
+    ("bert", "BertModel", "around"),
+    ("bert", "BertForMaskedLM", "around"),
+    ("bert", "BertForSequenceClassification", "around"),
+    ("llama", "LlamaForCausalLM", "before"),
+    ("gpt2", "GPT2Model", "bare"),
+    ("xlnet", "XLNetModel", "behind"),
+])  # fmt: skip
+def test_a_text_is_the_mean_of_its_last_hidden_states(
+    family: str, kind: str, form: str, monkeypatch: pytest.MonkeyPatch
+):
+    made, reads = model(family, kind).double(), tokenizer(form)
+    monkeypatch.setattr(whole, "TOKENS", 8)
+    ours = mean_states(wrap(made, reads), SINGLE)
+    for text, x_D in zip(SINGLE, ours, strict=True):
+        told = reads(text, return_tensors="pt")
+        with torch.no_grad():
+            hidden_TD = made.base_model(**told).last_hidden_state[0]
+        own = [slot for slot, id in enumerate(told["input_ids"][0].tolist()) if id > 4]
+        assert x_D == pytest.approx(hidden_TD[own].mean(0).numpy(), abs=1e-10)
+    assert ours.shape == (5, 32) and ours.dtype == np.float64
