@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks import (
     canonical,
+    dependencies,
     edits,
     encodings,
     heads,
@@ -34,6 +35,7 @@ def main() -> None:
         "encodings": encodings,
         "canonical": canonical,
         "edits": edits,
+        "dependencies": dependencies,
     }
     chosen = {name: rooms[name] for name in sys.argv[1:] or rooms}
     found = []

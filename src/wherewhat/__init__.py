@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wherewhat.errors import UserError as UserError
     from wherewhat.measure import profile as profile
     from wherewhat.models.registry import MODELS as MODELS
+    from wherewhat.probes.registry import probe as probe
     from wherewhat.recipes.registry import RECIPES as RECIPES
     from wherewhat.recipes.registry import recipe as recipe
     from wherewhat.reproductions.run import reproduce as reproduce
@@ -43,6 +44,7 @@ _HOMES = {
     "edited": "wherewhat.effects.walk",
     "encoding": "wherewhat.encodings.registry",
     "load": "wherewhat.runs.registry",
+    "probe": "wherewhat.probes.registry",
     "profile": "wherewhat.measure",
     "recipe": "wherewhat.recipes.registry",
     "reproduce": "wherewhat.reproductions.run",

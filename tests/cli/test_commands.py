@@ -29,7 +29,7 @@ def test_help_answers_without_torch():
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
-    for command in ("heads", "edit", "train", "reproduce", "report", "list"):
+    for command in ("heads", "edit", "probe", "train", "reproduce", "report", "list"):
         assert command in answer.stdout
 
 
@@ -133,7 +133,9 @@ def test_train_and_profile_what_came_of_it(tmp_path: Path, capsys):
     assert (out / "manifest.json").read_bytes() == before, "a finished run keeps the story of how it was made"
 
 
-@pytest.mark.parametrize("what", ["models", "encodings", "scores", "tasks", "corpora", "questions", "recipes"])
+@pytest.mark.parametrize(
+    "what", ["models", "encodings", "scores", "probes", "tasks", "corpora", "questions", "recipes"]
+)
 def test_list_says_one_line_each(what: str, capsys):
     assert main(["list", what]) == 0
     lines = [line for line in capsys.readouterr().out.strip().splitlines() if not line.startswith(" ")]

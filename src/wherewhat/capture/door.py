@@ -61,7 +61,13 @@ class Captured:
 @contextmanager
 def capture(model: nn.Module, on_rows: Callable[[Seen], None]) -> Iterator[Captured]:
     """Watch a model for the time of the block, in evaluation mode; afterwards it is as it was."""
-    reader = Reader(on_rows, next(model.parameters()).dtype)
+    with watched_by(Reader(on_rows, next(model.parameters()).dtype), model) as captured:
+        yield captured
+
+
+@contextmanager
+def watched_by(reader: Reader, model: nn.Module) -> Iterator[Captured]:
+    """The same by a reader of one's own."""
     with evaluating(model), _way_into(model)(model, reader) as during:
         yield Captured(model, reader, during)
 

@@ -17,7 +17,8 @@ Lines = Mapping[str, str | dict[str, Any]]  # what there is to say of each name:
 
 def list_(
     what: Annotated[
-        str, typer.Argument(help="models, encodings, scores, tasks, corpora, questions, recipes or reproductions.")
+        str,
+        typer.Argument(help="models, encodings, scores, probes, tasks, corpora, questions, recipes or reproductions."),
     ],
     name: Annotated[str | None, typer.Argument(help="Only this one; an encoding's options are then explained.")] = None,
     *,
@@ -88,6 +89,12 @@ def _scores() -> Lines:
     return {name: f"{score.asks} ({score.paper})" for name, score in SCORES.items()} | told
 
 
+def _probes() -> Lines:
+    from wherewhat.probes.registry import PROBES
+
+    return {name: f"{probe.asks} ({probe.paper})" for name, probe in PROBES.items()}
+
+
 def _tasks() -> Lines:
     from wherewhat.tasks.registry import TASKS
 
@@ -122,6 +129,7 @@ LISTS: dict[str, Callable[[], Lines]] = {
     "models": _models,
     "encodings": _encodings,
     "scores": _scores,
+    "probes": _probes,
     "tasks": _tasks,
     "corpora": _corpora,
     "questions": _questions,

@@ -9,6 +9,7 @@ from wherewhat.cli.compare import compare
 from wherewhat.cli.edit import edit
 from wherewhat.cli.heads import heads
 from wherewhat.cli.list import list_
+from wherewhat.cli.probe import probe
 from wherewhat.cli.report import report
 from wherewhat.cli.reproduce import reproduce
 from wherewhat.cli.train import train
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.command()(heads)
 app.command()(compare)
 app.command()(edit)
+app.add_typer(probe)
 app.command()(train)
 app.command()(reproduce)
 app.command()(report)

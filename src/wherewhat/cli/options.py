@@ -41,7 +41,8 @@ MaxTexts = Annotated[int, option(TEXTS, "N", "Stop after so many texts.")]
 MaxTokens = Annotated[int | None, option(TEXTS, "N", "Cut texts into windows of so many tokens.")]
 
 Treebanks = Annotated[
-    list[Path], option(TEXTS, "FILE", "Gold data: CoNLL-U, bracketed trees. Repeatable; the grammar if none.")
+    list[Path],
+    option(TEXTS, "FILE", "CoNLL-U, trees in brackets, or labels with trees. Repeatable; the grammar if none."),
 ]
 MaxSentences = Annotated[int, option(TEXTS, "N", "Take so many sentences of each, chosen by the seed.")]
 

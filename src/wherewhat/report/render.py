@@ -26,6 +26,7 @@ SCRIPTS = (
 )
 DANGEROUS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 ESCAPED = str.maketrans(DANGEROUS)
+STYLES = ("page.css", "probe.css")
 
 
 def render(page: Page) -> str:
@@ -101,7 +102,7 @@ def _section(section: Section) -> Html:
 
 def _style() -> str:
     dark = f"@media screen and (prefers-color-scheme: dark){{:root{{{variables(DARK)}}}}}"
-    return f":root{{{variables(LIGHT)}}}{dark}\n{_asset('page.css')}"
+    return f":root{{{variables(LIGHT)}}}{dark}\n{''.join(_asset(name) for name in STYLES)}"
 
 
 def _script() -> str:

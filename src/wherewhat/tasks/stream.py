@@ -63,6 +63,17 @@ class Stream:
         """One of 0 .. n - 1."""
         return ((self.next() >> 11) * n) >> 53
 
+    def many_below(self, n: int, draws: int) -> Ints:
+        """So many numbers of 0 .. n - 1 at once, the same as so many calls of `below`.
+
+        >>> Stream(1, "demo").many_below(10, 12).tolist()
+        [3, 7, 1, 9, 5, 4, 7, 5, 9, 3, 3, 6]
+        """
+        counts = np.arange(1, draws + 1, dtype=np.uint64) * np.uint64(STRIDE)
+        words = mix(np.uint64(self.state) + counts)
+        self.state = (self.state + draws * STRIDE) & LAST
+        return _scaled(words, np.asarray(n, dtype=np.uint64))
+
     def between(self, low: int, high: int) -> int:
         """One of low .. high, both ends included."""
         return low + self.below(high - low + 1)
@@ -121,11 +132,7 @@ class Streams:
 
     def below(self, n: int | Ints, *, draws: int, used_N: Ints | None = None) -> Ints:
         """Numbers of 0 .. n - 1, [N, draws]; n is one number or an array that broadcasts to that shape, under 2^32."""
-        bound = np.asarray(n, dtype=np.uint64)
-        word = self.next(draws, used_N) >> np.uint64(11)
-        # word * n needs up to 85 bits: multiply the upper 21 and the lower 32 bits of the word apart.
-        upper, lower = word >> np.uint64(32), word & np.uint64(2**32 - 1)
-        return ((upper * bound + (lower * bound >> np.uint64(32))) >> np.uint64(21)).astype(np.int64)
+        return _scaled(self.next(draws, used_N), np.asarray(n, dtype=np.uint64))
 
     def sample(self, items_NM: Ints, k_N: Ints) -> Ints:
         """Row by row the first k_N of a random order, as `Stream.sample`; the rest of a row is -1."""
@@ -136,6 +143,14 @@ class Streams:
             j_N = drawn[:, i]
             order_NM[rows_N, i], order_NM[rows_N, j_N] = order_NM[rows_N, j_N], order_NM[rows_N, i].copy()
         return np.where(steps < k_N[:, None], order_NM[:, :most], -1)
+
+
+def _scaled(words: Words, bound: Words) -> Ints:
+    """Random bits as numbers of 0 .. bound - 1; the bound stays under 2^32."""
+    word = words >> np.uint64(11)
+    # word * bound needs up to 85 bits: multiply the upper 21 and the lower 32 bits of the word apart.
+    upper, lower = word >> np.uint64(32), word & np.uint64(2**32 - 1)
+    return ((upper * bound + (lower * bound >> np.uint64(32))) >> np.uint64(21)).astype(np.int64)
 
 
 def _fnv_decimals(prefix: int, numbers_N: Ints) -> Words:

@@ -20,3 +20,6 @@ widgets.drawn = (element) => {
   element.append(options.length > 1 ? make("div", { class: "controls" }, switchOf(label, options, "0", (view) => show(Number(view)))) : "", chart);
   return show(0);
 };
+
+// What was folded away had no width to be drawn in.
+document.addEventListener("toggle", () => window.dispatchEvent(new Event("resize")), true);

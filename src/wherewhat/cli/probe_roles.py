@@ -1,0 +1,80 @@
+"""`wherewhat probe roles`: let agent and patient change places, and see whether a model notices."""
+
+from pathlib import Path
+
+from wherewhat.cli.options import (
+    AllowPickle,
+    Device,
+    DeviceMap,
+    Dtype,
+    Json,
+    MaxSentences,
+    Model,
+    Offline,
+    Out,
+    Overwrite,
+    Png,
+    Quiet,
+    Revision,
+    Seed,
+    Treebanks,
+    TrustRemoteCode,
+    loading_by,
+    saying,
+    words,
+)
+from wherewhat.cli.probing import Labels, Result
+from wherewhat.cli.progress import progress
+
+
+def roles(
+    model: Model,
+    *,
+    treebank: Treebanks = [],  # noqa: B006  # typer reads it, nobody writes it
+    max_sentences: MaxSentences = 500,
+    labels: Labels = None,
+    seed: Seed = 0,
+    dtype: Dtype = "float32",
+    device: Device = "auto",
+    device_map: DeviceMap = None,
+    revision: Revision = None,
+    offline: Offline = False,
+    trust_remote_code: TrustRemoteCode = False,
+    allow_pickle: AllowPickle = False,
+    out: Out = Path("runs/probe-roles"),
+    png: Png = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Let the one who acts and the one who is acted on change places: does the model notice? As a table and one page.
+
+    A classifier is held against the new label, a language model is asked how much the words surprise it, any other how
+    far the sentence moves. Beside the exchange stand a control of equal size and the same roles in the other voice.
+
+    Try: `wherewhat probe roles runs/nli_tiny` · `wherewhat probe roles bert-base-uncased --treebank roles.conllu`
+    """
+    result = Result(out, png=png, overwrite=overwrite, as_json=as_json, quiet=quiet)
+    loading = loading_by(
+        dtype,
+        device,
+        offline=offline,
+        device_map=device_map,
+        revision=revision,
+        trust_remote_code=trust_remote_code,
+        allow_pickle=allow_pickle,
+    )
+    from wherewhat.probes.roles import probe_roles
+
+    with progress(f"{model}: roles", quiet=quiet) as step:
+        found = probe_roles(
+            model,
+            treebank,
+            max_sentences=max_sentences,
+            labels=words(labels, "--labels"),
+            seed=seed,
+            loading=loading,
+            on_step=step,
+            say=saying(quiet),
+        )
+    result.take(found)

@@ -1,0 +1,117 @@
+"""What is told of the probe: in the manifest, on the screen, and in plain sentences against misreading."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from wherewhat.about import about_model, hash_of
+from wherewhat.capture.load import Subject
+from wherewhat.capture.texts import token_names
+from wherewhat.probes.dependencies.asking import CONTEXTUAL, POSITIONAL, SHUFFLED
+from wherewhat.probes.dependencies.claims import claims_of
+from wherewhat.probes.dependencies.examples import examples_of
+from wherewhat.probes.dependencies.gold import ALL, SIDES, TO_HEAD
+from wherewhat.probes.dependencies.lines import Line, chosen
+from wherewhat.probes.dependencies.own_heads import EACH
+from wherewhat.probes.dependencies.sentences import Treebank
+from wherewhat.probes.dependencies.study import Study
+
+NAME = "dependencies"
+
+
+def about(subject: Subject, studies: Sequence[Study], aligned: bool) -> dict[str, Any]:
+    """What the manifest says of the model, of what it read, and of what came of it."""
+    looked, parameter = studies[0].scoring.looked, next(subject.model.parameters())
+    told = [(study, study.treebank.name) for study in studies]
+    return {
+        "probe": NAME,
+        "model": about_model(subject, layers=len(looked.layers), heads=len(looked.heads)),
+        "dtype": str(parameter.dtype).removeprefix("torch."),
+        "device": str(parameter.device),
+        "layers": [{"layer": at, "part": one.part, "module": one.module} for one, at in looked.layers.items()],
+        "way": "causal" if looked.causal else "bidirectional",
+        "split": "black-box",
+        "aligned": aligned,
+        "data": [_about_data(subject, study) for study in studies],
+        "chosen": [one for study, name in told for held in study.held for one in chosen(study.scoring, held, name)],
+        "examples": [example for study, name in told for example in examples_of(study.scoring, name)],
+        "claims": [claim for study, name in told for claim in claims_of(study.scoring, study.each, name)],
+        "said": "; ".join(said(study) for study in studies),
+        "notes": notes(studies, aligned),
+    }
+
+
+def _about_data(subject: Subject, study: Study) -> dict[str, Any]:
+    scoring, sentences = study.scoring, study.treebank.sentences
+    every, rows = scoring.every, scoring.rows
+    facts = {line.measure: line.value for line in study.lines if (line.kind, line.item) == ("order", ALL)}
+    counts = {side: len(rows.where(ALL, side)) for side in SIDES}
+    return {
+        "name": study.treebank.name,
+        "source": study.treebank.source,
+        "hash": hash_of([one.aligned.ids_T for one in sentences]),
+        "sentences": len(sentences),
+        "words": sum(len(one.kept) for one in sentences),
+        "removed": sum(len(one.units.words) - len(one.kept) for one in sentences),
+        "merged": sum(one.units.merged for one in sentences),
+        "pieces": sum(len(one.aligned.ids_T) for one in sentences),
+        "rows": counts,
+        "hidden": {side: len(every.where(ALL, side)) - counts[side] for side in SIDES},
+        "skipped": dict(study.treebank.skipped.most_common()),
+        "dropped": scoring.dropped,
+        "left": facts.get("left"),
+        "distance": facts.get("distance"),
+        "copied": token_names(subject, torch.tensor(scoring.looked.copied, dtype=torch.long)),
+    }
+
+
+def left_out(treebank: Treebank) -> list[str]:
+    """What has to be known on the screen."""
+    return [f"{treebank.name}: {many:,} sentence(s) left out: {why}" for why, many in treebank.skipped.most_common()]
+
+
+def said(study: Study) -> str:
+    """The main result in a few words: of all relations together, from a word to its governor."""
+    found = {line.kind: line for line in study.lines if _is_main(line)}
+    told = ", ".join(f"{kind} {100 * line.value:.1f} %" for kind, line in found.items())
+    return f"{study.treebank.name}: governors found by the best head: {told}"
+
+
+def _is_main(line: Line) -> bool:
+    return (line.item, line.side, line.distance, line.measure, line.head) == (ALL, TO_HEAD, ALL, "accuracy", None)
+
+
+def notes(studies: Sequence[Study], aligned: bool) -> list[str]:
+    """Plain sentences that keep a reader from misreading the numbers."""
+    scoring = studies[0].scoring
+    parts = scoring.looked.looks
+    found = [
+        "Punctuation and tokens of no word are left out; offsets and distances are counted over the words kept.",
+        "Attention to a word is the sum over its pieces, attention from a word the mean; a word's attention to itself "
+        "does not count.",
+    ]
+    found.append(
+        f"`{EACH}`: rows of all relations together, each by the best head of its own relation, whatever the distance; "
+        "`all`: one head for all relations. A head chosen for one distance is told the distance with the question."
+    )
+    if scoring.looked.causal:
+        asked, every = (sum(len(getattr(one.scoring, rows)) for one in studies) for rows in ("rows", "every"))
+        found.append(
+            "Words see only what stands before them, so only relations whose partner stands before are asked: "
+            f"{asked:,} of {every:,} rows. Never compare these numbers with those of a model that sees both sides."
+        )
+    if POSITIONAL in parts:
+        found.append(
+            f"Position alone: attention on a word of one piece, as often as the sentence has words, in the mean over "
+            f"{len(scoring.looked.copied)} words. So it knows nothing of how many pieces words have."
+        )
+    if CONTEXTUAL in parts:
+        found.append(f"Content alone: attention in the mean over {scoring.asking.orders} orders of the words.")
+    if SHUFFLED in parts and len(parts) > 1:
+        found.append("A shuffled sentence is read by the heads that were chosen on sentences as they are.")
+    if scoring.asking.selection == "same":
+        found.append("Heads and offsets are chosen on the very rows that they are scored on, which flatters them.")
+    if aligned:
+        found.append("The treebanks hold the same sentences, told by their ids, and are resampled together.")
+    return found

@@ -1,0 +1,93 @@
+"""The walk of the probe: open a model, read treebanks, note where heads look, and tell which relations that finds.
+
+What its manifest holds beside where everything came from:
+
+- `probe`, `way` (bidirectional or causal), `split` (black-box: what positional and contextual mean), `said`, `settings`
+- `model`, `layers`, `aligned` (whether treebanks hold the same sentences)
+- `data`: a list of name, source, hash, sentences, words, removed, merged, pieces, rows and hidden (by side), skipped
+  (by reason), dropped (relations with few rows), left, distance, copied
+- `chosen`: which heads or offsets each half chose, by data, item, side, kind and distance
+- `examples`: rows in words, with where the chosen heads look
+- `claims`: id, data, side, claim, published, ours, verdict, why, value, low, high
+- `notes`: sentences
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from wherewhat.capture.load import Loading, Subject, find, wrap
+from wherewhat.probes.dependencies.asking import Asking
+from wherewhat.probes.dependencies.links import links, numbers_of
+from wherewhat.probes.dependencies.looking import look
+from wherewhat.probes.dependencies.scoring import Scoring
+from wherewhat.probes.dependencies.sentences import Treebank
+from wherewhat.probes.dependencies.study import Study, studied
+from wherewhat.probes.dependencies.telling import NAME, about, left_out
+from wherewhat.probes.dependencies.treebanks import side_by_side, treebanks_of
+from wherewhat.runs.probed import Probed
+from wherewhat.tables.manifest import peak_memory, provenance
+from wherewhat.tables.schema import PROBE, frame
+
+OnStep = Callable[[int, int, str], None]  # done, of how many, what to say beside it
+Say = Callable[[str], None]  # takes a sentence for whoever waits
+
+
+def probe_dependencies(
+    model: str | nn.Module | Subject,
+    files: Sequence[str | Path] = (),
+    *,
+    tokenizer: Any = None,
+    loading: Loading | None = None,
+    on_step: OnStep | None = None,
+    say: Say | None = None,
+    **asking: Any,
+) -> Probed:
+    """Which relations do heads find, by position alone, by content alone and by both; in every file or in the grammar.
+
+    `asking` are the fields of `Asking`.
+    """
+    began = time.perf_counter()
+    wanted = Asking(**asking)
+    subject = _subject(model, tokenizer, loading or Loading())
+    treebanks, aligned = side_by_side(treebanks_of(subject, [Path(file) for file in files], wanted))
+    for sentence in (sentence for treebank in treebanks for sentence in left_out(treebank)):
+        if say is not None:
+            say(sentence)
+    studies = [_study(subject, treebank, wanted, own=not files, on_step=on_step) for treebank in treebanks]
+    settings = wanted.told(grammar=not files) | (asdict(loading or Loading()) if isinstance(model, str) else {})
+    manifest = {
+        **provenance(),
+        "command": None,
+        **about(subject, studies, aligned),
+        "settings": settings,
+        "seed": wanted.seed,
+        "seconds": round(time.perf_counter() - began, 3),
+        "peak_memory_bytes": peak_memory(),
+    }
+    rows: list[tuple[object, ...]] = []
+    rows += [(NAME, subject.id, study.treebank.name, *line.columns) for study in studies for line in study.lines]
+    rows += [(NAME, subject.id, None, *line.columns) for line in links([numbers_of(study.lines) for study in studies])]
+    return Probed(frame(rows, PROBE), manifest)
+
+
+def _subject(model: str | nn.Module | Subject, tokenizer: Any, loading: Loading) -> Subject:
+    subject = find(model, loading) if isinstance(model, str) else model
+    subject = subject if isinstance(subject, Subject) else wrap(subject, tokenizer)
+    return subject if tokenizer is None else replace(subject, tokenizer=tokenizer)
+
+
+def _study(subject: Subject, treebank: Treebank, asking: Asking, *, own: bool, on_step: OnStep | None) -> Study:
+    """Read, note and count."""
+
+    def on_text(done: int, of: int) -> None:
+        if on_step is not None:
+            on_step(done, of, treebank.name)
+
+    looked = look(subject, treebank.sentences, asking, on_text)
+    scoring = Scoring(treebank.sentences, looked, asking, asking.least_for(own))
+    return studied(treebank, scoring)

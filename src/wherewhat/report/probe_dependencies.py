@@ -1,0 +1,207 @@
+"""The page of `wherewhat probe dependencies`: which relations attention finds by place, by content and by both."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from wherewhat.errors import UserError
+from wherewhat.report.drawn import drawn, figure_of, panel, titled
+from wherewhat.report.made import how_it_was_made
+from wherewhat.report.measured import Manifest
+from wherewhat.report.numbers import count
+from wherewhat.report.page import Columns, Figure, Page, Section, Spec
+from wherewhat.report.probe_dependencies_charts import ROW, charts_of
+from wherewhat.report.probe_dependencies_tables import (
+    ALL,
+    LEVELS,
+    OF_HEADS,
+    PARTS,
+    TITLES,
+    Relations,
+    said,
+    tables_of,
+    winners,
+)
+from wherewhat.report.probe_relations import across_treebanks, in_sentences, relation_tables, which_heads
+from wherewhat.report.probe_told import claims_of, facts_of, key, model_of, notes, the_data
+from wherewhat.report.tags import Html, join, tag
+
+ASKED = {
+    "to head": "From a word, is its governor found?",
+    "to dependent": "From a governor, is the word that depends on it found?",
+}
+
+
+def page_of_dependencies(table: pl.DataFrame, manifest: Manifest) -> Page:
+    """Lay out what heads find, by distance, by relation, by head and by treebank."""
+    found = Relations(table, manifest)
+    if found.held.is_empty() or not found.treebanks:
+        raise UserError("the table of the probe has no relations to show; run `wherewhat probe dependencies` again")
+    sections = [
+        distances(found),
+        claims_of(manifest),
+        relations(found),
+        across_treebanks(found),
+        which_heads(found),
+        in_sentences(found),
+        relation_tables(found),
+        the_data(manifest),
+        how_it_was_made(manifest),
+    ]
+    numbers = tables_of(found)
+    charts = charts_of(max([1, *(head + 1 for head in numbers["grid"]["head"])]))
+    return Page(
+        title=model_of(manifest),
+        kind=f"Probe: dependency relations in {_treebanks(found)}",
+        lede="Which words belong together can often be told from where they stand, sometimes only from what they are. "
+        "Which relations does attention find by place alone, by content alone, and as it is?",
+        facts=[*facts_of(manifest), (str(len(found.everywhere)), "relations")],
+        sections=[section for section in sections if section],
+        charts=charts,
+        tables=numbers,
+        figures=_figures(found, charts, numbers),
+    )
+
+
+def distances(found: Relations) -> Section | None:
+    """The main chart: near and far partners."""
+    if not found.distances:
+        return None
+    layout = "two" if len(found.treebanks) == 1 else "cards"
+    charts = tag("div", *(_near_and_far(found, side) for side in found.sides), class_=layout)
+    lede = (
+        "How often the largest weight falls on the right word, by how far away that word is: every relation by the "
+        f"best head of its own, whatever the distance, all counted together. {_choice(found)} Bars are 95 % intervals "
+        "over sentences. Place alone is attention among copies of one word; content alone is attention averaged over "
+        f"other orders of the same words. The best fixed offset is chosen for each relation too{_reach(found)}."
+    )
+    body = join(charts, _key(lines=True), notes(_one_sided(found)))
+    return Section("distance", "Near and far", lede, body, short="Distance")
+
+
+def _near_and_far(found: Relations, side: str) -> Html:
+    """One side: a chart for each treebank."""
+    if len(found.treebanks) == 1:
+        chart = _distance_chart(found, found.treebanks[0], side)
+        return panel(tag("h3", _first_upper(side)), chart, notes(ASKED[side]))
+    charts = [tag("div", tag("h4", tag("bdi", data)), _distance_chart(found, data, side)) for data in found.treebanks]
+    return panel(tag("h3", _first_upper(side)), notes(ASKED[side]), tag("div", *charts, class_="multiples languages"))
+
+
+def _choice(found: Relations) -> str:
+    """On which sentences heads were chosen."""
+    same = (found.manifest.get("settings") or {}).get("selection") == "same"
+    if same:
+        return "Heads were chosen on the same sentences, as in earlier work, so the numbers flatter them."
+    return "Each half of the sentences is scored with the head that the other half chose."
+
+
+def _first_upper(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def _reach(found: Relations) -> str:
+    """How far a fixed offset was looked for."""
+    offsets = (found.manifest.get("settings") or {}).get("offsets") or ()
+    return f", out of {min(offsets)} to +{max(offsets)}".replace("-", "−") if offsets else ""
+
+
+def _one_sided(found: Relations) -> str:
+    """That a causal model was asked only what it can see, and of how many rows that leaves."""
+    if found.manifest.get("way") != "causal":
+        return ""
+    sources = list(found.manifest.get("data") or ())
+    asked, unseen = (sum(sum((one.get(name) or {}).values()) for one in sources) for name in ("rows", "hidden"))
+    left = f" ({asked:,} of {asked + unseen:,} rows)" if unseen else ""
+    return (
+        f"Each word of this model sees only what stands before it, so only such partners are asked for{left}. "
+        "Do not compare this with a model that sees both sides."
+    )
+
+
+def _distance_chart(found: Relations, data: str, side: str) -> Html:
+    words = {"panel": found.panel(data, side)}
+    height = 300 if len(found.treebanks) == 1 else 220
+    return drawn("distances", _in_words(found, data, side), height=height, words=words)
+
+
+def _in_words(found: Relations, data: str, side: str) -> str:
+    """What the chart shows, for those who cannot see it."""
+    told = []
+    for part in PARTS:
+        rows = {far: found.of((data, ALL, side), part, distance=far) for far in found.distances}
+        its = [f"{far}: {said(row)}" for far, row in rows.items() if row.get("value") is not None]
+        told.append(f"{TITLES[part]} at distance {'; '.join(its)}")
+    return f"Share found by distance, {side}, in {data}. {'. '.join(told)}."
+
+
+def relations(found: Relations) -> Section:
+    """One line a relation, the two sides beside each other."""
+    groups = []
+    for data in found.treebanks:
+        charts = [
+            panel(
+                tag("h3", _first_upper(side)),
+                drawn(
+                    "relations",
+                    _counted(found, data, side),
+                    height=ROW * len(found.relations(data, side)) + 8,
+                    words={"panel": found.panel(data, side)},
+                ),
+            )
+            for side in found.sides
+        ]
+        both = tag("div", *charts, class_="two")
+        groups.append(both if len(found.treebanks) == 1 else _folded(found, data, both))
+    lede = (
+        "From relations between neighbours to those that reach far. The upright mark is the best fixed offset, with "
+        "its interval as a band: what always looking the same number of words away finds. The thin mark is even "
+        f"attention. {_counted(found, found.treebanks[0], found.sides[0])}"
+    )
+    return Section("relations", "Relation by relation", lede, join(*groups, _key()), short="Relations")
+
+
+def _counted(found: Relations, data: str, side: str) -> str:
+    """For how many relations each part is beyond the offset; from the intervals of the differences."""
+    items = found.relations(data, side)
+    won = winners(found, data, side, items)
+    each = ", ".join(f"{TITLES[part]} for {won[part]}" for part in reversed(PARTS))
+    where = f" in {data}" if len(found.treebanks) > 1 else ""
+    return f"Of {count(len(items), 'relation')} {side}{where}, clearly more than the best fixed offset: {each}."
+
+
+def _folded(found: Relations, data: str, body: Html) -> Html:
+    opened = data == found.treebanks[0]
+    return tag("details", tag("summary", tag("bdi", data)), body, open=opened, class_="treebank")
+
+
+def _key(*, lines: bool = False) -> Html:
+    look = "mark-line" if lines else "mark"
+    entries = [(f"{look} {part}", TITLES[part]) for part in reversed(PARTS)]
+    levels = [(f"level {name} {'flat' if lines else 'upright'}", TITLES[name]) for name in LEVELS]
+    return key(*entries, *levels)
+
+
+def _treebanks(found: Relations) -> str:
+    if len(found.treebanks) > 3:
+        return count(len(found.treebanks), "treebank")
+    return ", ".join(found.treebanks)
+
+
+def _figures(found: Relations, charts: Mapping[str, Spec], numbers: Mapping[str, Columns]) -> dict[str, Figure]:
+    """The charts as pictures, one for each treebank and side."""
+    made: dict[str, Figure] = {}
+    legend = "circle full attention, square place alone, triangle content alone, grey the best fixed offset"
+    for data, side in found.panels():
+        name, words = f"{found.treebanks.index(data)}_{side.replace(' ', '_')}", {"panel": found.panel(data, side)}
+        if found.distances:
+            spec = titled(charts["distances"], f"{data}, {side}: near and far", legend)
+            made[f"distance_{name}"] = figure_of(spec, numbers, (560, 340), words)
+        spec = titled(charts["relations"], f"{data}, {side}: relation by relation", legend)
+        made[f"relations_{name}"] = figure_of(spec, numbers, (560, ROW * len(found.relations(data, side)) + 8), words)
+    shown = [measure for measure in OF_HEADS if measure in numbers["grid"]["measure"]][:1]
+    for measure in shown:
+        spec = titled(charts["grid"], f"{found.treebanks[0]}: what each head is best for, {found.sides[0]}")
+        words = {"panel": found.panel(found.treebanks[0], found.sides[0]), "measure": measure}
+        made["heads"] = figure_of(spec, numbers, (720, 60 + 34 * len(set(numbers["grid"]["layer"]))), words)
+    return made

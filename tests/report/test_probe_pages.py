@@ -1,0 +1,234 @@
+"""The pages of swapped words and exchanged roles, from their tables alone: what they say, draw and leave out."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+from synthetic_probes import HOSTILE
+from synthetic_swaps import BLIND, READS_ORDER, SIZES, Reader, roles, words
+
+from wherewhat.errors import UserError
+from wherewhat.report.figures import figures
+from wherewhat.report.page import Page
+from wherewhat.report.probe_published import CHANGES, ROLES
+from wherewhat.report.probe_swaps_tables import ends_of, size_words
+from wherewhat.report.probes import PAGES, page_of_probe
+from wherewhat.report.render import render
+
+BOTH = {"words": words, "roles": roles}
+
+
+def section(made: Page, name: str) -> Any:
+    return next(one for one in made.sections if one.name == name)
+
+
+def names(made: Page) -> list[str]:
+    return [one.name for one in made.sections]
+
+
+def drawn_of(made: Page, table: str, **wanted: object) -> list[dict[str, Any]]:
+    """The rows of a chart's table that are as wanted."""
+    its = made.tables[table]
+    rows = [dict(zip(its, values, strict=True)) for values in zip(*its.values(), strict=True)]
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def test_every_probe_has_its_page():
+    assert set(PAGES) == {"words", "roles", "dependencies"}
+    with pytest.raises(UserError, match="unknown probe 'word'; did you mean 'words'"):
+        page_of_probe(pl.DataFrame(), {"probe": "word"})
+
+
+@pytest.mark.parametrize("probe", BOTH)
+def test_nothing_from_the_data_becomes_markup(probe: str):
+    written = render(page_of_probe(*BOTH[probe]()))
+    body = written.partition("<script")[0]
+    assert "alert(" in body and "<script>alert" not in written and "<b>model" not in written
+    assert written.count("</script") == 3, "data, library and our own script"
+    assert "<6>" not in body and "&lt;6&gt;" in body
+    assert not re.findall(r"https?://(?!www\.w3\.org|vega|github)[^\s\"'<]+", body), "nothing is loaded from elsewhere"
+
+
+def test_the_change_of_every_size_stands_beside_its_control():
+    made = page_of_probe(*words())
+    swap, control = (drawn_of(made, "changes", measure="accuracy", set="", kind=kind) for kind in ("swap", "control"))
+    assert [row["line"] for row in swap] == [size_words(size) for size in SIZES]
+    assert [row["value"] for row in swap] == pytest.approx([-4, -8, -12, -16, -20])
+    assert [row["value"] for row in control] == pytest.approx([-2, -4, -6, -8, -10])
+    assert all(row["low"] < row["value"] < row["high"] for row in swap + control)
+    assert swap[0]["said"] == "3 words, swap: −4.0 points (−6.9 to −1.1), 600 sentences"
+
+
+def test_published_models_stand_beside_labels_and_nowhere_else():
+    made = page_of_probe(*words())
+    there = drawn_of(made, "published", line="whole sentence")
+    assert sorted(row["value"] for row in there) == sorted(changed[-1] for changed in CHANGES.values())
+    assert "other models" in section(made, "change").body and "SNLI" in section(made, "change").body
+    for way in ("masked", "next", "states"):
+        other = page_of_probe(*words(Reader(way)))
+        assert not drawn_of(other, "published") and "SNLI" not in section(other, "change").body
+    table, manifest = words()
+    unjudged = page_of_probe(table.filter(pl.col("measure") != "accuracy"), manifest)  # sentences without labels
+    assert not drawn_of(unjudged, "published") and "SNLI" not in section(unjudged, "change").body
+
+
+@pytest.mark.parametrize(
+    ("way", "first"), [("labels", "accuracy"), ("masked", "nats"), ("next", "nats"), ("states", "distance")]
+)
+def test_what_is_drawn_first_is_what_the_model_can_be_asked(way: str, first: str):
+    body = section(page_of_probe(*words(Reader(way))), "change").body
+    views = json.loads(re.search(r'data-views="([^"]*)"', body)[1].replace("&quot;", '"'))
+    assert views[0][1]["measure"] == first and views[0][1]["set"] == ""
+
+
+def test_an_axis_reaches_around_nought_and_all_that_is_drawn():
+    body = section(page_of_probe(*words()), "change").body
+    views = json.loads(re.search(r'data-views="([^"]*)"', body)[1].replace("&quot;", '"'))
+    assert float(views[0][1]["floor"]) < -24.9 and float(views[0][1]["ceiling"]) > 0.9
+    assert ends_of([], whole=100.0) == {"floor": "0", "ceiling": "100"}
+    assert ends_of([{"value": 2.0, "low": 1.0, "high": 3.0}]) == {"floor": "0", "ceiling": "3.15"}
+
+
+def test_a_swap_is_shown_word_above_word_with_its_ways():
+    body = section(page_of_probe(*words()), "examples").body
+    assert "As it is: some sailors beside the green house" in body
+    first = body.partition("<details")[0]  # without its control
+    assert first.count('class="moved"') == 2 and 'viewBox="0 0 3 1"' in first
+    assert '<line x1="0.5" y1="0" x2="2.5" y2="1" class="goes"/>' in first, (
+        "`the` goes from the first to the third place"
+    )
+    assert '<line x1="2.5" y1="0" x2="2.5" y2="1" class="stays"/>' in first, "`calls` stays"
+    assert "<bdi>green</bdi><sub>2</sub>" in first, "not by a line alone: the old place as a number"
+    assert 'class="moved tangle"' in body, "a long stretch has numbers in place of lines"
+    assert 'dir="rtl"' in body and "<bdi>الولد</bdi>" in body
+
+
+def test_what_the_model_said_is_judged_by_the_right_answer_after_the_swap():
+    shuffled = section(page_of_probe(*words()), "examples").body
+    assert "✗ right: entailed" in shuffled, "a shuffle keeps the label"
+    exchanged = section(page_of_probe(*roles()), "examples").body
+    assert "✗ right: reversed" in exchanged, "an exchange does not"
+    quiet = section(page_of_probe(*words(Reader("masked"))), "examples").body
+    assert "3.90</b> nats a token" in quiet and "right:" not in quiet
+
+
+def test_agent_and_patient_are_marked_and_named():
+    body = section(page_of_probe(*roles()), "examples").body
+    assert re.search(r'class="role agent">.{0,80}cat.{0,20}<small>agent</small>', body)
+    assert re.search(r'class="role patient">.{0,120}lawyer.{0,20}<small>patient</small>', body)
+    after = body[body.index("exchanged</dt>") :]
+    assert 'class="role agent"><bdi>a</bdi> <bdi>small</bdi> <span class="last"><bdi>lawyer' in after, "now he acts"
+    assert "stretch 1" in body, "where roles are not told, the two stretches are"
+    voice = body[body.index("The other voice") :].partition("other voice</dt>")[2]
+    assert 'class="role agent"><bdi>the</bdi> <span class="last"><bdi>cat' in voice, "there roles stay with their words"
+
+
+def test_roles_are_told_before_and_after_with_the_old_label():
+    made = page_of_probe(*roles())
+    lines = {row["line"]: row["value"] for row in drawn_of(made, "levels", measure="answers")}
+    assert lines == pytest.approx(
+        {
+            "as it is: the right label": 82,
+            "exchanged: the new label": 80,
+            "exchanged: the old label": 20,
+            "control: the right label": 72,
+            "other voice: the right label": 82,
+        }
+    )
+    flips = {row["line"]: row["value"] for row in drawn_of(made, "levels", measure="flips")}
+    assert flips == pytest.approx({"roles exchanged": 80, "control": 12, "other voice": 8})
+    after = [row["value"] for row in drawn_of(made, "published", line="exchanged: the new label")]
+    assert sorted(after) == pytest.approx(sorted(before + change for before, change in ROLES.values()))
+    labels = section(made, "labels").body
+    assert "active voice" in labels and "reversed" in labels and labels.count("<tr>") == 7
+    assert len(drawn_of(made, "levels", measure="turned")) == 5 and not drawn_of(made, "published", measure="turned")
+
+
+def test_a_blind_model_is_told_the_other_way():
+    made = page_of_probe(*roles(BLIND))
+    lines = {row["line"]: row["value"] for row in drawn_of(made, "levels", measure="answers")}
+    assert lines["exchanged: the new label"] == pytest.approx(30) and lines[
+        "exchanged: the old label"
+    ] == pytest.approx(70)
+    still = drawn_of(page_of_probe(*words(BLIND)), "changes", measure="accuracy", set="", kind="swap")
+    assert [row["value"] for row in still] == pytest.approx([0] * 5)
+
+
+def test_models_without_labels_have_no_table_of_labels():
+    made = page_of_probe(*roles(Reader("masked")))
+    assert "labels" not in names(made)
+    assert {row["measure"] for row in drawn_of(made, "levels")} == {"nats", "distance"}
+    assert "Label by label" not in section(page_of_probe(*words(Reader("next"))), "numbers").body
+
+
+def test_what_was_left_out_is_told_with_its_reason():
+    read = section(page_of_probe(*words()), "read")
+    assert read.lede == "Left out 836 times, for the reasons below." and "no phrase of &lt;6&gt; words" in read.body
+    table, manifest = words()
+    manifest["data"][0]["skipped"] = {}
+    assert section(page_of_probe(table, manifest), "read").lede == "Nothing was left out."
+
+
+def test_claims_come_from_the_manifest_alone():
+    table, manifest = words()
+    assert "Local order hardly matters." in section(page_of_probe(table, manifest), "claims").body
+    assert section(page_of_probe(table, manifest), "claims").title == "Published and ours"
+    unheard = [{**claim, "published": "unknown: nothing was published"} for claim in manifest["claims"]]
+    alone = section(page_of_probe(table, {**manifest, "claims": unheard}), "claims")
+    assert alone.title == "What the numbers say" and "unknown: nothing" not in alone.body
+    assert "claims" not in names(page_of_probe(table, {**manifest, "claims": []}))
+
+
+def test_several_data_stand_beside_each_other_and_claims_say_which():
+    table, manifest = words(replace(READS_ORDER, datas=("grammar", HOSTILE)))
+    manifest["claims"][0]["data"] = "grammar"
+    made = page_of_probe(table, manifest)
+    assert section(made, "change").body.count('data-widget="drawn"') == 2
+    assert {row["panel"] for row in drawn_of(made, "changes")} == {"0", "1"}
+    assert "grammar: Local order hardly matters." in section(made, "claims").body
+
+
+def test_data_in_which_nothing_could_be_swapped_has_no_chart():
+    table, manifest = words(replace(READS_ORDER, datas=("grammar", "empty")))
+    none = pl.when(pl.col("data") == "empty").then(None).otherwise(pl.col("value"))
+    made = page_of_probe(table.with_columns(value=none), manifest)
+    assert section(made, "change").body.count('data-widget="drawn"') == 1
+
+
+@pytest.mark.parametrize("probe", BOTH)
+def test_little_is_enough_for_a_page(probe: str):
+    table, _ = BOTH[probe](Reader("states"))
+    made = page_of_probe(table.filter(pl.col("kind") == "swapped"), {"probe": probe})
+    assert names(made) == ["change", "numbers", "made"] and render(made)
+
+
+@pytest.mark.parametrize("probe", BOTH)
+def test_a_table_without_rows_is_refused(probe: str):
+    table, manifest = BOTH[probe]()
+    with pytest.raises(UserError, match=f"run `wherewhat probe {probe}` again"):
+        page_of_probe(table.clear(), manifest)
+
+
+@pytest.mark.parametrize("probe", BOTH)
+def test_pictures_are_drawn(probe: str):
+    drawn = figures(page_of_probe(*BOTH[probe](replace(READS_ORDER, way="masked"))))
+    assert set(drawn) == {"nats_0", "distance_0"} and all(one.startswith(b"\x89PNG") for one in drawn.values())
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "look", [{"width": 1280}, {"width": 390, "color_scheme": "dark"}], ids=["wide", "narrow and dark"]
+)
+@pytest.mark.parametrize("probe", BOTH)
+def test_the_page_in_a_browser(shown: Any, probe: str, look: dict[str, Any]):
+    with shown(page_of_probe(*BOTH[probe]()), **look) as tab:
+        charts = tab.locator("[data-widget=drawn]")
+        assert charts.count() == {"words": 1, "roles": 4}[probe]
+        assert charts.first.locator("svg .mark-symbol path").count() >= 10
+        for other in tab.locator(".switch button").all()[1:]:
+            other.click()  # every view draws without a warning
+        box = tab.locator(".moved").first if probe == "words" else tab.locator(".role").first
+        assert box.is_visible()

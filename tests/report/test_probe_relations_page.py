@@ -1,0 +1,179 @@
+"""The page of dependency relations, from its table alone: near and far, relation by relation, heads and treebanks."""
+
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+from synthetic_probes import RELATIONS, SHORT_BY_CONTENT, SHORT_BY_PLACE, World, dependencies
+
+from wherewhat.errors import UserError
+from wherewhat.report.figures import figures
+from wherewhat.report.page import Page
+from wherewhat.report.probe_dependencies_tables import TOGETHER, Relations, best_for, winners
+from wherewhat.report.probes import page_of_probe
+from wherewhat.report.render import render
+
+THREE = World(treebanks=("en_pud", "ja_pud", "<i>ar</i>"))
+
+
+def section(made: Page, name: str) -> Any:
+    return next(one for one in made.sections if one.name == name)
+
+
+def names(made: Page) -> list[str]:
+    return [one.name for one in made.sections]
+
+
+def values(made: Page, table: str, column: str, **wanted: object) -> list[Any]:
+    its = made.tables[table]
+    rows = [dict(zip(its, row, strict=True)) for row in zip(*its.values(), strict=True)]
+    return [row[column] for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def test_near_and_far_are_told_for_every_part_with_quiet_levels():
+    made = page_of_probe(*dependencies())
+    assert values(made, "distances", "distance", panel="0 0", kind="full") == ["1", "2", "3–5", "6+"]
+    place, content = (
+        values(made, "distances", "value", panel="0 0", kind=part) for part in ("positional", "contextual")
+    )
+    assert place[0] > content[0] and place[-1] < content[-1], "the world is built so"
+    assert set(made.tables["distances"]["kind"]) == {"positional", "contextual", "full", "offset", "uniform"}
+    label = re.search(r'data-label="([^"]*)"', section(made, "distance").body)[1]
+    assert "place alone at distance 1: 95.0 %" in label, "who cannot see the chart hears it"
+
+
+def test_the_opposite_world_is_drawn_the_other_way():
+    made = page_of_probe(*dependencies(SHORT_BY_CONTENT))
+    place, content = (
+        values(made, "distances", "value", panel="0 0", kind=part) for part in ("positional", "contextual")
+    )
+    assert place[0] < content[0] and place[-1] > content[-1]
+
+
+def test_relations_are_sorted_from_neighbours_to_far_words():
+    found = Relations(*dependencies())
+    assert found.relations("en_ewt") == sorted(RELATIONS, key=lambda item: RELATIONS[item][0])
+    made = page_of_probe(*dependencies())
+    assert values(made, "relations", "order", panel="0 1", kind="full", relation="amod") == [0]
+    assert section(made, "relations").body.count('data-widget="drawn"') == 2, "both sides"
+
+
+def test_relations_clearly_beyond_the_offset_are_counted_from_their_intervals():
+    found = Relations(*dependencies())
+    won = winners(found, "en_ewt", "to head", found.relations("en_ewt"))
+    rows = found.held.filter(
+        (pl.col("measure") == "beyond offset") & (pl.col("side") == "to head") & ~pl.col("item").is_in(TOGETHER)
+    )
+    for part, many in won.items():
+        assert many == rows.filter((pl.col("kind") == part) & (pl.col("low") > 0)).height
+    assert f"full attention for {won['full']}" in section(page_of_probe(*dependencies()), "relations").lede
+
+
+def test_a_head_is_named_after_what_it_was_chosen_for():
+    found = Relations(*dependencies())
+    table, manifest = dependencies()
+    for one in manifest["chosen"]:
+        one["heads"] = ["L0H0", "L0H0"] if one["item"] in ("det", "obl") else ["L2H3"]
+    found = Relations(table, manifest)
+    assert best_for(found, "en_ewt", "to head", "L0H0") == ["det", "obl"], "the best found first"
+    made = page_of_probe(table, manifest)
+    assert set(values(made, "grid", "best", layer=0, head=0)) == {"det +1"}
+    assert set(values(made, "grid", "best", layer=1, head=1)) == {""}
+    body = section(made, "heads").body
+    assert "L0H0" in body and "L1H1" not in body and "confidence" in body and "correlation of attention" in body
+
+
+def test_the_table_has_offsets_intervals_and_p():
+    body = section(page_of_probe(*dependencies()), "numbers").body
+    line = next(row for row in re.findall(r"<tr>(.*?)</tr>", body) if ">nsubj<" in row)
+    assert "at +1/−2" in line and "&lt; 0.001" in line and 'class="reach"' in line and "820" in line
+    near = next(row for row in re.findall(r"<tr>(.*?)</tr>", body) if ">amod<" in row)
+    assert 'class="unsure"' in near and "unsure" not in line
+
+
+def test_treebanks_stand_beside_each_other_with_their_word_order():
+    assert "treebanks" not in names(page_of_probe(*dependencies(SHORT_BY_PLACE)))
+    made = page_of_probe(*dependencies(THREE))
+    assert section(made, "distance").body.count('data-widget="drawn"') == 6, "a panel a treebank, on both sides"
+    body = section(made, "treebanks").body
+    assert body.count('scope="colgroup"') == 6 and "&lt;i&gt;ar" in body
+    line = next(row for row in re.findall(r"<tr>(.*?)</tr>", body) if ">obj<" in row)
+    assert "97.0" in line and "2.40" in line and "2.70" in line and "3.00" in line, "governors left, and distances"
+    won = winners(Relations(*dependencies(THREE)), "ja_pud", "to head", list(RELATIONS))
+    counted = "".join(f"<td>{many}</td>" for many in (len(RELATIONS), *won.values()))
+    assert f"<bdi>ja_pud</bdi>, to head</th>{counted}" in body
+    assert "offset with positional, to head" in body and "0.50 to 0.93" in body
+
+
+def test_what_was_skipped_merged_and_dropped_is_told():
+    body = section(page_of_probe(*dependencies()), "read").body
+    for words in ("longer than the model allows", "merged", "2 relations with too few rows", "vocative", "12 to head"):
+        assert words in body
+    assert "hidden" not in body, "what is 0 on both sides is not told"
+
+
+def test_rows_in_words_show_who_asks_and_where_each_part_looked():
+    body = section(page_of_probe(*dependencies()), "examples").body
+    assert "<small>asks</small>" in body and "<small>partner</small>" in body
+    assert "full attention (L1H1): found; place alone (L0H2): missed" in body
+
+
+def test_nothing_from_the_data_becomes_markup():
+    written = render(page_of_probe(*dependencies(THREE)))
+    assert "<script>alert" not in written and "<i>ar" not in written and "<b>model" not in written
+    assert written.count("</script") == 3 and "&lt;script&gt;alert" in written, "data, library and our own script"
+
+
+def test_little_is_enough_for_a_page_and_nothing_is_refused():
+    table, manifest = dependencies()
+    held = table.filter(pl.col("layer").is_null() & (pl.col("kind") != "order") & (pl.col("distance") == "all"))
+    made = page_of_probe(held, {"probe": "dependencies"})
+    assert names(made) == ["relations", "numbers", "made"] and render(made)
+    with pytest.raises(UserError, match="run `wherewhat probe dependencies` again"):
+        page_of_probe(table.clear(), manifest)
+
+
+def test_pictures_are_drawn():
+    drawn = figures(page_of_probe(*dependencies()))
+    both = ("to_head", "to_dependent")
+    assert set(drawn) == {"heads", *(f"{name}_0_{side}" for name in ("distance", "relations") for side in both)}
+    assert all(one.startswith(b"\x89PNG") for one in drawn.values())
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "look", [{"width": 1280}, {"width": 390, "color_scheme": "dark"}], ids=["wide", "narrow and dark"]
+)
+def test_the_page_in_a_browser(shown: Any, look: dict[str, Any]):
+    with shown(page_of_probe(*dependencies(THREE)), **look) as tab:
+        folded = tab.locator("#relations details.treebank").nth(1)
+        chart = folded.locator("[data-widget=drawn] svg").first
+        folded.locator("summary").click()
+        tab.wait_for_function(
+            "document.querySelectorAll('#relations details')[1].querySelector('svg').clientWidth > 200"
+        )
+        assert chart.locator(".mark-symbol path").count() == 3 * len(RELATIONS)
+        for other in tab.locator(".switch button").all()[1:]:
+            other.click()
+
+
+def test_how_heads_were_chosen_and_what_a_causal_model_sees_is_told():
+    table, manifest = dependencies()
+    told = section(page_of_probe(table, manifest), "distance")
+    assert "the head that the other half chose" in told.lede and "sees only" not in told.body
+    manifest["settings"] |= {"selection": "same", "offsets": [-5, 5]}
+    manifest |= {"way": "causal"}
+    manifest["data"][0]["hidden"] = {"to head": 2000, "to dependent": 3000}
+    other = section(page_of_probe(table, manifest), "distance")
+    assert "on the same sentences" in other.lede and "out of −5 to +5" in other.lede
+    assert "(10,000 of 15,000 rows)" in other.body
+
+
+def test_a_side_shows_only_the_relations_that_were_asked_from_it():
+    table, manifest = dependencies()
+    fewer = table.filter(~((pl.col("side") == "to head") & pl.col("item").is_in(["obj", "obl"])))
+    made = page_of_probe(fewer, manifest)
+    assert len(set(values(made, "relations", "relation", panel="0 0"))) == len(RELATIONS) - 2
+    assert len(set(values(made, "relations", "relation", panel="0 1"))) == len(RELATIONS)
+    assert f"Of {len(RELATIONS) - 2} relations to head" in section(made, "relations").lede
