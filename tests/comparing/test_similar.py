@@ -1,5 +1,6 @@
 """Heads of two models side by side: what is the same is found again, shapes may differ, tokens may not."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,12 @@ import torch
 
 from wherewhat.capture.batch import ALL, batches
 from wherewhat.capture.door import capture
-from wherewhat.capture.load import wrap
+from wherewhat.capture.load import Subject, word_tokenizer, wrap
 from wherewhat.cli.main import main
 from wherewhat.comparing import similar as similar_module
 from wherewhat.comparing.similar import similar_heads
 from wherewhat.comparing.walk import compare
+from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
 from wherewhat.models.folder import save_model
 from wherewhat.nets.build import build
@@ -132,9 +134,55 @@ def test_many_heads_are_drawn_layer_by_layer(monkeypatch: pytest.MonkeyPatch):
     assert cells["divergence"][at] == pytest.approx(np.round(nearest, 4))
 
 
-def test_other_tokens_are_refused():
-    with pytest.raises(UserError, match="reads the texts in other tokens than .* leave --similar out"):
-        compare([net(), net(2, vocabulary=41)], TEXTS, similar=True)
+def reader(*words: str) -> Subject:
+    """A net with a tokenizer of whole words."""
+    known = Words.learn([list(words)])
+    return replace(wrap(net(vocabulary=len(known)), word_tokenizer(known)), id="-".join(words[:1]))
+
+
+def test_other_tokens_are_refused_whether_texts_are_words_or_ids():
+    one, same, other = reader("a", "b", "c"), reader("a", "b", "c"), reader("a", "b", "d")
+    words = ["a b c b a", "b b a c"]
+    assert compare([one, replace(same, id="again")], words, similar=True, scores=("entropy",)).similarity.height
+    for texts in (words, [torch.tensor([3, 4, 5, 3]), torch.tensor([5, 5, 4])]):
+        with pytest.raises(UserError, match="reads the texts in other tokens than .* leave --similar out"):
+            compare([one, replace(other, id="other")], texts, similar=True, scores=("entropy",))
+
+
+def test_a_model_that_holds_less_says_so():
+    with pytest.raises(UserError, match="holds 8 tokens .* give --max-tokens 8"):
+        compare([net(), net(2, encoding="learned", length=8)], TEXTS, similar=True)
+
+
+def test_texts_that_come_one_by_one_are_the_same_for_both():
+    said = [f"{first} b c b a" for first in "abcabc"]
+    one, other = reader("a", "b", "c"), replace(reader("a", "b", "c"), id="again")
+    listed, streamed = (
+        compare([one, other], texts, similar=True, scores=("entropy",), max_texts=4) for texts in (said, iter(said))
+    )
+    assert listed.compare.equals(streamed.compare) and listed.similarity.equals(streamed.similarity)
+    assert streamed.manifest["texts"]["count"] == 4
+
+
+def test_special_tokens_stay_in_place_when_the_others_are_mixed():
+    ids, special = torch.tensor([1, 5, 6, 7, 8, 2]), torch.tensor([1, 2])
+    mixed = similar_module._mixed(ids, special, torch.Generator().manual_seed(0))
+    assert mixed[[0, -1]].tolist() == [1, 2] and sorted(mixed.tolist()) == sorted(ids.tolist())
+    assert not torch.equal(mixed, ids)
+
+
+def test_attention_that_is_no_number_is_refused():
+    broken = net(2)
+    with torch.no_grad():
+        broken.blocks[0].attention.qkv.weight.mul_(1e200)
+    with pytest.raises(UserError, match="is not finite on these texts; load it with --dtype float32"):
+        similar_heads(wrap(net()), wrap(broken), TEXTS)
+
+
+def test_names_may_hold_any_letter(tmp_path: Path):
+    one, other = (replace(wrap(net(seed)), id=name) for seed, name in ((1, 'it\'s "a"'), (2, "<b>")))
+    found = compare([one, other], TEXTS, similar=True, scores=("entropy",))
+    assert found.figures(tmp_path)
 
 
 def test_one_model_is_not_two(capsys: pytest.CaptureFixture[str], tmp_path: Path):

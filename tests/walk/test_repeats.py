@@ -116,8 +116,18 @@ def test_special_tokens_are_neither_rows_nor_keys():
     assert rows.queries_Q.tolist() == list(range(8)) and rows.attention_HQK.shape[1:] == (8, 8)
     assert torch.equal(rows.attention_HQK, seen[0].attention_HQK[:, 1:9, 1:9].double())
     found = measure_repeats(subject, Repeating(length=4, sequences=2))
-    assert found.told == {"length": 4, "sequences": 2, "special": 2}
+    each = {"previous": 7, "duplicate": 4, "induction": 4}
+    rows = {pattern: {"fewest": count, "most": count} for pattern, count in each.items()}
+    assert found.told == {"length": 4, "sequences": 2, "special": 2, "rows": rows} and len(found.notes) == 1
     assert set(found.scores) == set(names()) == set(ABOUT)
+
+
+def test_what_a_window_hides_is_told():
+    family = next(family for family in FAMILIES if family.name == "mistral")
+    found = measure_repeats(wrap(family.build(sliding_window=3)), Repeating(length=8, sequences=2))
+    assert found.told["rows"]["duplicate"] == {"fewest": 0, "most": 0}
+    assert any(note.startswith("Of random.duplicate, 0 to 0 rows of a sequence count") for note in found.notes)
+    assert found.told["rows"]["previous"] == {"fewest": 15, "most": 15}
 
 
 def test_the_profile_has_the_scores_when_asked_and_only_then():

@@ -56,6 +56,8 @@ class _Watching:
 
     def _terms(self, place: Place, call: Call) -> Terms | None:
         """What the logits are made of, or, where they cannot be taken apart, nothing but the reason."""
+        if not self.reader.takes_apart:
+            return None
         try:
             return terms_of(call)
         except OpaqueError as error:

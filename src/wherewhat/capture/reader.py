@@ -59,6 +59,8 @@ class Chunk:
 class Reader:
     """Knows the batch now running and which rows of it are wanted; the ways of capturing report to it."""
 
+    takes_apart = True  # whether what logits are made of is asked for
+
     def __init__(self, on_rows: Callable[[Seen], None], dtype: torch.dtype = torch.float32) -> None:
         self._on_rows = on_rows
         self._dtype = dtype  # what the model computes in

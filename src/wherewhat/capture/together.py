@@ -23,6 +23,8 @@ class Block:
 class Together(Reader):
     """Hands on what a layer computes as it is. What logits are made of is not asked."""
 
+    takes_apart = False
+
     def __init__(self, on_block: Callable[[Block], None], dtype: torch.dtype = torch.float32) -> None:
         super().__init__(lambda seen: None, dtype)
         self._on_block = on_block

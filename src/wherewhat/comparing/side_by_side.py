@@ -43,7 +43,7 @@ def side_by_side(named: Sequence[Named], asked: Way, *, draws: int, waiting: Wai
     drawn = [replace(fresh(first, seed=settings.seed), id=FRESH)] if draws else []
     found = list[Similarity]()
     for number, other in enumerate((*drawn, *others)):
-        same_tokens(first, other, ids, read(other, _given(way, ids), settings)[0])
+        same_tokens(first, other, ids, _again(other, way, ids))
         found.append(similar_heads(first, other, ids, seed=settings.seed, on_text=_telling(waiting, number, other)))
     pairs = [
         {"model": one.id, "against": first.id, **each.told} for one, each in zip((*drawn, *others), found, strict=True)
@@ -58,9 +58,10 @@ def side_by_side(named: Sequence[Named], asked: Way, *, draws: int, waiting: Wai
     )
 
 
-def _given(way: Way, ids: Sequence[Tensor]) -> Any:
-    """What a later model reads: the texts themselves, so that its own tokenizer speaks, or the tokens of the first."""
-    return ids if way.texts is None else way.texts
+def _again(other: Subject, way: Way, ids: Sequence[Tensor]) -> list[Tensor]:
+    """What a later model reads: the same texts, in its own tokens where it has a tokenizer and texts are words."""
+    words = isinstance(way.texts, str) or any(not isinstance(text, Tensor) for text in way.texts or ())
+    return read(other, way.texts if words else ids, way.settings)[0]
 
 
 def _telling(waiting: Waiting, number: int, other: Subject) -> Callable[[int, int], None]:

@@ -17,6 +17,8 @@ from wherewhat.capture.batch import Batch, batches
 from wherewhat.capture.door import capture
 from wherewhat.capture.load import Subject
 from wherewhat.capture.reader import Place, Seen, numbered
+from wherewhat.capture.speech import special_tokens
+from wherewhat.capture.texts import token_names
 from wherewhat.comparing.matching import partners, summarised
 from wherewhat.errors import UserError
 from wherewhat.scores.divergence import divergence
@@ -60,7 +62,7 @@ def similar_heads(
     """
     texts = list(ids[:TEXTS])
     generator = torch.Generator().manual_seed(seed)
-    mixed = [text[torch.randperm(len(text), generator=generator)] for text in texts]
+    mixed = [_mixed(text, _special(first), generator) for text in texts]
     apart, mixed_up_apart, heads = list[np.ndarray](), list[np.ndarray](), list[tuple[Heads, Heads]]()
     for batch, mixed_up in zip(_batches(texts, seed), _batches(mixed, seed), strict=True):
         here, there, elsewhere = read_rows(first, batch), read_rows(other, batch), read_rows(first, mixed_up)
@@ -80,10 +82,32 @@ def similar_heads(
     return Similarity(_table((other.id, first.id), apart_HH, *heads[-1]), told)
 
 
+def _special(subject: Subject) -> Tensor:
+    """Ids of the tokens that a tokenizer puts around a text: they stay where they are."""
+    return torch.tensor([id for around in special_tokens(subject) for id in around], dtype=torch.long)
+
+
+def _mixed(ids_T: Tensor, special_S: Tensor, generator: torch.Generator) -> Tensor:
+    """The tokens of a text in another order."""
+    own_M = (~torch.isin(ids_T, special_S)).nonzero()[:, 0]
+    mixed_T = ids_T.clone()
+    mixed_T[own_M] = ids_T[own_M[torch.randperm(len(own_M), generator=generator)]]
+    return mixed_T
+
+
 def same_tokens(first: Subject, other: Subject, ids: Sequence[Tensor], again: Sequence[Tensor]) -> None:
     """Refuse models that read other tokens: rows and keys would not be the same."""
-    if other.vocabulary != first.vocabulary or any(
-        not torch.equal(one, two) for one, two in zip(ids[:TEXTS], again[:TEXTS], strict=True)
+    lengths = [[len(text) for text in texts[:TEXTS]] for texts in (ids, again)]
+    if max(map(max, lengths)) > min(one.context or 2**31 for one in (first, other)) or len(ids) != len(again):
+        shorter = min((first, other), key=lambda one: one.context or 2**31)
+        raise UserError(
+            f"{shorter.id} holds {shorter.context} tokens and the texts are cut longer for the other; give "
+            f"--max-tokens {shorter.context}"
+        )
+    named = all(one.tokenizer is not None or one.task is not None for one in (first, other))
+    pairs = list(zip(ids[:TEXTS], again[:TEXTS], strict=True))
+    if any(not torch.equal(one, two) for one, two in pairs) or (
+        named and any(token_names(first, one) != token_names(other, one) for one, _ in pairs)
     ):
         raise UserError(
             f"{other.id} reads the texts in other tokens than {first.id}, so their attention cannot be held side by "
@@ -101,8 +125,19 @@ def read_rows(subject: Subject, batch: Batch) -> dict[int, Looks]:
 
     with capture(subject.model, see) as captured:
         captured.read(batch)
-        layers = numbered([place for place in captured.places if place.part != "cross"])
+    refuse_endless(subject, pieces)
+    layers = numbered([place for place in captured.places if place.part != "cross"])
     return {number: _looks([by_place[place] for place in layers]) for number, by_place in pieces.items()}
+
+
+def refuse_endless(subject: Subject, pieces: Mapping[int, Mapping[Place, Sequence[Seen]]]) -> None:
+    """Attention that is not a number has nothing in common with any other."""
+    every = (one for by_place in pieces.values() for seen in by_place.values() for one in seen)
+    if not all(bool(one.attention_HQK.isfinite().all()) for one in every):
+        raise UserError(
+            f"the attention of {subject.id} is not finite on these texts; load it with --dtype float32, or check its "
+            "weights"
+        )
 
 
 def _looks(by_layer: Sequence[Sequence[Seen]]) -> Looks:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:  # a comparison of finished runs needs no torch
     from torch import Tensor, nn
 
     from wherewhat.capture.load import Loading, Subject
-    from wherewhat.comparing.profiling import Profiles
+    from wherewhat.comparing.profiling import Profiles, Texts
     from wherewhat.comparing.side_by_side import SideBySide
     from wherewhat.tables.origin import Origin
     from wherewhat.tables.texts import Text
@@ -56,6 +57,7 @@ def compare(
     began = time.perf_counter()
     refuse_few(models, untrained)
     named = [taken(one) for one in models]
+    texts = _at_hand(texts, named, measuring) if similar else texts  # read twice
     way = {"texts": texts, "loading": loading, "source": source, "measuring": measuring}
     beside = _side_by_side(named, untrained, way, (on_step, say)) if similar else None
     if beside is not None and not beside.alike:
@@ -115,6 +117,17 @@ def _profiled(named: Sequence[Named], draws: int, way: Mapping[str, Any], waitin
     from wherewhat.comparing.profiling import Waiting, Way, profiles_of
 
     return profiles_of(named, Way(**way), draws=draws, waiting=Waiting(*waiting))
+
+
+def _at_hand(texts: "Texts", named: Sequence[Named], measuring: Mapping[str, Any]) -> "Texts":
+    """Texts that can be read again, no more of them than are needed."""
+    from wherewhat.asking import Measuring
+
+    if texts is None or isinstance(texts, str):
+        return texts
+    settings = [(one.profile.manifest.get("settings") or {}) for one in named if one.profile is not None]
+    most = [one.get("max_texts", 0) for one in settings] + [Measuring.max_texts]
+    return list(islice(texts, int(measuring.get("max_texts") or max(most))))
 
 
 def _side_by_side(named: Sequence[Named], draws: int, way: Mapping[str, Any], waiting: tuple[Any, Any]) -> "SideBySide":

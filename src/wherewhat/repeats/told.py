@@ -45,13 +45,19 @@ def _about(pattern: str, measure: str) -> dict[str, Any]:
 ABOUT = {f"random.{pattern}{measure}": _about(pattern, measure) for pattern in PATTERNS for measure in MEASURES}
 
 
-def notes(repeating: Repeating, sizes: Mapping[str, int]) -> list[str]:
+def notes(repeating: Repeating, sizes: Mapping[str, Any]) -> list[str]:
     """What has to be known to read them."""
-    length = sizes["length"]
+    length, rows = sizes["length"], sizes["rows"]
     told = [
         f"random.* were measured on {sizes['sequences']} sequences of {length} random tokens said twice, none of them "
         "twice in a block. Rows that have no such key in sight do not count, and special tokens around the blocks are "
         "neither rows nor keys: a head that rests on the first token is judged by what else it looks at."
+    ]
+    told += [
+        f"Of random.{pattern}, {few['fewest']} to {few['most']} rows of a sequence count: a window hides such keys "
+        "from some heads, or a head spends nothing on what is in sight."
+        for pattern, few in rows.items()
+        if few["fewest"] < few["most"] or not few["most"]
     ]
     if length < repeating.length:
         told.append(f"Blocks of {repeating.length} tokens were asked for, but the model takes {length}.")

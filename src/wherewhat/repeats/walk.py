@@ -55,7 +55,18 @@ def measure_repeats(subject: Subject, repeating: Repeating, on_text: Progress | 
         for place, account in books.items()
     }
     sizes = {"length": drawn.length, "sequences": len(drawn.ids), "special": len(drawn.ids[0]) - 2 * drawn.length}
-    return Repeats(found, ABOUT, notes(repeating, sizes), sizes)
+    told = {**sizes, "rows": _rows(books)}
+    return Repeats(found, ABOUT, notes(repeating, told), told)
+
+
+def _rows(books: dict[Place, Account]) -> dict[str, dict[str, int]]:
+    """Of every pattern, how many rows of one sequence count for a head: the fewest and the most of all heads."""
+    rows = {}
+    for pattern in PATTERNS:
+        name = f"random.{pattern}"
+        counts = [int(count) for account in books.values() for of in account.weights[name].values() for count in of]
+        rows[pattern] = {"fewest": min(counts), "most": max(counts)}
+    return rows
 
 
 def _note(books: dict[Place, Account], seen: Seen, drawn: Sequences) -> None:

@@ -106,8 +106,8 @@ def similar_charts(similarity: pl.DataFrame) -> dict[str, Spec]:
         legend=gradient("bits apart", tickCount=5),
     )
     rows, columns = _names(similarity, ""), _names(similarity, "against_")
-    cells = named("similar").transform_filter("datum.model == '{model}'")
-    place = {"x": _axis("there", columns, "{against}"), "y": _axis("here", rows, "{model}")}
+    cells = named("similar").transform_filter("datum.pair == {pair}")
+    place = {"x": _axis("there", columns), "y": _axis("here", rows)}
     return {"similar": layered(cells.mark_rect(strokeWidth=0, tooltip=WHOLE).encode(**place, color=colour))}
 
 
@@ -122,7 +122,10 @@ def similar_tables(similarity: pl.DataFrame) -> dict[str, Columns]:
         "{} of {} and {} of {}: {} bits", "here", "model", "there", "against", pl.col("divergence").round(3)
     )
     shown = nearest.with_columns(said=said, divergence=pl.col("divergence").round(4))
-    return {"similar": shown.select("model", "here", "there", "divergence", "said").to_dict(as_series=False)}
+    number = {pair: place for place, pair in enumerate(_pairs(similarity))}
+    at = [number[pair] for pair in shown.select("model", "against").iter_rows()]
+    told = shown.with_columns(pair=pl.Series(at, dtype=pl.Int64))
+    return {"similar": told.select("pair", "here", "there", "divergence", "said").to_dict(as_series=False)}
 
 
 def similar_figures(similarity: pl.DataFrame) -> dict[str, Figure]:
@@ -138,8 +141,15 @@ def _views(similarity: pl.DataFrame) -> list[tuple[str, dict[str, str]]]:
     """The comparisons that a reader can choose from."""
     if similarity.is_empty():
         return []
-    pairs = similarity.select("model", "against").unique(maintain_order=True).iter_rows()
-    return [(f"{model} against {against}", {"model": model, "against": against}) for model, against in pairs]
+    return [
+        (f"{model} (down) against {against} (across)", {"pair": str(number)})
+        for number, (model, against) in enumerate(_pairs(similarity))
+    ]
+
+
+def _pairs(similarity: pl.DataFrame) -> list[tuple[str, str]]:
+    """Which models were held against each other; a chart knows them by number, as a name may hold any letter."""
+    return list(similarity.select("model", "against").unique(maintain_order=True).iter_rows())
 
 
 def _coarse(similarity: pl.DataFrame) -> bool:
@@ -164,12 +174,12 @@ def _names(similarity: pl.DataFrame, part: str) -> list[str]:
     )
 
 
-def _axis(field: str, names: Sequence[str], title: str) -> Any:
+def _axis(field: str, names: Sequence[str]) -> Any:
     """Heads in their order; only as many names as can be read."""
     kind = alt.X if field == "there" else alt.Y
     every = max(1, -(-len(names) // 24))
     axis = alt.Axis(values=list(names[::every]), ticks=False, domain=False, labelAngle=0 if kind is alt.Y else -60)
-    return kind(field, type="nominal", sort=list(names), title=title, axis=axis)
+    return kind(field, type="nominal", sort=list(names), title=None, axis=axis)
 
 
 def _height(similarity: pl.DataFrame) -> int:
