@@ -73,7 +73,10 @@ def test_it_answers_in_json(tmp_path: Path, capsys):
         (["quick", "--model", "tiny"], "quick trains nets of its own; leave --model out"),
         (["quick", "--text", "a.txt"], "quick trains nets of its own; leave --text out"),
         (["quick", "--task", "a.tsv"], "quick asks nothing but its own questions; leave --task out (locality asks"),
-        (["quick", "--resume"], "quick cannot go on from where it stopped; leave --resume out (locality can)"),
+        (
+            ["quick", "--resume"],
+            "quick cannot go on from where it stopped; leave --resume out (locality, syntax and word-swap can)",
+        ),
         (["locality", "--model", "tiny"], "locality trains nets of its own; leave --model out (control is about"),
         (["locality", "--dataset", "x"], "locality trains nets of its own; leave --dataset out"),
         (["locality", "--resume", "--overwrite"], "both --overwrite and --resume were given; choose one of them"),

@@ -64,7 +64,9 @@ def reproduce(
     out: Annotated[Path | None, option(RESULT, "DIR", "The folder to write into; runs/NAME unless said.")] = None,
     png: Png = None,
     overwrite: Overwrite = False,
-    resume: Annotated[bool, option(RESULT, None, "For locality: go on where it stopped.", "--resume")] = False,
+    resume: Annotated[
+        bool, option(RESULT, None, "For locality, syntax and word-swap: go on where it stopped.", "--resume")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -140,15 +142,24 @@ def _check(chosen: "Reproduction", given: dict[str, object]) -> None:
     """Not every experiment takes everything."""
     in_vain = next((name for name, value in given.items() if value and name not in chosen.takes), None)
     if in_vain is not None:
-        raise UserError(f"{chosen.name} {IN_VAIN[in_vain]}")
+        why, others = IN_VAIN[in_vain]
+        raise UserError(f"{chosen.name} {why}; leave {in_vain} out ({_takers(in_vain)} {others})")
 
 
-# Why an option is in vain, and what to do.
-_OWN_NETS = "trains nets of its own; leave {} out (control is about a model you name)"
+def _takers(option: str) -> str:
+    """The experiments that take an option."""
+    from wherewhat.reproductions.registry import REPRODUCTIONS
+
+    *most, last = [one.name for one in REPRODUCTIONS.values() if option in one.takes]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+# Why an option is in vain, and what those do that take it.
+_OWN_NETS = "trains nets of its own"
 IN_VAIN = {
-    "--model": _OWN_NETS.format("--model"),
-    "--text": "trains nets of its own; leave --text out (control and locality read yours)",
-    "--dataset": _OWN_NETS.format("--dataset"),
-    "--task": "asks nothing but its own questions; leave --task out (locality asks yours too)",
-    "--resume": "cannot go on from where it stopped; leave --resume out (locality can)",
+    "--model": (_OWN_NETS, "is about a model you name"),
+    "--text": (_OWN_NETS, "read yours"),
+    "--dataset": (_OWN_NETS, "is about a model you name"),
+    "--task": ("asks nothing but its own questions", "asks yours too"),
+    "--resume": ("cannot go on from where it stopped", "can"),
 }

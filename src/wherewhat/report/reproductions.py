@@ -11,12 +11,16 @@ from wherewhat.report.dynamics import page_of_dynamics
 from wherewhat.report.locality import page_of_locality
 from wherewhat.report.measured import Manifest
 from wherewhat.report.page import Page
+from wherewhat.report.syntax import page_of_syntax
+from wherewhat.report.word_swap import page_of_word_swap
 
 PAGES: dict[str, Callable[[pl.DataFrame, Manifest], Page]] = {
     "canonical": page_of_canonical,
     "control": page_of_control,
     "dynamics": page_of_dynamics,
     "locality": page_of_locality,
+    "syntax": page_of_syntax,
+    "word-swap": page_of_word_swap,
 }
 
 

@@ -8,6 +8,8 @@ from wherewhat.reproductions.canonical.study import canonical
 from wherewhat.reproductions.control.study import control
 from wherewhat.reproductions.dynamics.study import dynamics
 from wherewhat.reproductions.locality.study import locality
+from wherewhat.reproductions.syntax.study import syntax
+from wherewhat.reproductions.word_swap.study import word_swap
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,20 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             "arXiv 2310.12864",
             locality,
             takes=("--text", "--task", "--resume"),
+        ),
+        Reproduction(
+            "syntax",
+            "Which words belong together: do heads find near ones by position, and far ones by content?",
+            "arXiv 2310.12864, 1906.04341",
+            syntax,
+            takes=("--resume",),
+        ),
+        Reproduction(
+            "word-swap",
+            "Words shuffled inside phrases, agent and patient exchanged: what do small encoders overlook, and why?",
+            "arXiv 2310.12864",
+            word_swap,
+            takes=("--resume",),
         ),
         Reproduction(
             "control",

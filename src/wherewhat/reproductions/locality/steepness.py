@@ -31,17 +31,17 @@ def curve_measures(w: float, s: float, *, n: int, causal: bool = False) -> Mappi
     return {name: float(found[name][0]) for name in MEASURES if name in found}
 
 
-def w_for(target: float, *, n: int) -> float:
-    """The w at which a symmetric curve over n tokens has this locality, to three digits.
+def w_for(target: float, *, n: int, s: float = 1.0) -> float:
+    """The w at which a curve over n tokens has this locality, to three digits; a symmetric one unless s is given.
 
     >>> w_for(0.672897, n=64)
     0.5
     """
-    ends = [curve_measures(w, 1.0, n=n)["locality"] for w in (FLATTEST, STEEPEST)]
+    ends = [curve_measures(w, s, n=n)["locality"] for w in (FLATTEST, STEEPEST)]
     if not ends[0] < target < ends[1]:
         raise UserError(f"no curve over {n} tokens has locality {target}; give one from {ends[0]:.4f} to {ends[1]:.4f}")
     found = brentq(
-        lambda log_w: curve_measures(math.exp(log_w), 1.0, n=n)["locality"] - target,
+        lambda log_w: curve_measures(math.exp(log_w), s, n=n)["locality"] - target,
         math.log(FLATTEST),
         math.log(STEEPEST),
         xtol=1e-6,

@@ -1,12 +1,11 @@
 """The whole experiment: read with every encoding, ask, and see what goes with locality and symmetry."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from wherewhat.corpora.questions import QUESTIONS, Labelled
 from wherewhat.report.numbers import percent
 from wherewhat.reproductions.base import Found, Order
-from wherewhat.reproductions.finished import Outcome, code_of, finished_in
+from wherewhat.reproductions.finished import code_of
 from wherewhat.reproductions.locality.answers import answers_of
 from wherewhat.reproductions.locality.bag import bag_rows
 from wherewhat.reproductions.locality.claims import claims_of
@@ -20,7 +19,8 @@ from wherewhat.reproductions.locality.one_run import timed_run, unknown_words
 from wherewhat.reproductions.locality.settings import SCALES, Scale
 from wherewhat.reproductions.locality.steepness import curve_measures
 from wherewhat.reproductions.locality.trials import FAMILIES
-from wherewhat.reproductions.side_by_side import processors, side_by_side
+from wherewhat.reproductions.outcomes import all_outcomes
+from wherewhat.reproductions.side_by_side import processors
 from wherewhat.tables.schema import RESULT, frame
 
 # What decides the outcome of a run: rooms of the package, and of this one the files that do not judge it afterwards.
@@ -55,7 +55,7 @@ def study(scale: Scale, order: Order, *, workers: int | None = None) -> Found:
     jobs = [Job(scale, trial, seed, sources) for seed in seeds for trial in trials]
     chances = chances_of(jobs[0])
     warn_of_strangers(jobs[0], order)
-    outcomes = all_outcomes(jobs, order, workers=workers)
+    outcomes = all_outcomes(timed_run, jobs, order, code=code_of(*DECIDES), workers=workers)
     measured = frame([*bias_rows(trials, scale.sweep.n), *(row for one in outcomes for row in one.rows)], RESULT)
     seen = Evidence(measured, trials, jobs[0].questions, chances)
     told = {**scale.plain(), "seeds": list(seeds), "corpus": sources.corpus.plain(), "tasks": list(sources.tasks)}
@@ -63,34 +63,6 @@ def study(scale: Scale, order: Order, *, workers: int | None = None) -> Found:
     about = {**about_of(scale, seen), **took, "answers": answers_of(seen)}
     result = with_means(seen, bag_rows(seen, jobs[:: len(trials)]))
     return Found(result, claims_of(seen), told, notes_of(scale, seen), about)
-
-
-def all_outcomes(jobs: Sequence[Job], order: Order, *, workers: int | None) -> list[Outcome]:
-    """What every run gave: from its file if it was finished before, else once it is done, and then it has a file."""
-    kept = finished_in(order.folder, code_of(*DECIDES))
-    kept.begin(overwrite=order.overwrite, resume=order.resume)
-    settings = [job.plain() for job in jobs]
-    given = {
-        number: found
-        for number, (job, plain) in enumerate(zip(jobs, settings, strict=True))
-        if (found := kept.outcome(job.name, plain)) is not None
-    }
-    left = [number for number in range(len(jobs)) if number not in given]
-    far = dict.fromkeys(left, 0)
-    ready = sum(jobs[number].steps for number in given)
-
-    def on_progress(place: int, step: int) -> None:
-        far[left[place]] = step
-        under_way = [jobs[number].name for number, done in far.items() if 0 < done < jobs[number].steps]
-        order.step(ready + sum(far.values()), sum(job.steps for job in jobs), "; ".join(under_way))
-
-    def on_done(place: int, timed: tuple[list[Any], float]) -> None:
-        found = given[left[place]] = Outcome(*timed)
-        kept.keep(jobs[left[place]].name, settings[left[place]], found)
-
-    to_do = [jobs[number] for number in left]
-    side_by_side(timed_run, to_do, on_progress=on_progress, on_done=on_done, workers=workers)
-    return [given[number] for number in range(len(jobs))]
 
 
 def chances_of(job: Job) -> dict[str, float]:
