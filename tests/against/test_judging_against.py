@@ -10,7 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from wherewhat.capture import likelihood, speech, whole
 from wherewhat.capture.judging import find_reader, judged, labels_of, way_of
-from wherewhat.capture.likelihood import nats
+from wherewhat.capture.likelihood import asks_first, nats
 from wherewhat.capture.load import Loading, wrap
 from wherewhat.capture.states import mean_states
 
@@ -87,23 +87,37 @@ def test_hidden_tokens_surprise_as_in_a_plain_loop(monkeypatch: pytest.MonkeyPat
     assert told[-1] == (5, 5) and len(told) > 1 and told == sorted(told)
 
 
-@pytest.mark.parametrize(("family", "kind", "form", "first"), [
-    ("gpt2", "GPT2LMHeadModel", "bare", 1),
-    ("llama", "LlamaForCausalLM", "before", 1),
-    ("llama", "LlamaForCausalLM", "bare", 1),
+NOTHING = {"bos_token_id": None, "eos_token_id": None}
+
+
+@pytest.mark.parametrize(("family", "kind", "form", "stated", "before"), [
+    ("llama", "LlamaForCausalLM", "before", {}, []),  # the tokenizer begins a text with its own
+    ("gpt2", "GPT2LMHeadModel", "bare", {}, [1]),  # the one that begins texts
+    ("llama", "LlamaForCausalLM", "bare", {}, [1]),
+    ("gpt2", "GPT2LMHeadModel", "bare", {"bos_token_id": None}, [2]),  # or else the one that ends them
+    ("gpt2", "GPT2LMHeadModel", "bare", {"bos_token_id": None, "eos_token_id": [2, 3]}, [2]),
+    ("gpt2", "GPT2LMHeadModel", "bare", {"bos_token_id": 9, "eos_token_id": 98}, []),  # a word, and none of its tokens
+    ("gpt2", "GPT2LMHeadModel", "bare", NOTHING, []),
+    ("llama", "LlamaForCausalLM", "bare", NOTHING, []),
 ])  # fmt: skip
-def test_the_next_token_surprises_as_in_a_plain_loop(family: str, kind: str, form: str, first: int):
-    """Slot 0 is never asked for: with a token of the tokenizer there, that is no token of the text."""
+def test_the_next_token_surprises_as_in_a_plain_loop(
+    family: str, kind: str, form: str, stated: dict[str, object], before: list[int]
+):
+    """Slot 0 is never asked for: it holds a token that is not the text's, unless there is none to put there."""
     made, reads = model(family, kind).double(), tokenizer(form)
-    for text, found in zip(SINGLE, nats(wrap(made, reads), SINGLE), strict=True):
-        ids_T = reads(text, return_tensors="pt")["input_ids"][0]
+    for name, value in stated.items():
+        setattr(made.config, name, value)
+    subject = wrap(made, reads)
+    for text, found in zip(SINGLE, nats(subject, SINGLE), strict=True):
+        ids_T = torch.tensor([*before, *reads(text)["input_ids"]])
         theirs = []
-        for slot in range(first, len(ids_T)):
+        for slot in range(1, len(ids_T)):
             with torch.no_grad():
                 last_V = made(input_ids=ids_T[None, :slot]).logits[0, -1]
             theirs.append(-last_V.log_softmax(-1)[ids_T[slot]].item())
         assert found == pytest.approx(np.array(theirs), rel=1e-9)
-        assert len(found) == len(text.split()) - (form == "bare")
+        assert len(found) == len(text.split()) - (not asks_first(subject))
+    assert asks_first(subject) == (form == "before" or bool(before))
 
 
 @pytest.mark.parametrize(("family", "kind", "form"), [

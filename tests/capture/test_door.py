@@ -8,7 +8,7 @@ from torch import nn
 from transformers import FunnelBaseModel, FunnelConfig, Gemma2Model, LlamaModel, MambaConfig, MambaModel
 
 from wherewhat.capture.batch import ALL, Batch, batches, sample_rows
-from wherewhat.capture.door import capture
+from wherewhat.capture.door import capture, failing_in_a_sentence
 from wherewhat.capture.interface import _BORROWED, _WATCHED
 from wherewhat.capture.reader import part_of
 from wherewhat.encodings.base import Context
@@ -255,8 +255,27 @@ def test_a_model_that_fails_to_run_says_so_and_a_listener_that_fails_is_not_mist
     with pytest.raises(UserError, match="BertModel could not be run on these texts"), capture(model, print) as captured:
         captured.read(long)
 
-    def stumble(seen):
-        raise RuntimeError("of the listener")
+    for kind in (RuntimeError, ValueError):
 
-    with pytest.raises(RuntimeError, match="of the listener"), capture(model, stumble) as captured:
-        captured.read(padded_batch(model))
+        def stumble(seen, kind=kind):
+            raise kind("of the listener")
+
+        with pytest.raises(kind, match="of the listener"), capture(model, stumble) as captured:
+            captured.read(padded_batch(model))
+
+
+def test_a_value_that_a_model_cannot_read_is_a_sentence():
+    model = BY_NAME["bert"].build()
+    with pytest.raises(UserError, match="BertModel could not be run on these texts: no"), failing_in_a_sentence(model):
+        raise ValueError("no end")
+
+
+def test_a_decoder_without_a_start_begins_with_token_0():
+    model = BY_NAME["t5"].build(decoder_start_token_id=None, bos_token_id=None)
+    for name in ("decoder_start_token_id", "bos_token_id"):
+        model.config.__dict__.pop(name, None)
+    batch, tokens = padded_batch(model), {}
+    with capture(model, lambda seen: tokens.update({(seen.place.part, seen.text): seen.tokens_K})) as captured:
+        captured.read(batch)
+    first, stop = batch.span(1)
+    assert tokens["decoder", 1].tolist() == [0, *batch.ids_BT[1, first : stop - 1]]

@@ -76,6 +76,7 @@ def test_the_same_in_python(guesser: Path):
         (["words", "{model}", "--labels", "a,b"], "--labels names 2 (a, b) and judge has 3 labels (entailed, reversed"),
         (["words", "{model}", "--treebank", "none.txt"], "there is no file none.txt; check the path"),
         (["roles", "{model}", "--treebank", "{trees}"], "has no roles (its first sentence, line 1, has none, nor has"),
+        (["roles", "{model}", "--labels", "x,y,z"], "judge learnt to judge pairs (entailed, reversed, other), and our"),
         (["roles", "{model}", "--max-sentences", "0"], "max_sentences is 0; take at least 1"),
     ],
 )
@@ -86,6 +87,15 @@ def test_what_cannot_be_done_is_one_sentence_and_leaves_nothing(line, sentence, 
     assert main(["probe", *words, "--out", str(out), "--quiet"]) == 2
     said = capsys.readouterr().err
     assert sentence in said and said.count("\n") == 1 and not out.exists()
+
+
+def test_answers_that_cannot_be_judged_are_told_beside_the_result(judge: Path, tmp_path: Path, capsys):
+    trees = tmp_path / "trees.txt"
+    trees.write_text(TREES)
+    assert main(["probe", "words", str(judge), "--treebank", str(trees), "--out", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().err
+    assert "trees has no labels that the model gives (entailed, reversed, other), so it is only seen whether" in said
+    assert "trees has single sentences and the model learnt to judge pairs" in said
 
 
 def test_probes_are_listed(capsys):

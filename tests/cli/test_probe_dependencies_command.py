@@ -30,7 +30,7 @@ def test_the_grammar_by_default(net: Path, tmp_path: Path, capsys: pytest.Captur
     assert main(["probe", "dependencies", str(net), *QUICK, "--out", str(tmp_path / "x"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["probe"] == "dependencies" and told["model"] == "small"
-    assert told["said"].startswith("grammar: governors found by the best head: full ")
+    assert told["said"].startswith("grammar: governors found by the best head: full attention ")
     manifest = json.loads((tmp_path / "x" / "manifest.json").read_text())
     assert manifest["kind"] == "probe" and manifest["command"].startswith("wherewhat ")
     table = pl.read_parquet(tmp_path / "x" / "probe.parquet")
@@ -54,6 +54,7 @@ def test_settings_come_through(net: Path, tmp_path: Path):
             ["--parts", "fall"],
             "unknown part 'fall'; did you mean 'full'? known: contextual, full, positional, shuffled",
         ),
+        (["--seed", "-1"], "seed is -1; give a whole number from 0 to 2147483647"),
         (["--selection", "some"], "unknown selection 'some'"),
         (["--treebank", "BROKEN"], "line 2 of BROKEN has 3 columns and CoNLL-U has 10; mend the line"),
         (["--treebank", "TREES"], "TREES has no dependencies"),
@@ -73,3 +74,8 @@ def test_bad_input_is_told_in_a_sentence(
     said = capsys.readouterr().err
     assert sentence in said.replace("\n", " ") and "Traceback" not in said
     assert not out.exists()
+
+
+def test_a_net_without_words_is_refused_as_by_the_other_probes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["probe", "dependencies", "tiny", "--out", str(tmp_path / "x")]) == 2
+    assert "tiny learnt tasks and reads no words; name a model of text" in capsys.readouterr().err.replace("\n", " ")

@@ -12,7 +12,7 @@ from wherewhat.corpora.brackets import Trees, read_tree
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.corpora.punctuation import punctuation
 from wherewhat.corpora.registry import corpus
-from wherewhat.corpora.sentence import Sentence
+from wherewhat.corpora.sentence import Annotation, Sentence
 from wherewhat.errors import UserError
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
@@ -87,6 +87,14 @@ def test_punctuation_is_told_from_words(tmp_path: Path):
     assert marks == ['"', "(", "--", ")", '"']
     (odd,) = trees(tmp_path, "(X (NN %) (HYPH -) (NFP xx) (SYM &))")
     assert punctuation(odd) == (False, True, True, False), "as the tags say, whatever it looks like"
+    (chinese,) = trees(tmp_path, "(IP (NN 狗) (VV 叫) (PU 。))")
+    assert punctuation(chinese) == (False, False, True), "tags that are not Penn's say nothing, so it is seen"
+    (german,) = trees(tmp_path, "(S (NE Otto) ($, ,) (NN %) (ADV da) ($. .))")
+    assert punctuation(german) == (False, True, False, False, True)
+    missing = Sentence(("Yes", "!"), work_out=lambda: Annotation(upos=("_", "_"), xpos=(None, None)))
+    assert punctuation(missing) == (False, True)
+    partly = Sentence(("a", "%", "."), work_out=lambda: Annotation(upos=("X", "_", "_"), xpos=("FW", "NN", ".")))
+    assert punctuation(partly) == (False, False, True), "Penn's tags are asked next"
     grammar = Grammar().sentence("train", 0)
     assert punctuation(grammar) == (False, False, True) == punctuation(Sentence(grammar.words))
 
@@ -110,6 +118,14 @@ def test_a_very_deep_tree_is_read():
         ("(S (NP))", "in line 3 of .*some.mrg has a bracket with nothing but 'NP' in it; write"),
         ("()", "in line 3 of .*some.mrg has a bracket with nothing in it; write"),
         ("( (NP (-NONE- *)))", "in line 3 of .*some.mrg has no words; take it out"),
+        (
+            "( ( The cat ) ( is ( asleep . ) ) )",
+            "in line 3 of .*some.mrg has brackets without labels inside it, .*; write .TAG word. for a word",
+        ),
+        ("( ( The ( old cat ) ) ( sat down ) )", "in line 3 of .*some.mrg has brackets without labels inside it"),
+        ("(ROOT ( (NN cat) (NN nap)))", "in line 3 of .*some.mrg has brackets without labels inside it"),
+        ("( ( (NN cat)))", "in line 3 of .*some.mrg has brackets without labels inside it"),
+        ("( ( A cat ) sleeps )", "in line 3 of .*some.mrg has the word 'sleeps' without a tag of its own"),
         ("(NN a)\n)", "line 4 of .*some.mrg closes a bracket that was never opened; mend the line"),
         ("(NN a) word", "line 3 of .*some.mrg has 'word' between trees; mend the line"),
     ],
@@ -117,6 +133,11 @@ def test_a_very_deep_tree_is_read():
 def test_a_broken_tree_is_named_by_the_line_that_it_begins_in(tmp_path: Path, text: str, says: str):
     with pytest.raises(UserError, match=says):
         trees(tmp_path, f"(UH Yes)\n\n{text}\n")
+
+
+def test_a_bracket_around_everything_may_hold_several_trees():
+    tree = read_tree("( (S (NP (NNP Maria)) (VP (VBZ sings))) (. .))", "it")
+    assert tree.words == ("Maria", "sings", ".") and tree.spans == (("S", 0, 2), ("NP", 0, 1), ("VP", 1, 2))
 
 
 def test_one_tree_is_one_tree():

@@ -49,6 +49,10 @@ def without(name: str) -> str:
         (without("sentence2_parse"), "line 2 of .*snli.jsonl has no sentence2_parse; lines of SNLI"),
         (json.dumps(PAIR | {"sentence1_parse": 3}), "line 2 of .*snli.jsonl has no sentence1_parse"),
         (json.dumps(PAIR | {"sentence1_parse": "(S (NN a)"}), "sentence1_parse of line 2 of .* is never closed"),
+        (
+            json.dumps(PAIR | {"sentence1_parse": "( ( The cat ) ( is ( asleep . ) ) )"}),
+            "sentence1_parse of line 2 of .*snli.jsonl has brackets without labels inside it",
+        ),
         ("good", r"line 2 of .*snli.jsonl has 0 tree\(s\) behind its label; write label<TAB>\(S ...\)"),
         (f"good\t{OTHER}\t{OTHER}\t{OTHER}", r"line 2 of .*snli.jsonl has 3 tree\(s\) behind its label"),
         (f"\t{OTHER}", "line 2 of .*snli.jsonl has no label; write"),

@@ -1,14 +1,13 @@
 """Gold files: what a file is, told by its content; what it has, and what is said of one that lacks what is needed."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from wherewhat.corpora.brackets import Trees
-from wherewhat.corpora.gold import HAS, MAY_HAVE, NEEDS, kind_of, open_gold, read_gold
-from wherewhat.corpora.skeleton import Skeleton
-from wherewhat.corpora.treebank import Treebank
+from wherewhat.corpora.cases import NO_LABEL
+from wherewhat.corpora.gold import HAS, MAY_HAVE, NEEDS, kind_of, read_gold
 from wherewhat.errors import UserError
 
 TREE = "(S (NP (NNS Dogs)) (VP (VBP bark)))"
@@ -34,20 +33,14 @@ def file(folder: Path, text: str, name: str = "it.txt") -> Path:
         (CASES, "cases"),
         (f"yes\t{TREE}", "cases"),
         (f"Label\ttree\nyes\t{TREE}", "cases"),
+        (f"0\t{TREE}\t{TREE}", "cases"),
+        (f"12\t( {TREE})", "cases"),
+        ("1\t(\t(\tPUNCT\t-LRB-\t_\t2\tpunct\t_\t_", "treebank"),
+        ("1\t(:\t(:\tSYM\tNFP\t_\t0\troot\t_\t( x", "treebank"),
     ],
 )
 def test_a_file_is_what_is_in_it(tmp_path: Path, text: str, kind: str):
     assert kind_of(file(tmp_path, text)) == kind_of(file(tmp_path, text, "a+b.conllu")) == kind
-
-
-def test_a_file_opens_as_the_corpus_that_it_is(tmp_path: Path):
-    for text, cls in ((PLAIN, Treebank), (TREE, Trees)):
-        path = file(tmp_path, text)
-        assert open_gold(path) == cls((str(path),))
-    both = Path(f"{path}+{tmp_path}")
-    assert open_gold(both) == Skeleton((str(both),))
-    with pytest.raises(UserError, match="it.txt holds sentences with labels, which are cases and no corpus; give"):
-        open_gold(file(tmp_path, CASES))
 
 
 def test_all_sentences_come_in_order_though_some_lack_what_is_needed(tmp_path: Path):
@@ -62,6 +55,20 @@ def test_sentences_of_cases_have_phrases_and_labels(tmp_path: Path):
     path = file(tmp_path, f"{CASES}\n{CASES}\n")
     for need in ("phrases", "labels"):
         assert [one.text for one in read_gold(path, need)] == ["Dogs bark"] * 4
+    skipped: Counter[str] = Counter()
+    undecided = CASES.replace("yes", "-")
+    path = file(tmp_path, f"{undecided}\n{CASES}\n{undecided}\n")
+    assert len(list(read_gold(path, "phrases", skipped=skipped))) == 2 and skipped == {NO_LABEL: 2}
+
+
+def test_cases_whose_trees_have_no_phrases_have_none(tmp_path: Path):
+    path = file(tmp_path, "yes\t(NNS Dogs)\nno\t(NN rain)\n")
+    assert len(list(read_gold(path, "labels"))) == 2
+    says = (
+        r"it.txt has no phrases \(its first sentence, line 1, has none, nor has any other\); give a file with phrases"
+    )
+    with pytest.raises(UserError, match=says):
+        read_gold(path, "phrases")
 
 
 @pytest.mark.parametrize("need", NEEDS)

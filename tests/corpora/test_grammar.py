@@ -36,7 +36,7 @@ def digest(values: list[Any]) -> str:
 
 def record(sentence: Sentence) -> dict[str, Any]:
     known = json.loads(json.dumps(asdict(sentence.annotation)))
-    for field in ("id", "raw", "places"):  # what only files have
+    for field in ("case", "id", "raw", "places"):  # what only files have
         assert not known.pop(field)
     return {"text": sentence.text, "tokens": list(sentence.words), **known}
 

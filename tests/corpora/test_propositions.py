@@ -89,6 +89,14 @@ def test_what_depends_on_the_predicate_is_cut_off(tmp_path: Path):
     assert told(one, 0)["agent"] == ("dogs", "dogs", "direct"), "not: dogs that bite men"
 
 
+def test_a_relative_pronoun_with_a_gap_leaves_the_role_out(tmp_path: Path):
+    """Had it not, what the pronoun stands for would fill the role by itself, though the pronoun is there."""
+    rows = list(RELATIVE)
+    rows.append(("there there ADV 2 advmod", "Roleset=_|Args=_"))  # "that ... there", around the verb
+    (one,) = read(tmp_path, block(rows))
+    assert told(one, 0) == {"patient": ("men", "men", "direct")}
+
+
 @pytest.mark.parametrize("more", [{"other": "C-ARG1"}, {"other": "ARG1"}])
 def test_a_role_in_several_pieces_is_left_out(tmp_path: Path, more: dict[str, str]):
     rows = [(line, last.replace("_/ARGM-CAU", f"_/{more['other']}")) for line, last in PASSIVE]

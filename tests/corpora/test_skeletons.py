@@ -112,6 +112,21 @@ def test_a_plus_may_be_part_of_a_folder(tmp_path: Path):
             " x 4 [WORD]",
             "line 5 of .*tale.gold_skel has 'x' for the number of its sentence; mend the line",
         ),
+        (
+            "NFP *))",
+            "NFP ))",
+            r"line 6 of .*tale.gold_skel has '\)\)' for its piece of the tree, where one \* stands for the word; mend",
+        ),
+        (
+            "IN (PP* -",
+            "IN (PP** -",
+            r"line 4 of .*tale.gold_skel has '\(PP\*\*' for its piece of the tree, where one \* stands",
+        ),
+        (
+            "IN (PP*",
+            "-NONE- (PP*",
+            "line 4 of .*tale.gold_skel has the tag -NONE-, of what nobody wrote; mend the line",
+        ),
         ("be be.03", "- -", "line 1 of .*tale.gold_skel has 1 rolesets and 2 columns of roles; mend the lines"),
         (
             "IN (PP* - - * (ARG0*",
@@ -130,6 +145,11 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, old: str, new: str, says: 
     bones = BONES.replace(old, new)
     with pytest.raises(UserError, match=says):
         read(tmp_path, bones=bones)
+
+
+def test_a_perfect_is_told_without_lemmas_too(tmp_path: Path):
+    bare = WORDS.replace("\thave\tAUX", "\t_\tAUX")
+    assert [verb.voice for verb in read(tmp_path, bare)[1].preds] == ["passive", "active"]
 
 
 def test_another_number_of_words_is_refused(tmp_path: Path):

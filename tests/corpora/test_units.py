@@ -125,6 +125,29 @@ def test_words_that_govern_each_other_in_a_circle_are_named(tmp_path: Path, head
         written(tmp_path, "".join(rows))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("7\troi\t", "7\t\t", "line 11 of .*a.conllu has no form .its second column is empty.; mend the line"),
+        ("5-6\tau\t", "5-6\t \t", "line 8 of .*a.conllu has no form"),
+        ("5-6\tau", "5-9\tau", "line 8 of .*a.conllu has the range 5-9 after word 4 of 8; let ranges stand before"),
+        ("5-6\tau", "6-7\tau", "line 8 of .*a.conllu has the range 6-7 after word 4 of 8"),
+        ("1-2\tRends-le", "1-5\tRends-le", "line 8 of .*a.conllu has the range 5-6 after word 4 of 8"),
+    ],
+)
+def test_what_is_written_nowhere_and_ranges_that_do_not_fit_are_named(tmp_path: Path, old: str, new: str, says: str):
+    assert FRENCH.count(old) == 1
+    with pytest.raises(UserError, match=says):
+        written(tmp_path, FRENCH.replace(old, new))
+
+
+def test_what_is_missing_is_empty_and_cases_are_known(tmp_path: Path):
+    text = FRENCH.replace("\trendre\t", "\t_\t").replace("roi\troi\tNOUN\t_\t_", "_\t_\tNOUN\t_\tCase=Dat|Number=Sing")
+    found = written(tmp_path, text)
+    assert found.lemma[0] == "" and found.lemma[6] == "_" == found.words[6] and found.lemma[1] == "lui"
+    assert found.case == (*(None,) * 6, "Dat", None)
+
+
 @pytest.mark.shared
 def test_a_real_treebank_has_its_units(shared: Path):
     path = shared / "data" / "en_ewt-ud-dev.conllu"

@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from relations import Head, at, at_random, governor, looked, of_grammar, scoring
+from relations import Head, at, at_random, governor, looked, of_grammar, ready, scoring, sentence
 
-from wherewhat.probes.dependencies.claims import claims_of
+from wherewhat.probes.dependencies.claims import claims_of, how_judged
 from wherewhat.probes.dependencies.gold import DISTANCES, SIDES
 from wherewhat.probes.dependencies.links import LINKS, Numbers, links, pearson
 from wherewhat.probes.dependencies.own_heads import EACH, each_by_its_own
 from wherewhat.probes.dependencies.scoring import Scoring
 from wherewhat.probes.dependencies.sentences import Ready
 
-SENTENCES = of_grammar(120)
+SENTENCES = of_grammar(300)
 
 
 def only(distance: tuple[int, int], otherwise: Head) -> Head:
@@ -64,12 +64,29 @@ def test_what_is_said_is_what_was_counted():
     found = scoring(SENTENCES, looked(SENTENCES, positional=[governor, at(1)], contextual=[at(9), at(8)]), least=10)
     claim = claims(found)[0]
     assert claim["side"] == "to head" and claim["data"] == "grammar"
-    assert claim["ours"].startswith("position 100.0 %, content ") and "apart +" in claim["ours"]
+    assert claim["ours"].startswith("place 100.0 %, content ") and "apart +" in claim["ours"]
     assert claim["value"] == pytest.approx((claim["low"] + claim["high"]) / 2, abs=0.1)
     assert claim["published"] == "yes, in words; numbers are not known (arXiv 2310.12864)"
-    assert "chosen on other sentences" in claim["why"]
+    assert claim["why"] == "" and "chosen on other sentences" in how_judged(found)
     same = scoring(SENTENCES, looked(SENTENCES, positional=[at(1)], contextual=[at(2)]), selection="same")
-    assert "chosen on the same sentences" in claims(same)[0]["why"]
+    assert "chosen on the same sentences" in how_judged(same)
+
+
+def test_few_rows_give_no_verdict():
+    """Of 22 rows nothing is told, however clear they look; of 30 it is."""
+    for many, verdict in ((22, "unknown"), (60, "agrees")):
+        pairs = [ready(sentence("a b", "X X", "2 0", "x root", f"s{n}"), n) for n in range(many)]
+        found = scoring(pairs, looked(pairs, positional=[governor], contextual=[lambda one: [0, 0]]), least=2)
+        near = claims(found)[0]
+        assert near["id"] == "near" and near["verdict"] == verdict
+        assert near["why"] == ("22 rows, and fewer than 30 tell too little." if many < 30 else "")
+
+
+def test_rows_that_are_all_alike_have_an_interval_by_the_rule_of_three():
+    pairs = [ready(sentence("a b", "X X", "2 0", "x root", f"s{n}"), n) for n in range(60)]
+    found = scoring(pairs, looked(pairs, positional=[governor], contextual=[lambda one: [0, 0]]), least=2)
+    near = claims(found)[0]
+    assert (near["value"], near["low"], near["high"]) == (1.0, pytest.approx(0.95), pytest.approx(1.05))
 
 
 def test_without_both_parts_nothing_is_claimed():
@@ -97,8 +114,9 @@ def test_every_relation_is_scored_by_its_own_heads():
 
 
 def numbers(offset: float, positional: float, contextual: float, distance: float) -> Numbers:
-    found: dict = {("all", None, "order", "distance"): distance, ("det", None, "order", "distance"): distance / 2}
+    found: dict = {}
     for side in SIDES:
+        found |= {("all", side, "order", "distance"): distance, ("det", side, "order", "distance"): distance / 2}
         for item in ("all", "det"):
             scores = {"offset": offset, "positional": positional, "contextual": contextual}
             found |= {(item, side, kind, "accuracy"): value for kind, value in scores.items()}

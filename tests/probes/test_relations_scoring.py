@@ -11,7 +11,7 @@ from wherewhat.probes.dependencies.book import Looked
 from wherewhat.probes.dependencies.choosing import SELECTIONS, choose, half_of
 from wherewhat.probes.dependencies.estimating import chance_of_none, estimates, holm
 from wherewhat.probes.dependencies.gold import ALL, SIDES, TO_DEPENDENT, TO_HEAD
-from wherewhat.probes.dependencies.lines import fixed_offsets, of_chances, of_held, of_order, of_shares
+from wherewhat.probes.dependencies.lines import Line, fixed_offsets, of_chances, of_held, of_order, of_shares
 from wherewhat.probes.dependencies.scoring import OFFSET, UNIFORM, Group, Scoring
 from wherewhat.probes.dependencies.sentences import Ready
 
@@ -186,9 +186,43 @@ def test_under_a_mask_a_shuffled_sentence_is_asked_only_what_it_sees():
     assert found.rows.side_N.tolist() == [TO_HEAD] * 6
     assert found.asked.tolist() == [False] * 3 + [True] * 3
     assert value(found, "full") == 1.0
-    assert "shuffled" not in found.held(whole(found))  # only one half is left
+    assert not {"shuffled", "uniform shuffled"} & set(found.held(whole(found)))  # only one half is left
     accuracy = found.of_heads("shuffled", whole(found))[0]
     assert (accuracy.value, accuracy.count) == (1.0, 3)
+
+
+def test_even_attention_beside_a_shuffled_sentence_is_of_its_rows_and_its_order():
+    """Plainly: of every row whose partner still stands before, one over how many words stand before in that order."""
+    rng = np.random.default_rng(6)
+    order = [rng.permutation(len(one.kept)) for one in SENTENCES]  # of every word its new place
+    found = scoring(SENTENCES, causal(SENTENCES, np.concatenate(order) * 2 + 1))  # tokens may stand between words
+    first = np.cumsum([0, *map(len, order)])
+    held = found.held(whole(found))
+    theirs, chances = [], []
+    for row in whole(found).rows_N:
+        number = int(found.rows.sentence_N[row])
+        here, there = order[number][found.rows.from_N[row] - first[number]], order[number][found.rows.to_N[row]]
+        if there < here:
+            theirs.append(int(row))
+            chances.append(1 / sum(place < here for place in order[number]))
+    even = held["uniform shuffled"]
+    assert even.rows_N.tolist() == held["shuffled"].rows_N.tolist() == theirs
+    assert even.value_N.tolist() == pytest.approx(chances)
+    assert len(theirs) < len(held["uniform"].rows_N) and even.value_N.mean() != held["uniform"].value_N.mean()
+    both = scoring(SENTENCES, looked(SENTENCES, full=[governor], shuffled=[governor]))
+    held = both.held(whole(both))
+    assert held["uniform shuffled"].value_N.tolist() == held["uniform"].value_N.tolist()
+
+
+def test_a_share_counts_only_what_stays_sure_after_correction():
+    def line(item: str, measure: str, value: float, low: float = 0.0) -> Line:
+        return Line(item, None, None, TO_HEAD, "full", ALL, measure, value, low, 1.0, 200)
+
+    told = [line("a", "beyond offset", 0.3, 0.2), line("b", "beyond offset", 0.1, 0.01)]
+    told += [line("c", "beyond offset", 0.1, -0.1), line("all", "beyond offset", 0.3, 0.2)]
+    told += [line("a", "p", 0.001), line("b", "p", 0.2), line("c", "p", 0.01)]
+    (share,) = of_shares(told)
+    assert share.value == pytest.approx(1 / 3) and share.count == 3
 
 
 def test_heads_by_themselves_are_counted_plainly():
@@ -213,7 +247,7 @@ def test_the_offset_that_a_head_always_looks_at():
 
 def test_word_order_is_counted_plainly():
     found = scoring(SENTENCES, looked(SENTENCES, full=[governor]))
-    lines = {(line.item, line.measure): line for line in of_order(found)}
+    lines = {(line.item, line.measure): line for line in of_order(found) if line.side is None}
     for item in ("det", "obj", ALL):
         offsets = [
             int(one.governors[word]) - word
@@ -223,8 +257,25 @@ def test_word_order_is_counted_plainly():
         ]
         assert lines[item, "left"].value == pytest.approx(np.mean([offset < 0 for offset in offsets]))
         assert lines[item, "distance"].value == pytest.approx(np.mean(np.abs(offsets)))
+        assert lines[item, "median"].value == np.median(np.abs(offsets))
         assert lines[item, "rows"].value == lines[item, "rows"].count == len(offsets)
     assert lines["det", "left"].value == 0 and lines["obj", "left"].value > 0.8
+
+
+def test_under_a_mask_distances_are_of_the_rows_that_are_asked():
+    found = scoring(SENTENCES, looked(SENTENCES, part="decoder", full=[governor]), least=10)
+    lines = {(line.item, line.side, line.measure): line.value for line in of_order(found)}
+    for side, sign in ((TO_HEAD, -1), (TO_DEPENDENT, 1)):
+        offsets = [
+            int(governor) - word
+            for one in SENTENCES
+            for word, governor in enumerate(one.governors)
+            if governor >= 0 and sign * (governor - word) > 0
+        ]
+        assert lines[ALL, side, "rows"] == len(offsets)
+        assert lines[ALL, side, "distance"] == pytest.approx(np.mean(np.abs(offsets)))
+        assert lines[ALL, side, "median"] == np.median(np.abs(offsets))
+    assert lines[ALL, None, "rows"] == sum(lines[ALL, side, "rows"] for side in SIDES)
 
 
 def test_differences_to_the_offset_and_their_share():
@@ -237,7 +288,8 @@ def test_differences_to_the_offset_and_their_share():
     beyond = lines[ALL, "full", ALL, "beyond offset"]
     assert beyond.value == pytest.approx(full.value - offset.value) and 0 < beyond.low < beyond.value
     assert (ALL, "shuffled", ALL, "beyond offset") not in lines
-    shares = {(line.kind, line.side): line for line in of_shares(found, held)}
+    told = [line for one in held for line in of_held(found, one)] + list(of_chances(found, held))
+    shares = {(line.kind, line.side): line for line in of_shares(told)}
     never_fixed = [one for one in found.relations if value_or_none(found, one) is not None]
     assert shares["full", TO_HEAD].count == len(never_fixed)
     assert shares["full", TO_HEAD].value > shares["positional", TO_HEAD].value == 0

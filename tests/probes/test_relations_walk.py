@@ -49,13 +49,13 @@ def test_the_table_has_every_kind_of_line(found: Probed):
     table = found.probe
     assert dict(table.schema) == PROBE and table["probe"].unique().to_list() == ["dependencies"]
     held = of(table, item="all", side="to head", distance="all", head=None, measure="accuracy")
-    assert held["kind"].to_list() == [*PARTS, "offset", "uniform"]
+    assert held["kind"].to_list() == [*PARTS, "offset", "uniform", "uniform shuffled"]
     assert (held["low"] <= held["value"]).all() and (held["value"] <= held["high"]).all()
     heads = of(table, item="all", side="to dependent", kind="contextual", distance="all", measure="accuracy")
     assert heads.filter(pl.col("head").is_not_null()).select("layer", "head").rows() == [(0, 0), (0, 1), (1, 0), (1, 1)]
     such = of(table, item="")
     assert set(such["measure"]) == {"fixed offset", "offset", "confidence", "with positional", "with contextual"}
-    assert set(of(table, kind="order")["measure"]) == {"left", "distance", "rows"}
+    assert set(of(table, kind="order")["measure"]) == {"left", "distance", "median", "rows"}
     assert of(table, kind="link").is_empty()
     beyond = of(table, measure="beyond contextual", distance="all", item="all")
     assert beyond["kind"].to_list() == ["positional"] * 2
@@ -78,7 +78,9 @@ def test_the_manifest_says_where_everything_came_from(found: Probed):
     assert len(chosen["all", "to head", "full", "all"]["heads"]) == 2
     assert set(chosen["all", "to head", "offset", "all"]["offsets"]) <= set(range(-5, 6)) - {0}
     assert {claim["id"] for claim in told["claims"]} <= {"near", "far", "crossing"}
-    assert told["said"].startswith("grammar: governors found by the best head: full ")
+    assert told["said"].startswith("grammar: governors found by the best head: full attention ")
+    for word in ("place alone", "content alone", "even attention"):
+        assert word in told["said"]
     for example in told["examples"]:
         assert example["words"][example["from"]] and set(example["looked"]) == set(PARTS)
 
@@ -125,7 +127,8 @@ def test_sentences_that_are_too_long_are_left_out_and_said():
     told = probe_dependencies(reads(length=8), parts=("full",), say=said.append, **{**SMALL, "max_sentences": 60})
     (data,) = told.manifest["data"]
     many = data["skipped"][TOO_LONG]
-    assert many == sum(len(one.words) > 8 for one in Grammar().some("test", 60, seed=0)) > 5
+    short = [number for number, one in enumerate(Grammar().some("test", 600, seed=0)) if len(one.words) <= 8]
+    assert data["sentences"] == 60 and many == short[59] + 1 - 60 > 5, "so many usable ones were asked for"
     assert f"grammar: {many} sentence(s) left out: {TOO_LONG}" in said
 
 
@@ -137,8 +140,28 @@ def test_a_model_that_sees_one_side_is_asked_what_it_sees():
     (note,) = [note for note in told.manifest["notes"] if "Never compare" in note]
     assert f"{sum(data['rows'].values()):,} of {2 * sum(data['rows'].values()):,} rows" in note
     assert {claim["verdict"] for claim in told.manifest["claims"]} <= {"seen", "not seen", "unknown"}
+    assert (
+        f"(those that stand before: {data['rows']['to head']} of {data['rows']['to head'] + data['hidden']['to head']})"
+        in told.manifest["said"]
+    )
     left = of(told.probe, kind="order", item="det", measure="left")  # word order is about all governors
     assert left["value"].to_list() == [0.0]
+
+
+def test_relations_with_few_rows_are_said_on_the_screen():
+    said: list[str] = []
+    told = probe_dependencies(reads(), parts=("full",), say=said.append, **SMALL)
+    names = {one["item"] for one in told.manifest["data"][0]["dropped"]}
+    assert f"grammar: {len(names)} relation(s) left out from one side or both: fewer than 10 rows" in said[-1]
+
+
+def test_so_many_usable_sentences_of_a_file_are_taken(tmp_path: Path):
+    path = conllu(tmp_path / "a.conllu", Grammar().some("test", 200, seed=1), [f"n{n}" for n in range(200)])
+    (few,) = treebanks_of(reads(length=8), [path], Asking(max_sentences=20))
+    (more,) = treebanks_of(reads(length=8), [path], Asking(max_sentences=200))
+    assert len(few.sentences) == 20 and few.skipped and 20 < len(more.sentences) < 200
+    numbers = [one.number for one in few.sentences]
+    assert numbers == sorted(numbers) and max(numbers) > 60, "from all over the file"
 
 
 def files(folder: Path, ids: Sequence[Sequence[str]]) -> list[Path]:
@@ -201,6 +224,7 @@ class Deaf:
         ({"selection": "both"}, "unknown selection 'both'"),
         ({"offsets": (0, 0)}, "the offsets go from 0 to 0, which holds none but 0; write them like -5..5"),
         ({"permutations": 0}, "permutations is 0; give at least 1"),
+        ({"seed": -1}, "seed is -1; give a whole number from 0 to 2147483647"),
         ({"least": 1}, "least is 1; give at least 2"),
         ({"max_sentences": 1}, "max sentences is 1; give at least 2"),
     ],
@@ -214,7 +238,7 @@ def test_settings_that_make_no_sense(settings: dict[str, Any], sentence: str):
 def test_bad_data_is_told_in_a_sentence(tmp_path: Path):
     sentences = Grammar().some("test", 20, seed=9)
     good = conllu(tmp_path / "good.conllu", sentences, [f"n{n}" for n in range(20)])
-    with pytest.raises(UserError, match="good.conllu is named twice; name each treebank once"):
+    with pytest.raises(UserError, match="good.conllu is named twice; name each file once"):
         probe_dependencies(reads(), [good, good])
     few = "good has [0-9]+ rows to look for, and 5000 in both halves are needed; give more sentences, or a smaller"
     with pytest.raises(UserError, match=few):
@@ -223,7 +247,7 @@ def test_bad_data_is_told_in_a_sentence(tmp_path: Path):
     strange.write_text(re.sub(r"^(\d+)\t\w+", r"\1\tzzz", good.read_text(), flags=re.MULTILINE))
     with pytest.raises(UserError, match="tokens are unknown to the tokenizer"):
         probe_dependencies(reads(), [strange], parts=("full",))
-    with pytest.raises(UserError, match=r"0 sentence\(s\) of grammar can be used \(20 longer than the model allows\)"):
+    with pytest.raises(UserError, match=r"0 sentence\(s\) of grammar can be used \(320 longer than the model allows\)"):
         probe_dependencies(reads(length=2), max_sentences=20)
     deaf = Subject("deaf", reads().model, Deaf())
     with pytest.raises(UserError, match="the tokenizer of deaf tells no character offsets"):

@@ -1,5 +1,6 @@
 """Exchanged roles: judges that read and judges that do not, counts against plain loops, real text, and verdicts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ from wherewhat.corpora.pairs import CONTENT, EXCHANGED, ROLES
 from wherewhat.errors import UserError
 from wherewhat.probes.role_claims import CHANGES, claims_of, said_of
 from wherewhat.probes.roles import Exchanges, changing_cases, new_label, probe_roles
-from wherewhat.probes.swapped.data import Choosing, Data, gather
+from wherewhat.probes.swapped.alone import best, said_again
+from wherewhat.probes.swapped.data import OWN_PAIRS, Choosing, Data, gather
 from wherewhat.probes.swapped.numbers import Measured
 from wherewhat.probes.swapped.reading import Reader
 from wherewhat.probes.swapped.telling import Found
@@ -82,10 +84,44 @@ def test_a_judge_by_words_alone_does_not_notice(monkeypatch):
     assert at(run.probe, "accuracy", "swapped", side="entailed") == 0.0, "the new answer is never given"
     told = verdicts(run)
     assert told["The exchange goes unnoticed"] == "unknown", "20 answers that were right are too few"
-    run = probe_roles(reads(labels=ROLES), max_sentences=99)
-    told = verdicts(run)
-    assert told["The exchange goes unnoticed"] == "agrees"
-    assert told["The model reads roles"] == "unknown", "3 in 33 may still change"
+    assert at(run.probe, "accuracy", "words alone") == pytest.approx(2 / 3)
+    assert at(run.probe, "accuracy", "words alone", side=CHANGES) == 0.5
+    assert at(run.probe, "accuracy", "one answer") == pytest.approx(1 / 3)
+    assert not set(run.probe.filter(kind="words alone")["side"]) & set(ROLES), "of one label there is nothing to tell"
+    run = probe_roles(reads(labels=ROLES), max_sentences=150)
+    assert set(verdicts(run).values()) == {"unknown"}, "it never learnt what an exchange could take from it"
+    assert all("not surely more than by the words alone" in claim["why"] for claim in run.manifest["claims"])
+
+
+def test_words_alone_cannot_tell_an_exchange_and_tell_all_of_what_they_decide():
+    for question, (labels, make) in OWN_PAIRS.items():
+        cases = [make(0, "test", number, max_premise=8) for number in range(120)]
+        for case in cases:
+            exchanged = exchange_roles(case.sentences[0])
+            assert sorted(exchanged.swap.words) == sorted(case.sentences[0].words)
+            assert said_again(case) == said_again(replace(case, sentences=(exchanged.sentence, case.sentences[1])))
+        right = best([said_again(case) for case in cases], [case.label for case in cases])
+        assert right == pytest.approx({"roles": 2 / 3, "content": 1}[question], abs=0.01) and len(labels) == 3
+
+
+def test_labels_that_are_called_otherwise_are_refused_and_pairs_are_missed(tmp_path: Path):
+    with pytest.raises(UserError) as error:
+        probe_roles(reads(labels=ROLES), labels=("x", "y", "z"))
+    assert str(error.value) == (
+        "Encoder learnt to judge pairs (entailed, reversed, other), and our own pairs have no labels x, y, z; leave "
+        "--labels out, or give pairs with these labels with --treebank"
+    )
+    path, said = tmp_path / "up.conllu", []
+    path.write_text(PROPOSITIONS)
+    run = probe_roles(reads(labels=ROLES), [path], say=said.append)
+    assert (
+        "up has single sentences and the model learnt to judge pairs (entailed, reversed, other), so its answers mean "
+        "little; give pairs"
+    ) in said and f"{said[-1]}." in run.manifest["notes"]
+    other: list[str] = []
+    probe_roles(reads(labels=("good", "bad")), max_sentences=3, say=other.append)
+    assert any("grammar has no labels that the model gives (good, bad), so it is only seen" in one for one in other)
+    assert not any("pairs" in one for one in other)
 
 
 def test_labels_that_roles_do_not_decide_follow_their_own_rule(monkeypatch):
@@ -215,6 +251,8 @@ DATA = Data("made up", "made up", ())
         ([row("kept", "swapped", 0.9, 0.05)], "seen"),
         ([row("kept", "swapped", 0.2, 0.05)], "not seen"),
         ([row("kept", "beyond control", -0.3, 0.05)], "seen"),
+        ([row("kept", "beyond control", 0.0, 0.01)], "not seen"),
+        ([row("kept", "beyond control", 0.01, 0.015)], "unknown"),
         ([row("kept", "beyond voice", 0.3, 0.05)], "not seen"),
         ([row("nats", "change", 0.0, 0.01), row("nats", "original", 2.0, 0.1)], "seen"),
         ([row("nats", "change", 0.5, 0.01), row("nats", "original", 2.0, 0.1)], "not seen"),
@@ -232,6 +270,24 @@ DATA = Data("made up", "made up", ())
 def test_verdicts_follow_the_numbers(rows: list[Measured], expected: str):
     claim = claims_of(DATA, Found(tuple(rows)))[0]
     assert claim.verdict == expected and claim.data == "made up"
+
+
+def test_more_answers_that_change_are_a_number_above_nought():
+    claims = claims_of(DATA, Found((row("kept", "swapped", 0.7, 0.05), row("kept", "beyond voice", -0.183, 0.05))))
+    assert [claim.ours for claim in claims] == [
+        "70.0 % (65.0 to 75.0) stay, of 500 cases",
+        "+18.3 points (+13.3 to +23.3) of 500 cases",
+    ]
+    assert claims[1].verdict == "seen"
+
+
+@pytest.mark.parametrize(("right", "expected"), [(0.9, "agrees"), (0.52, "unknown")])
+def test_nothing_is_unnoticed_by_a_model_that_never_learnt_it(right: float, expected: str):
+    alone = [row("accuracy", kind, 0.5, float("nan"), CHANGES) for kind in ("words alone", "one answer")]
+    rows = [row("accuracy", "original", right, 0.03, CHANGES), row("flip", "swapped", 0.1, 0.05, CHANGES), *alone]
+    claim = claims_of(DATA, Found(tuple(rows)))[0]
+    assert claim.verdict == expected and ("(50.0 %)" in claim.why) == (expected == "unknown")
+    assert claim.ours == "10.0 % (5.0 to 15.0) change, of 500 cases whose right answer changes"
 
 
 @pytest.mark.parametrize(("value", "expected"), [(-0.6, "agrees"), (0.3, "disagrees"), (0.0, "disagrees")])

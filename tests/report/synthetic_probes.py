@@ -72,8 +72,26 @@ def _row(
 
 def _order(data: str, item: str, distance: float, left: float, many: int) -> list[Row]:
     where = (data, item, None, None)
-    facts = {"left": left, "distance": distance, "rows": float(many)}
+    facts = {"left": left, "distance": distance, "median": 1.0 + round(distance), "rows": float(many)}
     return [_row(where, "order", name, (value, None, None, many)) for name, value in facts.items()]
+
+
+def causal(world: World = SHORT_BY_PLACE) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The same of a model that sees one side: a third of the rows to governors, two thirds to dependents."""
+    table, manifest = dependencies(world)
+    rows: list[Row] = []
+    for data in world.treebanks:
+        for item, (distance, _, many) in (RELATIONS | {"all": (2.9, 0.35, 5000)}).items():
+            for side, share in zip(SIDES, (1 / 3, 2 / 3), strict=True):
+                asked = round(share * many)
+                facts = {"distance": distance + share, "median": 7.0, "rows": float(asked)}
+                rows += [
+                    _row((data, item, side, None), "order", name, (value, None, None, asked))
+                    for name, value in facts.items()
+                ]
+                even = (0.31, 0.3, 0.32, asked // 2)
+                rows.append(_row((data, item, side, "all"), "uniform shuffled", "accuracy", even))
+    return pl.concat([table, frame(rows, PROBE)]), manifest | {"way": "causal"}
 
 
 def _scores(world: World, where: tuple[str, ...], distance: float, many: int) -> list[Row]:
@@ -92,7 +110,8 @@ def _scores(world: World, where: tuple[str, ...], distance: float, many: int) ->
         gap = values[kind] - values["offset"]
         rows.append(_row(where, kind, "beyond offset", (gap, gap - reach, gap + reach, many)))
         rows.append(_row(where, kind, "p", (0.0004 if abs(gap) > reach else 0.4, None, None, many)))
-    return rows
+    ahead = float(values["full"] - values["offset"] >= 0.1)
+    return [*rows, _row(where, "full", "syntactic", (ahead, None, None, many))]
 
 
 def _heads(data: str) -> list[Row]:

@@ -39,11 +39,20 @@ def words(reader: Reader = READS_ORDER) -> tuple[pl.DataFrame, dict[str, Any]]:
             many = 600 - 100 * number
             for measure in _measures(reader):
                 for side in (None, "every size", *(LABELS if reader.way == "labels" else ())):
-                    rows += _swap_rows(reader, ("words", data, item, side), measure, (number + 1, many))
+                    where = ("words", data, item, side)
+                    rows += _swap_rows(reader, where, measure, (number + 1, many)) + _alone(where, measure, many)
             for kind in ("swapped", "control"):
                 rows.append(_swap(("words", data, item, None), kind, "moved", 0.1 * (number + 1), 0.01, many))
                 rows.append(_swap(("words", data, item, None), kind, "reach", 0.3 * (number + 1), 0.1, many))
     return frame(rows, PROBE), _swap_manifest(reader, "words", _shuffled_examples(reader))
+
+
+def _alone(where: tuple[Any, ...], measure: str, many: int) -> list[Row]:
+    """What the words alone tell, of cases with several labels."""
+    if measure != "accuracy" or where[-1] in LABELS:
+        return []
+    value = 0.5 if where[-1] == "label changes" else 2 / 3
+    return [_swap(where, "words alone", "accuracy", value, float("nan"), many)]
 
 
 def _swap_rows(reader: Reader, where: tuple[Any, ...], measure: str, size: tuple[int, int]) -> list[Row]:
@@ -78,6 +87,7 @@ def roles(reader: Reader = READS_ORDER) -> tuple[pl.DataFrame, dict[str, Any]]:
             )
             for side in sides:
                 rows += _role_rows(reader, ("roles", data, item, side))
+                rows += _alone(("roles", data, item, side), "accuracy", 400) if reader.way == "labels" else []
     return frame(rows, PROBE), _swap_manifest(reader, "roles", _role_examples(reader))
 
 
@@ -161,6 +171,11 @@ def _role_examples(reader: Reader) -> list[dict[str, Any]]:
     ]
 
 
+def _items() -> dict[str, Any]:
+    few = {"sentences": 600, "controls": 550, "left out": {"no phrase of <3> words": 300}}
+    return {"3": few, "whole": {"sentences": 900, "controls": 0}}
+
+
 def _swap_manifest(reader: Reader, probe: str, examples: list[dict[str, Any]]) -> dict[str, Any]:
     claim = {
         "claim": "Local order hardly matters.",
@@ -176,8 +191,7 @@ def _swap_manifest(reader: Reader, probe: str, examples: list[dict[str, Any]]) -
         "said": "Right answers fall.",
         "data": [
             {"name": data, "source": data, "sentences": 900, "words": 9000, "labelled": True, "swapped in": "both"}
-            | {"labels": dict.fromkeys(LABELS, 300), "items": {"3": {"sentences": 600, "controls": 550}}}
-            | {"skipped": {"no phrase of <6> words": 836}}
+            | {"labels": dict.fromkeys(LABELS, 300), "items": _items(), "skipped": {"no <verb>": 36}, "not needed": 200}
             for data in reader.datas
         ],
         "examples": examples,

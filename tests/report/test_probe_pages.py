@@ -14,7 +14,8 @@ from wherewhat.errors import UserError
 from wherewhat.report.figures import figures
 from wherewhat.report.page import Page
 from wherewhat.report.probe_published import CHANGES, ROLES
-from wherewhat.report.probe_swaps_tables import ends_of, size_words
+from wherewhat.report.probe_swaps_tables import ends_of
+from wherewhat.report.probe_told import size_words
 from wherewhat.report.probes import PAGES, page_of_probe
 from wherewhat.report.render import render
 
@@ -48,7 +49,7 @@ def test_nothing_from_the_data_becomes_markup(probe: str):
     body = written.partition("<script")[0]
     assert "alert(" in body and "<script>alert" not in written and "<b>model" not in written
     assert written.count("</script") == 3, "data, library and our own script"
-    assert "<6>" not in body and "&lt;6&gt;" in body
+    assert "<3>" not in body and "&lt;3&gt;" in body
     assert not re.findall(r"https?://(?!www\.w3\.org|vega|github)[^\s\"'<]+", body), "nothing is loaded from elsewhere"
 
 
@@ -60,6 +61,49 @@ def test_the_change_of_every_size_stands_beside_its_control():
     assert [row["value"] for row in control] == pytest.approx([-2, -4, -6, -8, -10])
     assert all(row["low"] < row["value"] < row["high"] for row in swap + control)
     assert swap[0]["said"] == "3 words, swap: −4.0 points (−6.9 to −1.1), 600 sentences"
+
+
+def test_what_the_words_alone_tell_is_drawn_and_written():
+    changed = {row["line"]: row["value"] for row in drawn_of(page_of_probe(*words()), "alone", set="")}
+    assert changed == pytest.approx(dict.fromkeys(map(size_words, SIZES), 100 * (2 / 3 - 0.82)))
+    made = page_of_probe(*roles())
+    assert {row["measure"]: row["value"] for row in drawn_of(made, "alone")} == pytest.approx(
+        {"answers": 200 / 3, "turned": 50}
+    )
+    assert "<td>66.7</td>" in section(made, "labels").body and "words alone</th>" in section(made, "numbers").body
+    assert "words alone</th>" in section(page_of_probe(*words()), "numbers").body
+    for probe in BOTH.values():
+        table, manifest = probe()
+        other = page_of_probe(table.filter(pl.col("kind") != "words alone"), manifest)
+        assert not drawn_of(other, "alone") and "words alone" not in render(other).partition("<script")[0]
+
+
+def test_a_whole_sentence_has_no_control_and_says_so():
+    table, manifest = words()
+    none = (pl.col("item") == "whole") & pl.col("kind").str.contains("control")
+    body = section(page_of_probe(table.filter(~none), manifest), "numbers").body
+    rows = [row for row in re.findall("<tr>.*?</tr>", body) if "whole sentence" in row]
+    assert len(rows) == 6 and all("none possible" in row and "–" not in row for row in rows)
+    assert "none possible" not in section(page_of_probe(table, manifest), "numbers").body
+
+
+def test_answers_that_stay_are_drawn_where_no_right_ones_are_known():
+    table, manifest = roles()
+    kept = table.filter(measure="flip").with_columns(measure=pl.lit("kept"), value=1 - pl.col("value"))
+    unjudged = pl.concat([table.filter(measure="distance"), kept])
+    lines = drawn_of(page_of_probe(unjudged, manifest), "levels", measure="kept")
+    assert {row["line"]: row["value"] for row in lines} == pytest.approx(
+        {"roles exchanged": 20, "control": 88, "other voice": 92}
+    )
+    assert not drawn_of(page_of_probe(pl.concat([table, kept]), manifest), "levels", measure="kept")
+
+
+def test_a_full_stop_stays_with_the_stretch_before_it():
+    body = section(page_of_probe(*words()), "examples").body
+    stop = '<span class="still"><span class="word"><bdi>.</bdi></span><span class="word"><bdi>.</bdi></span></span>'
+    closed = re.findall(r'<span class="(closed|moved tangle)">(.*?)</div>', body)
+    assert {look for look, _ in closed} == {"closed", "moved tangle"}
+    assert all(inside.endswith(f"{stop}</span>") for _, inside in closed)
 
 
 def test_published_models_stand_beside_labels_and_nowhere_else():
@@ -166,7 +210,12 @@ def test_models_without_labels_have_no_table_of_labels():
 
 def test_what_was_left_out_is_told_with_its_reason():
     read = section(page_of_probe(*words()), "read")
-    assert read.lede == "Left out 836 times, for the reasons below." and "no phrase of &lt;6&gt; words" in read.body
+    assert read.lede == "Left out: 36 sentences, for the reasons below." and "no &lt;verb&gt;" in read.body
+    assert (
+        "<dt>3 words</dt><dd>600 sentences, 550 with a control; 300 left out: no phrase of &lt;3&gt; words" in read.body
+    )
+    assert "<dt>whole sentence</dt><dd>900 sentences, none with a control<" in read.body
+    assert "<dt>not needed</dt><dd>200</dd>" in read.body, "what was not asked for is not left out"
     table, manifest = words()
     manifest["data"][0]["skipped"] = {}
     assert section(page_of_probe(table, manifest), "read").lede == "Nothing was left out."

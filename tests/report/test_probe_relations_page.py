@@ -5,12 +5,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from synthetic_probes import RELATIONS, SHORT_BY_CONTENT, SHORT_BY_PLACE, World, dependencies
+from synthetic_probes import RELATIONS, SHORT_BY_CONTENT, SHORT_BY_PLACE, World, causal, dependencies
 
 from wherewhat.errors import UserError
 from wherewhat.report.figures import figures
 from wherewhat.report.page import Page
-from wherewhat.report.probe_dependencies_tables import TOGETHER, Relations, best_for, winners
+from wherewhat.report.probe_dependencies_tables import TITLES, TOGETHER, Relations, best_for, winners
 from wherewhat.report.probes import page_of_probe
 from wherewhat.report.render import render
 
@@ -43,6 +43,18 @@ def test_near_and_far_are_told_for_every_part_with_quiet_levels():
     assert "place alone at distance 1: 95.0 %" in label, "who cannot see the chart hears it"
 
 
+def test_what_is_read_aloud_is_what_is_drawn():
+    made = page_of_probe(*dependencies())
+    labels = re.findall(r'data-label="([^"]*)"', section(made, "distance").body)
+    for number, label in enumerate(labels):
+        panel = f"0 {number}"
+        for kind in set(made.tables["distances"]["kind"]):
+            drawn = values(made, "distances", "said", panel=panel, kind=kind)
+            told = "; ".join(one.split(", distance ", 1)[1] for one in drawn)
+            assert f"{TITLES[kind]} at distance {told}" in label
+    assert len(labels) == 2
+
+
 def test_the_opposite_world_is_drawn_the_other_way():
     made = page_of_probe(*dependencies(SHORT_BY_CONTENT))
     place, content = (
@@ -59,15 +71,89 @@ def test_relations_are_sorted_from_neighbours_to_far_words():
     assert section(made, "relations").body.count('data-widget="drawn"') == 2, "both sides"
 
 
-def test_relations_clearly_beyond_the_offset_are_counted_from_their_intervals():
-    found = Relations(*dependencies())
+def test_relations_clearly_beyond_the_offset_are_counted_from_intervals_and_p():
+    table, manifest = dependencies()
+    found = Relations(table, manifest)
     won = winners(found, "en_ewt", "to head", found.relations("en_ewt"))
     rows = found.held.filter(
         (pl.col("measure") == "beyond offset") & (pl.col("side") == "to head") & ~pl.col("item").is_in(TOGETHER)
     )
     for part, many in won.items():
         assert many == rows.filter((pl.col("kind") == part) & (pl.col("low") > 0)).height
-    assert f"full attention for {won['full']}" in section(page_of_probe(*dependencies()), "relations").lede
+    lede = section(page_of_probe(table, manifest), "relations").lede
+    assert won["full"] > 2 and f"full attention for {won['full']}" in lede and "relations to dependent" in lede
+    unsure = (pl.col("measure") == "p") & (pl.col("item") != "nsubj")
+    other = table.with_columns(value=pl.when(unsure).then(0.2).otherwise(pl.col("value")))
+    assert winners(Relations(other, manifest), "en_ewt", "to head", found.relations("en_ewt"))["full"] == 1
+    body = section(page_of_probe(other, manifest), "numbers").body
+    assert 'class="unsure"' in line_of(body, "obl") and "unsure" not in line_of(body, "nsubj")
+
+
+def line_of(body: str, item: str) -> str:
+    return next(row for row in re.findall(r"<tr>(.*?)</tr>", body) if f">{item}<" in row)
+
+
+def test_few_rows_are_told_in_a_sentence_instead_of_an_empty_chart():
+    table, manifest = dependencies()
+    kept = (pl.col("side") != "to head") | (pl.col("item") == "all")
+    made = page_of_probe(table.filter(kept.fill_null(True)), manifest)
+    sentence = "no relation has 100 rows to head in both halves of the sentences; the most frequent, vocative, has 12."
+    for name in ("distance", "relations"):
+        body = section(made, name).body
+        assert body.count('data-widget="drawn"') == 1 and sentence in body and "<code>--least</code>" in body
+    assert "0 relations" not in section(made, "relations").lede and "to dependent" in section(made, "relations").lede
+    assert set(figures(made)) == {"heads", "distance_0_to_dependent", "relations_0_to_dependent"}
+    near = page_of_probe(table.filter(pl.col("item") != "each relation"), manifest)
+    body = section(near, "distance").body
+    assert "fewer than 100 rows at every distance" in body and "drawn" not in body and 'class="key' not in body
+
+
+def test_only_parts_that_were_read_are_told_of():
+    table, manifest = dependencies()
+    table = table.filter(~pl.col("kind").is_in(["positional", "contextual"]))
+    made = page_of_probe(table, manifest)
+    for name in ("distance", "relations", "numbers"):
+        its = section(made, name)
+        assert "content alone" not in its.lede + its.body and "place alone" not in its.lede.lower() + its.body, name
+    assert "full attention for" in section(made, "relations").lede and made.lede.endswith("find as it is?")
+    assert page_of_probe(*dependencies()).lede.endswith("find by place alone, by content alone, and as it is?")
+    manifest["examples"][0]["looked"] = {"shuffled": 0}
+    made = page_of_probe(table.filter((pl.col("kind") != "full") | pl.col("head").is_not_null()), manifest)
+    assert "clearly more" not in section(made, "relations").lede
+    assert "full attention" not in section(made, "numbers").body
+    assert "examples" not in names(made) and made.lede.endswith("does attention find?")
+
+
+def test_under_a_mask_rows_and_distances_are_those_that_are_asked():
+    made = page_of_probe(*causal())
+    line = line_of(section(made, "numbers").body, "nsubj")
+    for cell in ("273 of 820", "4.0", "2.63", "7.00", "31.0", "136"):
+        assert f"<td>{cell}</td>" in line, cell
+    assert "left, of all" in section(made, "numbers").body and "about all governors" in section(made, "numbers").lede
+    assert "left, of all" not in section(page_of_probe(*dependencies()), "numbers").body
+
+
+def test_published_numbers_stand_beside_relations_of_the_same_name():
+    body = section(page_of_probe(*dependencies()), "numbers").body
+    first, second = body.split("</details>")[:2]
+    assert "<td>94.3 / 51.7</td>" in line_of(first, "det") and "/ 40" not in line_of(first, "obj")
+    assert "BERT-base" in first and "BERT-base" not in second, "published from a word to its governor"
+    assert "<td>yes</td>" in line_of(first, "nsubj") and "<td>no</td>" in line_of(first, "amod")
+
+
+def test_the_offset_is_never_bold():
+    table, manifest = dependencies(THREE)
+    same = (pl.col("measure") == "accuracy") & pl.col("kind").is_in(["offset", "full"]) & pl.col("head").is_null()
+    table = table.with_columns(value=pl.when(same).then(0.987).otherwise(pl.col("value")))
+    body = section(page_of_probe(table, manifest), "treebanks").body
+    assert line_of(body, "obj").count("<b>98.7</b>") == 3 and line_of(body, "obj").count(">98.7<") == 6
+
+
+def test_what_all_claims_rest_on_is_said_once():
+    table, manifest = dependencies()
+    manifest["judged"] = "All of it rests on this."
+    its = section(page_of_probe(table, manifest), "claims")
+    assert its.lede.endswith(" All of it rests on this.") and "rests" not in its.body
 
 
 def test_a_head_is_named_after_what_it_was_chosen_for():
@@ -103,7 +189,8 @@ def test_treebanks_stand_beside_each_other_with_their_word_order():
     won = winners(Relations(*dependencies(THREE)), "ja_pud", "to head", list(RELATIONS))
     counted = "".join(f"<td>{many}</td>" for many in (len(RELATIONS), *won.values()))
     assert f"<bdi>ja_pud</bdi>, to head</th>{counted}" in body
-    assert "offset with positional, to head" in body and "0.50 to 0.93" in body
+    assert "positional" not in body and "contextual" not in body
+    assert "best fixed offset with place alone, to head" in body and "0.50 to 0.93" in body
 
 
 def test_what_was_skipped_merged_and_dropped_is_told():

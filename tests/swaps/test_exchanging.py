@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from written import AGENT, HE_SAW_HER, changed, told
 
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.corpora.pairs import EXCHANGED, content_case, role_case, usable_roles
-from wherewhat.corpora.sentence import Annotation, Predicate, Role, Sentence
+from wherewhat.corpora.sentence import Predicate, Role, Sentence
 from wherewhat.swaps.exchanging import exchange_control, exchange_roles, why_not
-from wherewhat.swaps.persons import Persons
 
 VECTOR = json.loads((Path(__file__).parents[1] / "vectors" / "word_swaps.json").read_text())
 SENTENCES = [*islice(Grammar(seed=4, past=True).sentences("train"), 400)]
@@ -133,33 +133,6 @@ def test_of_controls_that_reach_as_far_the_seed_chooses():
 # Written text. Roles are what a treebank of propositions would say.
 
 
-def told(
-    text: str, tags: str, heads: str, relations: str, *, roles: str = "0-1 2-3", voice: str = "active", **known: Any
-) -> Sentence:
-    """Words, universal tags, governors and relations; roles are the stretches of agent and patient of the root."""
-    words, head = text.split(), tuple(map(int, heads.split()))
-    verb = head.index(0)
-    spans = [tuple(map(int, span.split("-"))) for span in roles.split()]
-    held = [
-        Role(name, start, end, next(t for t in range(start, end) if not start < head[t] <= end), "direct")
-        for name, (start, end) in zip(("agent", "patient"), spans, strict=True)
-    ]
-    lemma = tuple(known.pop("lemma", text.lower()).split())
-    number = tuple({"s": "sg", "p": "pl"}.get(mark) for mark in known.pop("number", "s" * len(words)))
-    annotation = Annotation(
-        lemma=tuple(word if tag == "PROPN" else low for word, low, tag in zip(words, lemma, tags.split(), strict=True)),
-        upos=tuple(tags.split()),
-        number=number,
-        head=head,
-        deprel=tuple(relations.split()),
-        preds=(Predicate(verb, lemma[verb], voice, tuple(held)),),
-        raw="as it was written",
-        **known,
-    )
-    return Sentence(tuple(words), "made up", lambda: annotation)
-
-
-HE_SAW_HER = told("He saw her .", "PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct")
 PASSIVE = told(
     "The old Tom was seen by Mary yesterday .",
     "DET ADJ PROPN AUX VERB ADP PROPN NOUN PUNCT",
@@ -189,7 +162,6 @@ PASSIVE = told(
             "We saw them .",
             (("They", "them"), ("us", "we")),
         ),
-        (told("It saw Mary .", "PRON VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct"), "Mary saw it .", ()),
         (PASSIVE, "Mary was seen by the old Tom yesterday .", ()),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
@@ -217,105 +189,6 @@ def test_what_is_known_goes_with_the_words():
     (verb,) = new.preds
     assert verb.voice == "passive" and verb.index == 2
     assert verb.roles == (Role("agent", 4, 7, 6, "direct"), Role("patient", 0, 1, 0, "direct"))
-
-
-def changed(sentence: Sentence, **fields: Any) -> Sentence:
-    return Sentence(sentence.words, sentence.where, lambda: replace(sentence.annotation, **fields))
-
-
-def with_roles(sentence: Sentence, *roles: Role, lemma: str = "see") -> Sentence:
-    return changed(sentence, preds=(Predicate(1, lemma, "active", roles),))
-
-
-AGENT, PATIENT = Role("agent", 0, 1, 0, "direct"), Role("patient", 2, 3, 2, "direct")
-SEEN = told("Tom seen by Mary .", "PROPN VERB ADP PROPN PUNCT", "0 1 4 2 1", "root acl case obl punct")
-REFUSED = {
-    "no roles are known": [changed(HE_SAW_HER, preds=())],
-    "tags and dependencies are not known": [changed(HE_SAW_HER, upos=()), changed(HE_SAW_HER, head=(), deprel=())],
-    "agent and patient are not both said": [with_roles(HE_SAW_HER, AGENT), with_roles(HE_SAW_HER, PATIENT)],
-    "a relative pronoun is one of the two": [with_roles(HE_SAW_HER, replace(AGENT, via="relative"), PATIENT)],
-    "the two and the verb are not apart": [
-        with_roles(HE_SAW_HER, replace(AGENT, end=2), PATIENT),  # holds the verb
-        with_roles(HE_SAW_HER, AGENT, replace(PATIENT, start=0)),  # one in the other
-        with_roles(HE_SAW_HER, AGENT, replace(PATIENT, end=4)),  # holds the full stop
-        with_roles(HE_SAW_HER, AGENT, replace(PATIENT, head=0)),  # its head stands elsewhere
-    ],
-    "the verb depends on one of the two": [
-        with_roles(SEEN, Role("agent", 3, 4, 3, "direct"), replace(AGENT, role="patient")),
-        changed(HE_SAW_HER, head=(2, 0, 1, 2)),
-    ],
-    "not both are persons": [
-        told("He saw cats .", "PRON VERB NOUN PUNCT", "2 0 2 2", "nsubj root obj punct"),
-        told("Tom saw everything .", "PROPN VERB ADJ PUNCT", "2 0 2 2", "nsubj root obj punct"),
-    ],
-    "a verb in which both take part alike": [
-        told("Tom met Mary .", "PROPN VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct", lemma="tom meet mary .")
-    ],
-    "one of the two is several, or it is not known": [
-        told("He saw them .", "PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct", number="s-p-"),
-        told("He saw you .", "PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct", number="s---"),
-        told("You saw you .", "PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct", number="----"),
-    ],
-    "both are the same word": [told("Tom saw Tom .", "PROPN VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct")],
-    "a pronoun whose other case is not known": [
-        told("Who saw Mary ?", "PRON VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct"),
-        told("Er sah Maria .", "PRON VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct"),
-        told("Tom saw himself .", "PROPN VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct"),
-        told(
-            "Tom saw him here .",
-            "PROPN VERB PRON ADV PUNCT",
-            "2 0 2 3 2",
-            "nsubj root obj advmod punct",
-            roles="0-1 2-4",
-        ),
-    ],
-    "the verb would not agree": [
-        told(
-            "I see Mary .", "PRON VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct", xpos=("PRP", "VBP", "NNP", ".")
-        ),
-        told(
-            "Mary is seen by me .",
-            "PROPN AUX VERB ADP PRON PUNCT",
-            "3 3 0 5 3 3",
-            "nsubj:pass aux:pass root case obl punct",
-            roles="4-5 0-1",
-            voice="passive",
-            xpos=("NNP", "VBZ", "VBN", "IN", "PRP", "."),
-        ),
-    ],
-}
-
-
-@pytest.mark.parametrize("reason", REFUSED)
-def test_what_may_not_change_places_says_why(reason: str):
-    for sentence in REFUSED[reason]:
-        assert why_not(sentence) == reason and exchange_roles(sentence) is None
-
-
-def test_verbs_that_show_no_person_agree_with_anyone():
-    for tag in ("VBD", None):
-        sentence = told(
-            "I saw Mary .", "PRON VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct", xpos=("PRP", tag, "NNP", ".")
-        )
-        assert why_not(sentence) is None
-    sees = told(
-        "He sees her .", "PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct", xpos=("PRP", "VBZ", "PRP", ".")
-    )
-    assert exchange_roles(sees).sentence.text == "She sees him ."
-    plural = ("PRP", "VBP", "PRP", ".")
-    we = told("We see them .", "PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct", number="p-p-", xpos=plural)
-    assert exchange_roles(we).sentence.text == "They see us ."
-
-
-def test_both_lists_can_be_longer():
-    sentence = told(
-        "The nurse saw Tom .", "DET NOUN VERB PROPN PUNCT", "2 3 0 3 3", "det nsubj root obj punct", roles="0-2 3-4"
-    )
-    assert why_not(sentence) == "not both are persons"
-    nurses = Persons(nouns=frozenset(["nurse"]))
-    assert exchange_roles(sentence, nurses).sentence.text == "Tom saw the nurse ."
-    seeing = replace(nurses, symmetric=frozenset(["saw"]))
-    assert why_not(sentence, seeing) == "a verb in which both take part alike"
 
 
 def test_the_main_verb_comes_first_and_then_any_other():

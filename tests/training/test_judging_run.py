@@ -210,7 +210,7 @@ def test_a_question_of_a_file(table: Path, tmp_path: Path, monkeypatch: pytest.M
         (["train=25"], "25 train sentences cannot be shared evenly by 3 labels; give a multiple of 3"),
         (["evaluate_samples=4"], "4 test sentences cannot be shared evenly by 3 labels"),
         (["train=0"], "train cannot be 0; give at least 1"),
-        (["labels=a,b"], "unknown setting 'labels'"),
+        (["labels=a,b"], "labels cannot be set; they follow the question"),
         (["vocabulary=9"], "vocabulary cannot be set; it follows the words that are read"),
         (["length=9"], "words and the net reads 9; give it length="),
     ],

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from wherewhat.capture.load import Subject
-from wherewhat.corpora.units import Units
+from wherewhat.corpora.units import Units, side_by_side
 from wherewhat.errors import UserError
 
 SPECIAL = -1  # in `unit_of_T`: a token that the tokenizer adds by itself
@@ -54,13 +54,20 @@ def aligned(subject: Subject, units: Units) -> Aligned | str:
     The text is read as it was written. A net of ours reads words with blanks between them, as it has learnt to.
     """
     if subject.tokenizer is None:
-        raise UserError(f"{subject.id} has no tokenizer, so it cannot read sentences; save one beside the model")
-    text, places = (units.raw, units.places) if subject.net is None else _with_blanks(units.words)
+        raise UserError(_no_words(subject))
+    blanks = " ".join(units.words), side_by_side(units.words)
+    text, places = (units.raw, units.places) if subject.net is None else blanks
     by_offsets = getattr(subject.tokenizer, "is_fast", False)
     found = _by_offsets(subject.tokenizer, text, places) if by_offsets else _one_by_one(subject.tokenizer, text, places)
     if isinstance(found, str):
         return found
     return STRANGE if int(found.ids_T.max()) >= subject.vocabulary else found
+
+
+def _no_words(subject: Subject) -> str:
+    if subject.net is not None:
+        return f"{subject.id} learnt tasks and reads no words; name a model of text"
+    return f"{subject.id} has no tokenizer, so it cannot read sentences; save one beside the model"
 
 
 def cannot_align(subject: Subject) -> str:
@@ -71,14 +78,6 @@ def cannot_align(subject: Subject) -> str:
         f"the tokenizer of {subject.id} tells no character offsets and cuts these texts otherwise than their words one "
         "by one, so its pieces cannot be aligned with words; save a fast tokenizer (tokenizer.json) beside the model"
     )
-
-
-def _with_blanks(words: Sequence[str]) -> tuple[str, Places]:
-    places, start = [], 0
-    for word in words:
-        places.append((start, start + len(word)))
-        start += len(word) + 1
-    return " ".join(words), places
 
 
 def _by_offsets(tokenizer: Any, text: str, places: Places) -> Aligned | str:

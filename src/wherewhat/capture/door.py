@@ -128,11 +128,19 @@ def failing_in_a_sentence(model: nn.Module, reader: Reader | None = None) -> Ite
     """Turn what goes wrong while a model reads into a sentence; what the reader's listener raised stays its own."""
     try:
         yield
-    except (RuntimeError, NotImplementedError, IndexError) as error:
+    except (RuntimeError, NotImplementedError, IndexError, ValueError) as error:
         if reader is not None and error is reader.stumbled:
             raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{type(model).__name__} could not be run on these texts: {reason}") from error
+
+
+def check_finite(values: Tensor, what: str) -> None:
+    """Refuse numbers that overflowed: their largest would be taken for an answer."""
+    if not bool(values.isfinite().all()):
+        raise UserError(
+            f"{what} are not finite on these texts; load the model with --dtype float32, or check its weights"
+        )
 
 
 def _two_stacks(model: nn.Module) -> bool:
@@ -142,8 +150,8 @@ def _two_stacks(model: nn.Module) -> bool:
 def _shifted(model: nn.Module, ids_BT: Tensor) -> Tensor:
     """What a sequence-to-sequence decoder reads when it writes the same text: a start token, then all but the last."""
     config: Any = model.config
-    start = config.decoder_start_token_id
-    start = config.bos_token_id if start is None else start
+    stated = (getattr(config, name, None) for name in ("decoder_start_token_id", "bos_token_id"))
+    start = next((id for id in stated if id is not None), None)
     shifted_BT = ids_BT.roll(1, dims=1)
     shifted_BT[:, 0] = 0 if start is None else start
     return shifted_BT

@@ -7,13 +7,22 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PreTrainedModel
-from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    AutoModelForTextEncoding,
+    PreTrainedModel,
+)
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
+    MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES,
+)
 
 from wherewhat.capture.batch import Batch
-from wherewhat.capture.door import evaluating, failing_in_a_sentence, first_device, inputs_for
+from wherewhat.capture.door import check_finite, evaluating, failing_in_a_sentence, first_device, inputs_for
 from wherewhat.capture.load import Loading, Subject, find
-from wherewhat.capture.speech import ENDINGS, MASKED, NEXT, predicts_tokens, speaks, with_head
+from wherewhat.capture.speech import ENDINGS, MASKED, NEXT, UnaskableError, names_tokens, speaks, with_head
 from wherewhat.capture.whole import TOKENS, Whole, alike, read_whole
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk
@@ -23,13 +32,17 @@ WAYS = {
     LABELS: "its answers to a question, by its own labels",
     MASKED: "how much hidden tokens surprise it",
     NEXT: "how much the next token surprises it",
-    STATES: "its hidden states: it has no head",
+    STATES: "its hidden states: it has no head that could be asked",
 }
 CLASSIFIER = "ForSequenceClassification"  # how transformers names classes that label whole texts
+ENCODERS = {name for name in MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.values() if name.endswith("EncoderModel")}
 
 
 def find_reader(name: str, loading: Loading) -> Subject:
-    """Load the model called `name` with the head that it was saved with: for labels, for tokens, or none."""
+    """Load the model called `name` with the head that it was saved with: for labels, for tokens, or none.
+
+    One whose head predicts no tokens that could be asked for is loaded without it.
+    """
     return find(name, loading, reading=_as_saved)
 
 
@@ -37,14 +50,43 @@ def way_of(subject: Subject) -> str:
     """How a model can be read: one of WAYS, by the head that it has."""
     if isinstance(subject.model, Trunk):
         return _way_of_net(subject, subject.model)
-    if _classifies(subject.model):
+    if _classifies(subject.model) and not _tells_a_number(subject.model):
         return LABELS
     if getattr(getattr(subject.model, "config", None), "is_encoder_decoder", False):
         raise UserError(
             f"{subject.id} is an encoder-decoder without labels, which cannot be read here; "
             "name a model of one stack, or a classifier"
         )
-    return speaks(subject) if predicts_tokens(subject.model) else STATES
+    try:
+        return speaks(subject)
+    except UnaskableError:
+        return STATES
+
+
+def why_states(subject: Subject) -> str | None:
+    """Why a model of transformers is read by its hidden states alone, as a sentence; None where it is not."""
+    if _classifies(subject.model):
+        if not _tells_a_number(subject.model):
+            return None
+        return _only_states(subject, "its head tells a number instead of one of several labels")
+    try:
+        speaks(subject)
+    except UnaskableError as error:
+        return _only_states(subject, error.why if names_tokens(subject.model) else _how_it_opened(subject.model))
+    return None
+
+
+def _only_states(subject: Subject, why: str) -> str:
+    return f"Only the hidden states of {subject.id} are looked at: {why}."
+
+
+def _how_it_opened(model: Any) -> str:
+    """What to say of a model without a head, which may have been saved with one that could not be used."""
+    family = type(model).__name__
+    saved = next((each for each in model.config.architectures or () if each != family), None)
+    if saved is None:
+        return f"{family} has no head"
+    return f"it was saved from {saved} and opened as {family}, without a head that could be asked"
 
 
 def labels_of(subject: Subject) -> tuple[str, ...]:
@@ -57,9 +99,14 @@ def labels_of(subject: Subject) -> tuple[str, ...]:
             f"{CLASSIFIER}, or a run of `wherewhat train nli_tiny`"
         )
     config: Any = subject.model.config
-    if config.num_labels < 2:
+    if _tells_a_number(subject.model):
         raise UserError(
             f"{subject.id} tells a number instead of one of several labels; name a classifier of two or more"
+        )
+    if sorted(config.id2label) != list(range(config.num_labels)):
+        raise UserError(
+            f"{subject.id} numbers its labels {', '.join(map(str, sorted(config.id2label)))} instead of 0 to "
+            f"{config.num_labels - 1}, so nobody knows which logit is whose; mend id2label in its config.json"
         )
     return tuple(str(config.id2label[number]) for number in range(config.num_labels))
 
@@ -75,6 +122,7 @@ def judged(subject: Subject, texts: Sequence[tuple[str, ...]]) -> np.ndarray:
     with torch.no_grad(), evaluating(subject.model):
         for batch in alike(found, most=TOKENS if _reads_several(subject) else 1):
             logits_BA = _logits(subject, batch.to(first_device(subject.model)), found).double().cpu()
+            check_finite(logits_BA, f"the logits of {subject.id}")
             by_text |= dict(zip(batch.texts, logits_BA.numpy(), strict=True))
     return np.stack([by_text[number] for number in range(len(found))])
 
@@ -117,6 +165,11 @@ def _classifies(model: torch.nn.Module) -> bool:
     return isinstance(model, PreTrainedModel) and (name.endswith(CLASSIFIER) or name in known)
 
 
+def _tells_a_number(model: Any) -> bool:
+    """Whether what a classifier says of a text is one number, and no choice."""
+    return bool(model.config.num_labels < 2)
+
+
 def _as_saved(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
     """As AutoModel.from_pretrained, but with the head of the class that the model was saved from."""
     plain = {key: options[key] for key in ("revision", "local_files_only", "trust_remote_code")}
@@ -125,8 +178,12 @@ def _as_saved(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
     if any(each.endswith(CLASSIFIER) for each in saved):
         return _with_labels(name, **options)
     if any(each.endswith(ending) for each in saved for ending in ENDINGS):
-        return with_head(name, **options)
-    bare: tuple[Any, dict[str, Any]] = AutoModel.from_pretrained(name, **options)
+        try:
+            return with_head(name, **options)
+        except (UnaskableError, ValueError):  # the latter where transformers has no such class for a family
+            pass  # `why_states` tells it
+    kind = AutoModel if ENCODERS.isdisjoint(saved) else AutoModelForTextEncoding  # the first of two stacks, alone
+    bare: tuple[Any, dict[str, Any]] = kind.from_pretrained(name, **options)
     return bare
 
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import torch
 
+from wherewhat.capture.door import check_finite
 from wherewhat.capture.load import Subject
-from wherewhat.capture.speech import ANSWER, MASKED, NEXT, NOBODY, Question, asked, speaks
-from wherewhat.capture.whole import Whole, read_whole
+from wherewhat.capture.speech import ANSWER, MASKED, NEXT, NOBODY, Question, asked, opener, speaks, special_tokens
+from wherewhat.capture.whole import Whole, check_lengths, opened, read_whole
 from wherewhat.errors import UserError
 
 TOKENS = 8192  # that are put to a model before progress is told; what a batch holds is bounded where it is read
@@ -22,20 +23,30 @@ Way = Callable[[Subject, int, Whole], list[Question]]  # what is asked of a text
 def nats(subject: Subject, texts: Sequence[str], *, on_text: OnText | None = None) -> list[np.ndarray]:
     """Of each text nats_Q, by how much each token surprised (float64); empty where nothing can be asked.
 
-    Special tokens and unknown words are not asked for, nor is the first token where nothing stands before it and the
-    model only looks back.
+    Special tokens and unknown words are not asked for. A model that only looks back needs something to look at: where
+    its tokenizer puts nothing before a text, a token that begins or ends texts is put there; where there is no such
+    token either, the first one is not asked for (`asks_first`).
     """
     found = read_whole(subject, [(text,) for text in texts])
     how = speaks(subject)
     if how == ANSWER:
         raise UserError(f"{subject.id} answers tasks, so no text surprises it; name a model of text")
+    if how == NEXT:
+        found = [opened(one, opener(subject)) for one in found]
+        check_lengths(subject, found)
     parts: list[list[np.ndarray]] = [[] for _ in found]
     for questions, done in _pieces(subject, found, WAYS[how]):
         for question, answer in zip(questions, asked(subject, questions), strict=True):
+            check_finite(torch.from_numpy(answer.nats_Q), f"the logits of {subject.id}")
             parts[question.text].append(answer.nats_Q)
         if on_text is not None:
             on_text(done, len(found))
     return [np.concatenate([np.zeros(0), *each]) for each in parts]
+
+
+def asks_first(subject: Subject) -> bool:
+    """Whether a model that only looks back is asked for the first token of a text too: whether one stands before it."""
+    return bool(special_tokens(subject)[0]) or opener(subject) is not None
 
 
 def _pieces(subject: Subject, found: Sequence[Whole], way: Way) -> Iterator[tuple[list[Question], int]]:

@@ -16,7 +16,7 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from wherewhat.capture.batch import LAST, Batch, batches
-from wherewhat.capture.door import evaluating, failing_in_a_sentence, first_device, inputs_for
+from wherewhat.capture.door import check_finite, evaluating, failing_in_a_sentence, first_device, inputs_for
 from wherewhat.capture.load import Loading, Subject, find
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk
@@ -32,6 +32,14 @@ NOBODY = -1  # in `wanted_T`, where nothing is asked
 ENTRIES = 1 << 27  # of logits that one batch may have
 AT_ONCE = 1 << 24  # of them that are compared with what was wanted at a time
 PROBE = 4  # tokens read to see whether a model looks ahead
+
+
+class UnaskableError(UserError):
+    """A model that can run, but has no head that could be asked for tokens; `why` is the reason alone."""
+
+    def __init__(self, why: str, what_to_do: str) -> None:
+        super().__init__(f"{why}, so its loss cannot be measured; {what_to_do}")
+        self.why = why
 
 
 @dataclass(frozen=True)
@@ -64,9 +72,9 @@ def speaks(subject: Subject) -> str:
     if isinstance(subject.model, Trunk):
         return _net_speaks(subject, subject.model)
     if not predicts_tokens(subject.model):
-        raise UserError(
-            f"{type(subject.model).__name__} predicts no tokens, so its loss cannot be measured; load it with "
-            "transformers' AutoModelForCausalLM or AutoModelForMaskedLM"
+        raise UnaskableError(
+            f"{type(subject.model).__name__} predicts no tokens",
+            "load it with transformers' AutoModelForCausalLM or AutoModelForMaskedLM",
         )
     if not _looks_ahead(subject.model):
         return NEXT
@@ -130,9 +138,9 @@ def with_head(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
     model, found = _kind(name, AutoConfig.from_pretrained(name, **plain)).from_pretrained(name, **options)
     within = f"{model.base_model_prefix}."
     if lacking := sorted(key for key in found["missing_keys"] if not key.startswith(within)):
-        raise UserError(
-            f"the weights of {name} hold no head that predicts tokens ({lacking[0]} is missing), so its loss cannot be "
-            f"measured; save it from {type(model).__name__}"
+        raise UnaskableError(
+            f"the weights of {name} hold no head that predicts tokens ({lacking[0]} is missing)",
+            f"save it from {type(model).__name__}",
         )
     return model, found
 
@@ -162,12 +170,19 @@ def predicts_tokens(model: nn.Module) -> bool:
     """Whether a module says something of every token of the vocabulary, at every token."""
     if not isinstance(model, PreTrainedModel) or getattr(model.config, "is_encoder_decoder", False):
         return False
-    return isinstance(getattr(_probe(model, 0), "logits", None), Tensor) and model.get_output_embeddings() is not None
+    return isinstance(getattr(_probe(model, 0), "logits", None), Tensor) and names_tokens(model)
+
+
+def names_tokens(model: nn.Module) -> bool:
+    """Whether a model of transformers has a table of tokens at its end."""
+    return isinstance(model, PreTrainedModel) and model.get_output_embeddings() is not None
 
 
 def _looks_ahead(model: nn.Module) -> bool:
     """Whether another last token changes what is said before it."""
     one_BTV, other_BTV = (_probe(model, last).logits[:, :-1] for last in (0, 1))
+    # What overflowed differs from nothing; minus infinity is how some families forbid a token.
+    check_finite(one_BTV.clamp_min(torch.finfo(one_BTV.dtype).min), f"the logits of {type(model).__name__}")
     return bool((one_BTV - other_BTV).abs().max() > 1e-5 * one_BTV.abs().max())
 
 
@@ -184,14 +199,14 @@ def _check_masks(subject: Subject) -> None:
     """A model that looks ahead can be asked only for tokens that are hidden from it."""
     family = type(subject.model).__name__
     if not family.endswith("ForMaskedLM") and family not in MODEL_FOR_MASKED_LM_MAPPING_NAMES.values():
-        raise UserError(
-            f"{family} sees the tokens that it would have to predict, so its loss cannot be measured; loss is measured "
-            "of models that predict the next token or masked ones"
+        raise UnaskableError(
+            f"{family} sees the tokens that it would have to predict",
+            "loss is measured of models that predict the next token or masked ones",
         )
     if getattr(subject.tokenizer, "mask_token_id", None) is None:
-        raise UserError(
-            f"{subject.id} predicts masked tokens, and no tokenizer says which token is the mask; "
-            "hand in the tokenizer that belongs to it"
+        raise UnaskableError(
+            f"{subject.id} predicts masked tokens, and no tokenizer says which token is the mask",
+            "hand in the tokenizer that belongs to it",
         )
 
 
@@ -206,10 +221,33 @@ def plain_tokens(subject: Subject) -> Tensor:
     """ids_V of the tokens that stand for something in a text: all but the special ones."""
     known = subject.vocabulary if subject.tokenizer is None else min(subject.vocabulary, len(subject.tokenizer))
     config = getattr(subject.model, "config", None)
-    stated = [getattr(config, name, None) for name in ("bos_token_id", "eos_token_id", "pad_token_id")]
-    several = [id for each in stated for id in (each if isinstance(each, (list, tuple)) else [each])]
-    added = getattr(subject.tokenizer, "added_tokens_decoder", {})
-    special = {id for id in several if isinstance(id, int)} | set(getattr(subject.tokenizer, "all_special_ids", ()))
-    special |= {id for id, token in added.items() if token.special}
+    stated = [id for name in ("bos_token_id", "eos_token_id", "pad_token_id") for id in _stated(config, name)]
     ids_V = torch.arange(known)
-    return ids_V[~torch.isin(ids_V, torch.tensor(sorted(special), dtype=torch.long))]
+    return ids_V[~torch.isin(ids_V, torch.tensor(sorted({*stated, *_marked(subject)}), dtype=torch.long))]
+
+
+def opener(subject: Subject) -> int | None:
+    """The token to put before a text so that its first one can be asked for: what begins texts, or else ends them.
+
+    What a config says counts if the tokenizer holds that token for special: many say what was never changed.
+    """
+    config: Any = getattr(subject.model, "config", None)
+    config = config.get_text_config() if hasattr(config, "get_text_config") else config
+    holders, marked = (subject.tokenizer, config), _marked(subject)
+    found = (id for name in ("bos_token_id", "eos_token_id") for each in holders for id in _stated(each, name))
+    return next((id for id in found if id in marked and id < subject.vocabulary), None)
+
+
+def _stated(holder: Any, name: str) -> list[int]:
+    """The ids that a tokenizer or a config gives under a name, which may be none, one or several."""
+    stated = getattr(holder, name, None)
+    return [id for id in (stated if isinstance(stated, (list, tuple)) else [stated]) if isinstance(id, int)]
+
+
+def _marked(subject: Subject) -> set[int]:
+    """The tokens that the tokenizer holds for special."""
+    added = getattr(subject.tokenizer, "added_tokens_decoder", {})
+    return {
+        *getattr(subject.tokenizer, "all_special_ids", ()),
+        *(id for id, token in added.items() if token.special),
+    }

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from wherewhat.capture.batch import Batch
-from wherewhat.capture.door import evaluating, failing_in_a_sentence, first_device, inputs_for
+from wherewhat.capture.door import check_finite, evaluating, failing_in_a_sentence, first_device, inputs_for
 from wherewhat.capture.load import Subject
-from wherewhat.capture.speech import body
-from wherewhat.capture.whole import alike, encode_whole, read_whole, too_long
+from wherewhat.capture.speech import body, names_tokens, opener
+from wherewhat.capture.whole import alike, encode_whole, opened, read_whole, too_long
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk
 
@@ -30,6 +30,7 @@ def mean_states(subject: Subject, texts: Sequence[str]) -> np.ndarray:
     with torch.no_grad(), evaluating(model):
         for batch in alike(found):
             hidden_BTD = _hidden(model, batch.to(first_device(model))).double().cpu()
+            check_finite(hidden_BTD, f"the hidden states of {subject.id}")
             for hidden_TD, number in zip(hidden_BTD, batch.texts, strict=True):
                 by_text[number] = hidden_TD[found[number].own_T].mean(0).numpy()
     return np.stack([by_text[number] for number in range(len(found))])
@@ -42,7 +43,9 @@ def has_states(subject: Subject) -> bool:
 
 def fits(subject: Subject, texts: tuple[str, ...]) -> bool:
     """Whether a model can read one text, or two together, whole: with special tokens, within what it was made for."""
-    return not too_long(subject, encode_whole(subject, texts))
+    one = encode_whole(subject, texts)
+    # Where tokens are asked for, one more may stand before the text.
+    return not too_long(subject, opened(one, opener(subject)) if names_tokens(subject.model) else one)
 
 
 def _hidden(model: nn.Module, batch: Batch) -> Tensor:

@@ -35,13 +35,18 @@ def read_whole(subject: Subject, texts: Sequence[tuple[str, ...]]) -> list[Whole
     found = [encode_whole(subject, each, f"text {number}") for number, each in enumerate(texts)]
     if not found:
         raise UserError("there is no text to read; give at least one")
+    check_lengths(subject, found)
+    check_vocabulary(subject, [one.ids_T for one in found])
+    return found
+
+
+def check_lengths(subject: Subject, found: Sequence[Whole]) -> None:
+    """Refuse a text that the model cannot hold, by its number."""
     longest = max(range(len(found)), key=lambda number: len(found[number]))
     if too_long(subject, found[longest]):
         raise UserError(
             f"text {longest} has {len(found[longest])} tokens and {subject.id} holds {subject.context}; leave it out"
         )
-    check_vocabulary(subject, [one.ids_T for one in found])
-    return found
 
 
 def too_long(subject: Subject, one: Whole) -> bool:
@@ -62,10 +67,22 @@ def encode_whole(subject: Subject, texts: tuple[str, ...], where: str = "the tex
     if not len(ids_T):
         raise UserError(f"{where} has no token that {subject.id} could read; take it out")
     added_T = torch.tensor(told["special_tokens_mask"], dtype=torch.bool)
-    unknown_T = ids_T == getattr(tokenizer, "unk_token_id", None)
+    unknown = getattr(tokenizer, "unk_token_id", None)
+    # Tokenizers of bytes know every word and have no such token.
+    unknown_T = torch.zeros_like(ids_T, dtype=torch.bool) if unknown is None else ids_T == unknown
     special_T = torch.isin(ids_T, torch.tensor(tokenizer.all_special_ids, dtype=torch.long)) & ~unknown_T
     own_T = ~added_T & ~special_T
     return Whole(ids_T, own_T, own_T & ~unknown_T, _types(told))
+
+
+def opened(one: Whole, id: int | None) -> Whole:
+    """The same behind a token that is not its own, unless there is none to put or the tokenizer has put one there."""
+    if id is None or not bool(one.own_T[0]):
+        return one
+    no_1 = torch.zeros(1, dtype=torch.bool)
+    types_T = None if one.types_T is None else torch.cat([one.types_T[:1], one.types_T])
+    ids_T = torch.cat([torch.tensor([id]), one.ids_T])
+    return Whole(ids_T, torch.cat([no_1, one.own_T]), torch.cat([no_1, one.known_T]), types_T)
 
 
 def alike(found: Sequence[Whole], *, most: int = TOKENS) -> Iterator[Batch]:

@@ -1,4 +1,4 @@
-"""`wherewhat probe dependencies`: which heads find the governor of a word, by position, by content or by both."""
+"""`wherewhat probe dependencies`: which heads find the governor of a word, by place, by content or by both."""
 
 from pathlib import Path
 from typing import Annotated
@@ -31,10 +31,15 @@ from wherewhat.cli.progress import progress
 from wherewhat.errors import UserError
 
 Most = Annotated[
-    int | None, option(TEXTS, "N", "Take so many sentences of each, chosen by the seed (1000; grammar 500).")
+    int | None, option(TEXTS, "N", "Take so many usable sentences of each, chosen by the seed (1000; grammar 500).")
 ]
 Parts = Annotated[
-    str | None, option(ASKED, "NAMES", "Only some of full, positional, contextual, shuffled; unless said all.")
+    str | None,
+    option(
+        ASKED,
+        "NAMES",
+        "Only some of full, positional (place alone), contextual (content alone), shuffled; unless said all.",
+    ),
 ]
 Permutations = Annotated[int, option(ASKED, "N", "Orders of the words that contextual attention is averaged over.")]
 Copies = Annotated[int, option(ASKED, "N", "Words that are repeated for positional attention.")]
@@ -74,7 +79,7 @@ def dependencies(
 ) -> None:
     """Look for dependency relations in the attention of every head: does it look at a word's governor? A table, a page.
 
-    Attention as it is stands beside what position alone and content alone make of it, the best fixed offset, and the
+    Attention as it is stands beside what place alone and content alone make of it, the best fixed offset, and the
     same heads on shuffled sentences. Several treebanks are several languages side by side.
 
     Try: `wherewhat probe dependencies runs/bert` · `wherewhat probe dependencies MODEL --treebank en.conllu`

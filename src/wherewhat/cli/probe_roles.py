@@ -1,8 +1,10 @@
 """`wherewhat probe roles`: let agent and patient change places, and see whether a model notices."""
 
 from pathlib import Path
+from typing import Annotated
 
 from wherewhat.cli.options import (
+    TEXTS,
     AllowPickle,
     Device,
     DeviceMap,
@@ -20,11 +22,17 @@ from wherewhat.cli.options import (
     Treebanks,
     TrustRemoteCode,
     loading_by,
+    option,
     saying,
     words,
 )
 from wherewhat.cli.probing import Labels, Result
 from wherewhat.cli.progress import progress
+from wherewhat.errors import UserError
+
+PersonNouns = Annotated[
+    Path | None, option(TEXTS, "FILE", "Nouns of the treebank that are persons too, one a line: nurse, dog.")
+]
 
 
 def roles(
@@ -32,6 +40,7 @@ def roles(
     *,
     treebank: Treebanks = [],  # noqa: B006  # typer reads it, nobody writes it
     max_sentences: MaxSentences = 500,
+    persons: PersonNouns = None,
     labels: Labels = None,
     seed: Seed = 0,
     dtype: Dtype = "float32",
@@ -55,6 +64,7 @@ def roles(
     Try: `wherewhat probe roles runs/nli_tiny` · `wherewhat probe roles bert-base-uncased --treebank roles.conllu`
     """
     result = Result(out, png=png, overwrite=overwrite, as_json=as_json, quiet=quiet)
+    nouns = () if persons is None else _nouns(persons)
     loading = loading_by(
         dtype,
         device,
@@ -71,6 +81,7 @@ def roles(
             model,
             treebank,
             max_sentences=max_sentences,
+            persons=nouns,
             labels=words(labels, "--labels"),
             seed=seed,
             loading=loading,
@@ -78,3 +89,19 @@ def roles(
             say=saying(quiet),
         )
     result.take(found)
+
+
+def _nouns(path: Path) -> tuple[str, ...]:
+    """The nouns of a file, one a line."""
+    from wherewhat.corpora.files import numbered_lines
+
+    nouns = list[str]()
+    for number, line in numbered_lines(path):
+        if len(line.split()) > 1:
+            raise UserError(
+                f"line {number} of {path} holds more than one word ({line.strip()!r}); write one noun a line"
+            )
+        nouns += line.split()
+    if not nouns:
+        raise UserError(f"there are no nouns in {path}; write one a line, such as nurse")
+    return tuple(nouns)

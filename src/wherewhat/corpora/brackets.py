@@ -101,6 +101,11 @@ def as_written(word: str) -> str:
     return QUOTES.get(word, word)
 
 
+def _is_label(tag: str) -> bool:
+    """Whether a tag may be one: where words stand without tags, some word is taken for a tag, in small letters."""
+    return tag == tag.upper()
+
+
 @dataclass
 class _Open:
     """A bracket that is not closed yet."""
@@ -172,6 +177,9 @@ class _Reader:
         if not node.parts:
             held = f"nothing but {node.label!r} in it" if node.label else "nothing in it"
             raise UserError(f"{self.where} has a bracket with {held}; write (TAG word), or take it out")
+        if not label and (self.open or (node.parts > 1 and not all(map(_is_label, self.tags)))):
+            told = "brackets without labels inside it, as parses in two parts have them"
+            raise UserError(f"{self.where} has {told}; write (TAG word) for a word and (LABEL ...) for a phrase")
         if not node.inside:
             return []  # only what nobody wrote
         self.phrases[node.place] = (label, node.start, len(self.words))

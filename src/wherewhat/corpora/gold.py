@@ -1,11 +1,11 @@
 """Files with what people said of sentences: dependencies, phrases, roles or labels; a file that lacks it is told so."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import chain
 from pathlib import Path
 
-from wherewhat.corpora.base import Corpus, Files
+from wherewhat.corpora.base import Files
 from wherewhat.corpora.brackets import Trees
 from wherewhat.corpora.cases import read_cases
 from wherewhat.corpora.files import numbered_lines
@@ -27,7 +27,7 @@ HAS: dict[str, Callable[[Sentence], bool]] = {
     "dependencies": lambda one: bool(one.head),
     "phrases": lambda one: bool(one.spans),
     "roles": lambda one: any(predicate.roles for predicate in one.preds),
-    "labels": lambda one: False,  # a sentence alone has none
+    "labels": lambda one: True,  # only cases may have them, and each has its own
 }
 CASES = "cases"
 KINDS: dict[str, type[Files]] = {"treebank": Treebank, "trees": Trees, "skeleton": Skeleton}
@@ -38,7 +38,7 @@ MAY_HAVE: dict[str, set[str]] = {
     CASES: {"phrases", "labels"},
 }
 LOOKS: dict[str, re.Pattern[str]] = {  # by the first line that is not blank
-    "treebank": re.compile(r"#|\d+(-\d+|\.\d+)?\t"),
+    "treebank": re.compile(r"#|\d+(-\d+|\.\d+)?\t(?!\s*\([^\t]*[ (])"),  # a tree behind a number: that is a label
     "trees": re.compile(r"\("),
     CASES: re.compile(r"\{|[^\t]+\t\s*\(|label\t", re.IGNORECASE),
 }
@@ -62,39 +62,30 @@ def kind_of(path: Path) -> str:
     raise UserError(f"line {number} of {path} ({line.strip()[:30]!r}) is not the first of {known}; give such a file")
 
 
-def open_gold(path: Path) -> Corpus:
-    """The corpus that a file is, told by what is in it."""
-    return _files(path, kind_of(path))
-
-
-def _files(path: Path, kind: str) -> Files:
-    if kind == CASES:
-        raise UserError(
-            f"{path} holds sentences with labels, which are cases and no corpus; give CoNLL-U or plain trees"
-        )
-    return KINDS[kind]((str(path),))  # type: ignore[call-arg]  # every member is a dataclass of its files
-
-
-def read_gold(path: Path, need: str) -> Iterator[Sentence]:
+def read_gold(path: Path, need: str, *, skipped: Counter[str] | None = None) -> Iterator[Sentence]:
     """All sentences of a file, in their order, if any of them has what is needed; the others may lack it.
 
-    The file is looked through until the first that has it, and then read again from its beginning: nothing is kept.
+    A file is looked through until the first that has it, and then read again from its beginning; only cases are kept.
+    Those without a label that people agreed on are left out, and counted in `skipped`.
     """
     look_up("need", need, NEEDS)
     kind = kind_of(path)
-    if need not in MAY_HAVE[kind] or (kind in KINDS and not any(map(HAS[need], _sentences(path, kind)))):
-        raise UserError(_lacking(path, kind, need))
-    return _sentences(path, kind)
+    read = _reader(path, kind, skipped)
+    if need not in MAY_HAVE[kind] or not any(map(HAS[need], read())):
+        raise UserError(_lacking(path, next(read(), None), need))
+    return read()
 
 
-def _sentences(path: Path, kind: str) -> Iterator[Sentence]:
+def _reader(path: Path, kind: str, skipped: Counter[str] | None) -> Callable[[], Iterator[Sentence]]:
+    """How to read the sentences of a file from its beginning, as often as one likes."""
     if kind == CASES:
-        return chain.from_iterable(case.sentences for case in read_cases(path))
-    return _files(path, kind).read(path)
+        sentences = [sentence for case in read_cases(path, skipped=skipped) for sentence in case.sentences]
+        return lambda: iter(sentences)
+    corpus = KINDS[kind]((str(path),))  # type: ignore[call-arg]  # every member is a dataclass of its files
+    return lambda: corpus.read(path)
 
 
-def _lacking(path: Path, kind: str, need: str) -> str:
-    first = next(_sentences(path, kind), None)
+def _lacking(path: Path, first: Sentence | None, need: str) -> str:
     if first is None:
         return f"there are no sentences in {path}; give a file with some"
     line = first.where.removeprefix(f"{path.name} ")

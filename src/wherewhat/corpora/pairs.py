@@ -138,7 +138,7 @@ def _premises(seed: int, split: str, index: int, max_premise: int) -> Iterator[P
         yield premise
 
 
-@lru_cache(maxsize=2**12)  # both questions ask about the same ones, and so does whoever asks several models
+@lru_cache(maxsize=2**15)  # both questions ask about the same ones, and so does whoever asks several models
 def _next_premise(grammar: Grammar, split: str, name: str, max_premise: int, first: int) -> tuple[int, Premise]:
     """The first usable sentence from a number on, and the number after it."""
     for k in count(first):

@@ -104,7 +104,8 @@ def predicate_of(index: int, stretches: Sequence[Stretch], syntax: Syntax) -> Pr
     """
     told = {stretch.mark: stretch for stretch in reversed(stretches)}
     times = Counter(stretch.mark for stretch in stretches)
-    broken = {mark.removeprefix("C-") for mark in times if mark.startswith("C-") or times[mark] > 1}
+    broken = {mark for mark in times if times[mark] > 1}
+    broken |= {mark[2:].removeprefix("R-") for mark in times if mark.startswith("C-")}
     relative = {mark[2:] for mark in told if mark.startswith("R-")}
     roles = list[Role]()
     for mark, one in sorted(told.items(), key=lambda item: item[1].start):

@@ -3,6 +3,13 @@
 from wherewhat.corpora.sentence import Sentence
 
 TAGS = frozenset({".", ",", ":", "``", "''", "-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-", "HYPH", "NFP"})
+# The other tags of the Penn Treebank: words, whatever they look like.
+PENN = (
+    "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH "
+    "VB VBD VBG VBN VBP VBZ WDT WP WP$ WRB ADD AFX GW XX $ #"
+)
+WORDS = frozenset(PENN.split())
+MISSING = ("", "_", None)
 
 
 def punctuation(sentence: Sentence) -> tuple[bool, ...]:
@@ -11,8 +18,14 @@ def punctuation(sentence: Sentence) -> tuple[bool, ...]:
     >>> punctuation(Sentence(("n't", "!", "--")))
     (False, True, True)
     """
-    if sentence.upos:
-        return tuple(tag == "PUNCT" for tag in sentence.upos)
-    if sentence.xpos:
-        return tuple(tag in TAGS for tag in sentence.xpos)
-    return tuple(not any(map(str.isalnum, word)) for word in sentence.words)
+    untold = (None,) * len(sentence.words)
+    tokens = zip(sentence.words, sentence.upos or untold, sentence.xpos or untold, strict=True)
+    return tuple(_is_mark(*token) for token in tokens)
+
+
+def _is_mark(word: str, upos: str | None, xpos: str | None) -> bool:
+    if upos not in MISSING:
+        return upos == "PUNCT"
+    if xpos in TAGS or xpos in WORDS:
+        return xpos in TAGS
+    return not any(map(str.isalnum, word))

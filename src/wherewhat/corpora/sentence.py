@@ -40,6 +40,7 @@ class Annotation:
     upos: tuple[str, ...] = ()
     xpos: tuple[str | None, ...] = ()
     number: tuple[str | None, ...] = ()  # sg, pl or None
+    case: tuple[str | None, ...] = ()  # as treebanks call it ("Nom", "Acc"), or None
     head: tuple[int, ...] = ()  # the governor of every token, counted from 1; 0 is the root
     deprel: tuple[str, ...] = ()
     tree: str = ""  # in brackets: (S (NP ...) (VP ...))
@@ -92,6 +93,11 @@ class Sentence:
     def number(self) -> tuple[str | None, ...]:
         """sg, pl or None for every word."""
         return self.annotation.number
+
+    @property
+    def case(self) -> tuple[str | None, ...]:
+        """The case that every word shows, or None."""
+        return self.annotation.case
 
     @property
     def head(self) -> tuple[int, ...]:

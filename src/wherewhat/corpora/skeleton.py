@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from wherewhat.corpora.base import Files
-from wherewhat.corpora.brackets import Tree, read_tree
+from wherewhat.corpora.brackets import EMPTY, Tree, read_tree
 from wherewhat.corpora.files import numbered_lines
 from wherewhat.corpora.propositions import NOTHING, VERBS, Stretch, Syntax, predicate_of
 from wherewhat.corpora.sentence import Annotation, Sentence
@@ -23,6 +23,7 @@ JOIN = "+"  # WORDS.conllu+SKELETONS
 BLANKED = "[WORD]"
 SUFFIX = ".gold_skel"
 COLUMNS = 8  # before those of predicates
+HAVE = frozenset(("have", "has", "had", "having", "'ve", "'s", "'d"))  # where no lemma says so
 MEND = "mend the lines"
 SAME = "take a treebank that cuts its texts in the same way"
 
@@ -98,7 +99,7 @@ class _Bones:
             self._tree(sentence.words),
             [_stretches(column, known.head, self.where) for column in self.columns],
         )
-        syntax = Syntax(known.lemma, known.upos, known.head, known.deprel, _participles(known))
+        syntax = Syntax(known.lemma, known.upos, known.head, known.deprel, _participles(sentence.words, known))
         at = [place for place, name in enumerate(self.rolesets) if name not in NOTHING]
         preds = [predicate_of(verb, held, syntax) for verb, held in zip(at, roles, strict=True)]
         kept = tuple(one for one in preds if known.upos[one.index] in VERBS)
@@ -108,7 +109,11 @@ class _Bones:
     def _tree(self, words: Sequence[str]) -> Tree:
         leaves = [f"({tag} {_in_brackets(word)})" for tag, word in zip(self.tags, words, strict=True)]
         pieces = [piece.replace("*", f" {leaf} ") for piece, leaf in zip(self.pieces, leaves, strict=True)]
-        return read_tree("".join(pieces), f"the tree of {self.where}")
+        tree = read_tree("".join(pieces), f"the tree of {self.where}")
+        if len(tree.words) != len(words):
+            told = f"the tree of {self.where} has {len(tree.words)} words and its sentence {len(words)}"
+            raise UserError(f"{told}; {MEND}")
+        return tree
 
 
 def _read(file: Path) -> dict[int, _Bones]:
@@ -142,7 +147,11 @@ def _wrong(row: Sequence[str], columns: int) -> str:
         return f"{len(row)} columns and a skeleton at least {COLUMNS}"
     if len(row) != columns:
         return f"{len(row)} columns and the first word of its sentence {columns}"
-    return "" if row[1].isdigit() else f"{row[1]!r} for the number of its sentence"
+    if not row[1].isdigit():
+        return f"{row[1]!r} for the number of its sentence"
+    if row[4] == EMPTY:
+        return f"the tag {EMPTY}, of what nobody wrote"
+    return "" if row[5].count("*") == 1 else f"{row[5]!r} for its piece of the tree, where one * stands for the word"
 
 
 def _stretches(column: Sequence[str], heads: Sequence[int], where: str) -> list[Stretch]:
@@ -166,12 +175,12 @@ def _head(heads: Sequence[int], start: int, end: int) -> int:
     return next(place for place in range(start, end) if not start < heads[place] <= end)
 
 
-def _participles(known: Annotation) -> list[bool]:
+def _participles(words: Sequence[str], known: Annotation) -> list[bool]:
     """Which words are participles of a passive: those that nothing makes a perfect of."""
     perfect = {
         head - 1
-        for head, relation, lemma in zip(known.head, known.deprel, known.lemma, strict=True)
-        if relation == "aux" and lemma == "have"
+        for head, relation, lemma, word in zip(known.head, known.deprel, known.lemma, words, strict=True)
+        if relation == "aux" and (lemma == "have" or (not lemma and word.lower() in HAVE))
     }
     return [tag == "VBN" and place not in perfect for place, tag in enumerate(known.xpos)]
 

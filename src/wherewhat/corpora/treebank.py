@@ -14,6 +14,7 @@ from wherewhat.corpora.sentence import Annotation, Sentence
 from wherewhat.errors import UserError
 
 COLUMNS = 10
+MISSING = "_"  # what nobody told; of the word "_" it is the lemma
 NUMBERS = {"Sing": "sg", "Plur": "pl"}
 Token = dict[str, Any]
 
@@ -92,12 +93,30 @@ class _Block:
                 raise UserError(f"{where} should be word {place} and is word {token['id']}; mend the line")
             if token["head"] is None or not 0 <= token["head"] <= len(words):
                 raise UserError(f"{where} has no head among the {len(words)} words of its sentence; mend the line")
+        self._check_written(len(words))
         self._check_arcs(words)
         self._check_columns(words)
         # A blank inside a word (some languages have them) would make two words of it when the sentence is read as text.
         forms = tuple("_".join(token["form"].split()) for _, token in words)
         work_out = partial(_annotation, [token for _, token in self.lines], self.id)
         return Sentence(forms, f"{self.path.name} line {words[0][0]}", work_out)
+
+    def _check_written(self, size: int) -> None:
+        """Every word is written somehow, and ranges ("12-13") hold words that follow them, none twice."""
+        word = inside = 0
+        for number, token in self.lines:
+            where, id = f"line {number} of {self.path}", token["id"]
+            if isinstance(id, tuple) and id[1] == ".":
+                continue  # an empty node: not written
+            if not token["form"].strip():
+                raise UserError(f"{where} has no form (its second column is empty); mend the line")
+            if isinstance(id, int):
+                word = id
+            elif id[0] != word + 1 or id[0] <= inside or id[2] > size:
+                told = f"has the range {id[0]}-{id[2]} after word {word} of {size}"
+                raise UserError(f"{where} {told}; let ranges stand before their first word and end with their last")
+            else:
+                inside = id[2]
 
     def _check_arcs(self, words: Sequence[tuple[int, Token]]) -> None:
         if around := circle([token["head"] for _, token in words]):
@@ -126,6 +145,7 @@ def _annotation(tokens: list[Token], id: str) -> Annotation:
         upos=tuple(syntax.upos),
         xpos=tuple(word["xpos"] for word in words),
         number=tuple(NUMBERS.get((word["feats"] or {}).get("Number", "")) for word in words),
+        case=tuple((word["feats"] or {}).get("Case") for word in words),
         head=tuple(syntax.head),
         deprel=tuple(syntax.deprel),
         preds=predicates_of_words(marks_of(words) or [], syntax),
@@ -136,8 +156,9 @@ def _annotation(tokens: list[Token], id: str) -> Annotation:
 
 
 def _syntax(words: Sequence[Token]) -> Syntax:
-    of = {name: [word[name] for word in words] for name in ("lemma", "upos", "head", "deprel")}
-    return Syntax(**of, passive=[(word["feats"] or {}).get("Voice") == "Pass" for word in words])
+    of = {name: [word[name] for word in words] for name in ("upos", "head", "deprel")}
+    lemma = ["" if word["lemma"] == MISSING != word["form"] else word["lemma"] for word in words]
+    return Syntax(**of, lemma=lemma, passive=[(word["feats"] or {}).get("Voice") == "Pass" for word in words])
 
 
 def _written(tokens: list[Token]) -> tuple[str, tuple[tuple[int, int], ...]]:

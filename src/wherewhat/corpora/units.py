@@ -32,7 +32,7 @@ def units_of(sentence: Sentence) -> Units:
     ((0, 5), (6, 12), (13, 14))
     """
     known = sentence.annotation
-    raw, places = known.raw or sentence.text, known.places or _side_by_side(sentence.words)
+    raw, places = known.raw or sentence.text, known.places or side_by_side(sentence.words)
     groups = [[word for word, _ in group] for _, group in groupby(enumerate(places), key=lambda one: one[1])]
     unit_of = {word: unit for unit, group in enumerate(groups, start=1) for word in group}
     depth = depths(known.head) or [0] * len(sentence.words)
@@ -48,7 +48,7 @@ def units_of(sentence: Sentence) -> Units:
     )
 
 
-def _side_by_side(words: Sequence[str]) -> tuple[tuple[int, int], ...]:
+def side_by_side(words: Sequence[str]) -> tuple[tuple[int, int], ...]:
     """From where to where every word stands in a text of words with blanks between."""
     places, start = list[tuple[int, int]](), 0
     for word in words:

@@ -7,6 +7,8 @@ from wherewhat.tasks.stream import Stream
 
 TIMES = 1000
 OUTSIDE = 0.025  # the share of replicates left out at each end of an interval
+LEAST = 30  # cases below which an interval over cases says too little for a verdict
+RULE_OF_THREE = 3  # of n cases that all did the same, up to 3 / n of all others may do otherwise (95 %)
 
 Counts = NDArray[np.float64]  # count_BN: how often each of N sentences is in each of B replicates
 Values = NDArray[np.float64]
@@ -37,6 +39,16 @@ def ends(values_B: Values) -> tuple[float, float]:
     """
     low_1, high_1 = ends_of(values_B[:, None])
     return float(low_1[0]), float(high_1[0])
+
+
+def to_judge_by(low: float, high: float, count: int) -> tuple[float, float]:
+    """The interval of a share or of a difference of shares. Cases that all did the same draw none: rule of three.
+
+    >>> to_judge_by(0.2, 0.4, 30), to_judge_by(1.0, 1.0, 30)
+    ((0.2, 0.4), (0.9, 1.1))
+    """
+    reach = RULE_OF_THREE / count if low == high else 0.0
+    return low - reach, high + reach
 
 
 def ends_of(values_BX: Values) -> tuple[Values, Values]:

@@ -4,9 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from wherewhat.probes.swapped.data import Data
-from wherewhat.probes.swapped.numbers import BEYOND_CONTROL, BEYOND_VOICE, CHANGE, CONTROL, ORIGINAL, SWAPPED, Measured
+from wherewhat.probes.swapped.numbers import (
+    ALONE,
+    BEYOND_CONTROL,
+    BEYOND_VOICE,
+    CHANGE,
+    CONTROL,
+    ORIGINAL,
+    SWAPPED,
+    Measured,
+)
 from wherewhat.probes.swapped.outcome import ACCURACY, DISTANCE, FLIP, KEPT, NATS, OLD
 from wherewhat.probes.swapped.telling import (
+    CHANGED,
     NAMES,
     NO,
     NOBODY,
@@ -18,6 +28,7 @@ from wherewhat.probes.swapped.telling import (
     below,
     enough,
     too_few,
+    unlearnt,
     verdict,
 )
 from wherewhat.probes.swapped.telling import number as shown
@@ -92,15 +103,15 @@ WITHOUT_LABELS = (
     ),
     Line(
         "The exchange changes more answers than a control exchange of equal size.",
-        KEPT,
+        CHANGED,
         BEYOND_CONTROL,
-        lambda row, _: below(row, 0, nearly=NEARLY),
+        lambda row, _: above(row, 0, nearly=NEARLY),
     ),
     Line(
         "The exchange changes more answers than the same roles in the other voice.",
-        KEPT,
+        CHANGED,
         BEYOND_VOICE,
-        lambda row, _: below(row, 0, nearly=NEARLY),
+        lambda row, _: above(row, 0, nearly=NEARLY),
     ),
 )
 BY_WORDS = (
@@ -153,6 +164,8 @@ def said_of(data: Data, found: Found) -> str:
         told += f", {shown(old)} keep the old answer"
     if (control := found.at(ROLES, CONTROL, after.measure)) is not None:
         told += f", after a control {shown(control)}"
+    if (alone := found.at(ROLES, ALONE, after.measure)) is not None:
+        told += f"; the words alone tell {shown(alone)}"
     return told
 
 
@@ -170,14 +183,18 @@ def _side(found: Found) -> str | None:
 
 
 def _claim(data: Data, found: Found, line: Line) -> Claim | None:
-    side = None if line.measure in (ACCURACY, KEPT, NATS, DISTANCE) else _side(found)
-    row = found.at(ROLES, line.kind, line.measure, side)
+    side = _side(found) if line.measure == FLIP else None
+    row = found.changed(ROLES, line.kind) if line.measure == CHANGED else found.at(ROLES, line.kind, line.measure, side)
     if row is None:
         return None
     original = found.at(ROLES, ORIGINAL, line.measure, side)
-    ours = shown(row, signed=line.kind != SWAPPED)
-    ours += f" of {row.count:,} cases" + (" whose right answer changes" if side == CHANGES else "")
+    ours = f"{shown(row, signed=line.kind != SWAPPED)}{DID.get((line.measure, line.kind), '')} of {row.count:,} cases"
+    ours += " whose right answer changes" if side == CHANGES else ""
     why = "" if enough(row) else too_few(["the exchange"])
-    return Claim(
-        line.claim, line.published, ours, verdict([line.rule(row, original)], line.published), why, data.name, ROLES
-    )
+    answer = line.rule(row, original)
+    if line.measure in (ACCURACY, FLIP) and (unread := unlearnt(found, ROLES, side)):
+        why, answer = " ".join(filter(None, (why, unread))), OPEN
+    return Claim(line.claim, line.published, ours, verdict([answer], line.published), why, data.name, ROLES)
+
+
+DID = {(FLIP, SWAPPED): " change,", (KEPT, SWAPPED): " stay,"}  # what a share is a share of

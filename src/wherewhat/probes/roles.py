@@ -20,9 +20,11 @@ from wherewhat.probes.swapped.numbers import Marks
 from wherewhat.probes.swapped.outcome import Item, Outcome
 from wherewhat.probes.swapped.telling import Claim, Found
 from wherewhat.probes.swapped.trials import Reading, Trial, Turned
-from wherewhat.probes.swapped.walk import OnStep, Say, Swapping, put
+from wherewhat.probes.swapped.walk import Swapping, put
+from wherewhat.probes.waiting import OnStep, Say
 from wherewhat.runs.probed import Probed
 from wherewhat.swaps.exchanging import Exchange, exchange_control, exchange_roles, why_not
+from wherewhat.swaps.persons import SYMMETRIC, Persons
 from wherewhat.swaps.voices import other_voice
 
 NOT_ALIKE = "could not be exchanged"
@@ -34,14 +36,22 @@ class Exchanges(Swapping):
 
     name: ClassVar[str] = "roles"
     need: ClassVar[str] = "roles"
+    persons: tuple[str, ...] = ()  # nouns of written text that are persons, as names and pronouns are
+    symmetric: tuple[str, ...] = ()  # more verbs in which both take part alike
+
+    @property
+    def who(self) -> Persons:
+        """Who may change places in written text."""
+        nouns, verbs = (frozenset(map(str.lower, words)) for words in (self.persons, self.symmetric))
+        return Persons(nouns, SYMMETRIC | verbs)
 
     def refuse(self, case: Case) -> str | None:
         """A case whose agent and patient cannot change places."""
-        return why_not(_sentence(case))
+        return why_not(_sentence(case), self.who)
 
     def items(self, data: Data) -> list[Item]:
         """The exchange, and where the grammar knows it the same roles in the other voice."""
-        exchanges = {number: exchange_roles(_sentence(case)) for number, case in enumerate(data.cases)}
+        exchanges = {number: exchange_roles(_sentence(case), self.who) for number, case in enumerate(data.cases)}
         trials = [self._trial(data, number, found) for number, found in exchanges.items() if found is not None]
         voices = {trial.case: reading for trial in trials if (reading := _in_other_voice(data.cases[trial.case]))}
         items = [Item(ROLES, tuple(trials), {VOICE: voices} if voices else {})]

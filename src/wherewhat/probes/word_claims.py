@@ -1,18 +1,35 @@
 """What is to be said of shuffled words: claims with their verdicts, and one line for the screen."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from wherewhat.probes.swapped.data import Data
 from wherewhat.probes.swapped.numbers import AGAINST_WHOLE, BEYOND_CONTROL, CHANGE, ORIGINAL, SWAPPED, Measured
 from wherewhat.probes.swapped.outcome import ACCURACY, DISTANCE, KEPT, NATS
-from wherewhat.probes.swapped.telling import NAMES, NOBODY, Claim, Found, above, below, enough, number, too_few, verdict
+from wherewhat.probes.swapped.telling import (
+    NAMES,
+    NO,
+    NOBODY,
+    OPEN,
+    YES,
+    Claim,
+    Found,
+    above,
+    below,
+    enough,
+    number,
+    too_few,
+    unlearnt,
+    verdict,
+)
 
 PAPER = "four encoders fine-tuned on SNLI, arXiv 2310.12864"
 LITTLE = 0.02  # of accuracy: what the published models lose at most inside phrases, in whole points
 NEARLY = 0.01  # of accuracy or of answers, and as a part of the loss: too small a difference to speak of
 MOST_STAY, HALF = 0.9, 0.5
 ORDER_DECIDES = "Here word order decides the label; in what the published models learnt it hardly does."
+
+EACH = {YES: "it holds for", NO: "it does not hold for", OPEN: "it cannot be told for"}
 
 Rule = Callable[[Measured | None, Measured | None], str]  # a number, and the original that it belongs to
 
@@ -132,8 +149,7 @@ READINGS: dict[str, Reading] = {
 def claims_of(data: Data, found: Found, sizes: Sequence[str]) -> list[Claim]:
     """Every claim that the numbers can say something about, by the measure that says most."""
     reading = _reading(found)
-    local = [size for size in sizes if size != "whole"]
-    claims = [_claim(data, found, line, reading, local) for line in reading.lines]
+    claims = [_claim(data, found, line, reading, sizes) for line in reading.lines]
     return [claim for claim in claims if claim is not None]
 
 
@@ -141,10 +157,16 @@ def said_of(data: Data, found: Found, sizes: Sequence[str]) -> str:
     """The main result in one line."""
     reading = _reading(found)
     rows = [found.at(size, reading.shown, reading.measure) for size in sizes]
-    told = [f"{_name(row.item)} {number(row, signed=reading.shown == CHANGE)}" for row in rows if row is not None]
-    before = next((row for size in reversed(sizes) if (row := found.at(size, ORIGINAL, reading.measure))), None)
-    began = "" if before is None else f" {number(before)}, then"
-    return f"{data.name}: {NAMES.get(reading.measure, reading.measure)}{began} {', '.join(told)}"
+    told = [_changed(found, reading, row) for row in rows if row is not None]
+    return f"{data.name}: {NAMES.get(reading.measure, reading.measure)} {', '.join(told)}"
+
+
+def _changed(found: Found, reading: Reading, row: Measured) -> str:
+    """What one size does; a change with where its own sentences began, as every size has other ones."""
+    began = found.at(row.item, ORIGINAL, reading.measure)
+    if began is None:
+        return f"{_name(row.item)} {number(row)}"
+    return f"{_name(row.item)} {number(row, signed=True)} from {number(replace(began, low=float('nan')))}"
 
 
 def _reading(found: Found) -> Reading:
@@ -152,18 +174,35 @@ def _reading(found: Found) -> Reading:
 
 
 def _claim(data: Data, found: Found, line: Line, reading: Reading, sizes: Sequence[str]) -> Claim | None:
-    pairs = [(found.at(size, line.kind, reading.measure), found.at(size, ORIGINAL, reading.measure)) for size in sizes]
+    local = [size for size in sizes if size != "whole"]
+    pairs = [(found.at(size, line.kind, reading.measure), found.at(size, ORIGINAL, reading.measure)) for size in local]
     known = [(row, original) for row, original in pairs if row is not None]
     if not known:
         return None
     signed = line.kind != SWAPPED
     ours = "; ".join(f"{_name(row.item)} {number(row, signed=signed)}" for row, _ in known)
-    judged = [line.rule(row, original) for row, original in known if enough(row)]
-    verdicts = verdict(judged, line.published)
+    judged = {_name(row.item): line.rule(row, original) for row, original in known if enough(row)}
     why = [too_few([_name(row.item) for row, _ in known if not enough(row)])]
-    if verdicts in ("in part", "disagrees") and data.question == "roles":
+    unread = _unread(found, sizes) if reading.measure == ACCURACY else ""
+    why += [unread] if unread else [_each(judged)]
+    if NO in judged.values() and line.published != NOBODY and data.question == "roles" and not unread:
         why.append(ORDER_DECIDES)
-    return Claim(line.claim, line.published, ours, verdicts, " ".join(filter(None, why)), data.name)
+    told = verdict([OPEN] if unread else list(judged.values()), line.published)
+    return Claim(line.claim, line.published, ours, told, " ".join(filter(None, why)), data.name)
+
+
+def _each(judged: Mapping[str, str]) -> str:
+    """Which sizes say what, where they do not all say the same."""
+    if len(set(judged.values())) < 2:
+        return ""
+    sizes = {words: [name for name, answer in judged.items() if answer == one] for one, words in EACH.items()}
+    return "; ".join(f"{words}: {', '.join(names)}" for words, names in sizes.items() if names).capitalize() + "."
+
+
+def _unread(found: Found, sizes: Sequence[str]) -> str:
+    """Whether the model has learnt what its right answers need: told of the size that most sentences have."""
+    originals = [row for size in sizes if (row := found.at(size, ORIGINAL, ACCURACY)) is not None]
+    return unlearnt(found, max(originals, key=lambda row: row.count).item) if originals else ""
 
 
 def _name(size: str) -> str:

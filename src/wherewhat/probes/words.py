@@ -12,12 +12,14 @@ from wherewhat.capture.load import Loading, Subject
 from wherewhat.corpora.cases import Case
 from wherewhat.errors import UserError
 from wherewhat.probes import word_claims
+from wherewhat.probes.bootstrap import LEAST
 from wherewhat.probes.swapped.data import Data
 from wherewhat.probes.swapped.numbers import WHOLE, Marks
 from wherewhat.probes.swapped.outcome import Item, Outcome
-from wherewhat.probes.swapped.telling import LEAST, Claim, Found
+from wherewhat.probes.swapped.telling import Claim, Found
 from wherewhat.probes.swapped.trials import Reading, Trial, Turned
-from wherewhat.probes.swapped.walk import OnStep, Say, Swapping, put
+from wherewhat.probes.swapped.walk import Swapping, put
+from wherewhat.probes.waiting import OnStep, Say
 from wherewhat.runs.probed import Probed
 from wherewhat.swaps.base import SIZES, Swap, size_name
 from wherewhat.swaps.shuffling import phrases_of, shuffle_control, shuffle_phrases

@@ -11,18 +11,18 @@ from wherewhat.report.measured import Manifest
 from wherewhat.report.numbers import count
 from wherewhat.report.page import Columns, Figure, Page, Section, Spec
 from wherewhat.report.probe_dependencies_charts import ROW, charts_of
+from wherewhat.report.probe_dependencies_numbers import relation_tables
 from wherewhat.report.probe_dependencies_tables import (
-    ALL,
+    EACH,
     LEVELS,
     OF_HEADS,
-    PARTS,
     TITLES,
     Relations,
     said,
     tables_of,
     winners,
 )
-from wherewhat.report.probe_relations import across_treebanks, in_sentences, relation_tables, which_heads
+from wherewhat.report.probe_relations import across_treebanks, in_sentences, which_heads
 from wherewhat.report.probe_told import claims_of, facts_of, key, model_of, notes, the_data
 from wherewhat.report.tags import Html, join, tag
 
@@ -54,13 +54,21 @@ def page_of_dependencies(table: pl.DataFrame, manifest: Manifest) -> Page:
         title=model_of(manifest),
         kind=f"Probe: dependency relations in {_treebanks(found)}",
         lede="Which words belong together can often be told from where they stand, sometimes only from what they are. "
-        "Which relations does attention find by place alone, by content alone, and as it is?",
+        f"Which relations does attention find{_by(found)}?",
         facts=[*facts_of(manifest), (str(len(found.everywhere)), "relations")],
         sections=[section for section in sections if section],
         charts=charts,
         tables=numbers,
         figures=_figures(found, charts, numbers),
     )
+
+
+def _by(found: Relations) -> str:
+    """What attention was left with, in the words of a question."""
+    by = {"positional": "by place alone", "contextual": "by content alone", "full": "as it is"}
+    told = [by[part] for part in found.parts]
+    last = ", and " if len(told) > 2 else " and "
+    return f" {last.join(filter(None, (', '.join(told[:-1]), told[-1])))}" if told else ""
 
 
 def distances(found: Relations) -> Section | None:
@@ -72,10 +80,10 @@ def distances(found: Relations) -> Section | None:
     lede = (
         "How often the largest weight falls on the right word, by how far away that word is: every relation by the "
         f"best head of its own, whatever the distance, all counted together. {_choice(found)} Bars are 95 % intervals "
-        "over sentences. Place alone is attention among copies of one word; content alone is attention averaged over "
-        f"other orders of the same words. The best fixed offset is chosen for each relation too{_reach(found)}."
+        f"over sentences. {_parts(found)}The best fixed offset is chosen for each relation too{_reach(found)}."
     )
-    body = join(charts, _key(lines=True), notes(_one_sided(found)))
+    marks = _key(found, lines=True) if any(found.near_and_far(*one) for one in found.panels()) else ""
+    body = join(charts, marks, notes(_one_sided(found)))
     return Section("distance", "Near and far", lede, body, short="Distance")
 
 
@@ -86,6 +94,15 @@ def _near_and_far(found: Relations, side: str) -> Html:
         return panel(tag("h3", _first_upper(side)), chart, notes(ASKED[side]))
     charts = [tag("div", tag("h4", tag("bdi", data)), _distance_chart(found, data, side)) for data in found.treebanks]
     return panel(tag("h3", _first_upper(side)), notes(ASKED[side]), tag("div", *charts, class_="multiples languages"))
+
+
+def _parts(found: Relations) -> str:
+    """What the parts of attention are."""
+    what = {"positional": "attention among copies of one word", "contextual": "attention averaged over other orders"}
+    told = [f"{TITLES[part]} is {its}" for part, its in what.items() if part in found.parts]
+    named = _first_upper("; ".join(told))
+    how = "black-box: measured on other inputs, not taken out of the model's weights"
+    return f"{named} ({how}). " if told else ""
 
 
 def _choice(found: Relations) -> str:
@@ -115,11 +132,31 @@ def _one_sided(found: Relations) -> str:
     left = f" ({asked:,} of {asked + unseen:,} rows)" if unseen else ""
     return (
         f"Each word of this model sees only what stands before it, so only such partners are asked for{left}. "
-        "Do not compare this with a model that sees both sides."
+        "Do not compare this with a model that sees both sides. What is said of a treebank as a whole (left, distance, "
+        "median) is about all governors."
     )
 
 
+def too_few(found: Relations, data: str, side: str) -> str:
+    """Why there is nothing to draw, and what would help."""
+    least = (found.manifest.get("settings") or {}).get("least")
+    needed = f"{least:,} rows" if least else "rows enough"
+    help = "Read more sentences, or give a smaller `--least`."
+    if found.relations(data, side):
+        return f"Too few rows: relations together have fewer than {needed} at every distance. {help}"
+    dropped = [
+        (its.get("rows") or 0, str(its.get("item")))
+        for one in found.manifest.get("data") or ()
+        for its in one.get("dropped") or ()
+        if one.get("name") == data and its.get("side") == side
+    ]
+    most = f"; the most frequent, {max(dropped)[1]}, has {max(dropped)[0]:,}" if dropped else ""
+    return f"Too few rows: no relation has {needed} {side} in both halves of the sentences{most}. {help}"
+
+
 def _distance_chart(found: Relations, data: str, side: str) -> Html:
+    if not found.near_and_far(data, side):
+        return notes(too_few(found, data, side))
     words = {"panel": found.panel(data, side)}
     height = 300 if len(found.treebanks) == 1 else 220
     return drawn("distances", _in_words(found, data, side), height=height, words=words)
@@ -128,10 +165,10 @@ def _distance_chart(found: Relations, data: str, side: str) -> Html:
 def _in_words(found: Relations, data: str, side: str) -> str:
     """What the chart shows, for those who cannot see it."""
     told = []
-    for part in PARTS:
-        rows = {far: found.of((data, ALL, side), part, distance=far) for far in found.distances}
-        its = [f"{far}: {said(row)}" for far, row in rows.items() if row.get("value") is not None]
-        told.append(f"{TITLES[part]} at distance {'; '.join(its)}")
+    for kind in (*found.parts, *LEVELS):
+        rows = {far: found.of((data, EACH, side), kind, distance=far) for far in found.near_and_far(data, side)}
+        its = [f"{far.replace('-', '–')}: {said(row)}" for far, row in rows.items() if row.get("value") is not None]
+        told += [f"{TITLES[kind]} at distance {'; '.join(its)}"] if its else []
     return f"Share found by distance, {side}, in {data}. {'. '.join(told)}."
 
 
@@ -139,33 +176,37 @@ def relations(found: Relations) -> Section:
     """One line a relation, the two sides beside each other."""
     groups = []
     for data in found.treebanks:
-        charts = [
-            panel(
-                tag("h3", _first_upper(side)),
-                drawn(
-                    "relations",
-                    _counted(found, data, side),
-                    height=ROW * len(found.relations(data, side)) + 8,
-                    words={"panel": found.panel(data, side)},
-                ),
-            )
-            for side in found.sides
-        ]
+        charts = [panel(tag("h3", _first_upper(side)), _relation_chart(found, data, side)) for side in found.sides]
         both = tag("div", *charts, class_="two")
         groups.append(both if len(found.treebanks) == 1 else _folded(found, data, both))
+    marks = _key(found) if found.everywhere else ""
+    counts = " ".join(filter(None, (_counted(found, *one) for one in found.panels())))
+    several = f"How many in each of {count(len(found.treebanks), 'treebank')} are clearly more is counted below it."
     lede = (
         "From relations between neighbours to those that reach far. The upright mark is the best fixed offset, with "
         "its interval as a band: what always looking the same number of words away finds. The thin mark is even "
-        f"attention. {_counted(found, found.treebanks[0], found.sides[0])}"
+        f"attention. {counts if len(found.treebanks) == 1 else several}"
     )
-    return Section("relations", "Relation by relation", lede, join(*groups, _key()), short="Relations")
+    return Section("relations", "Relation by relation", lede.strip(), join(*groups, marks), short="Relations")
+
+
+def _relation_chart(found: Relations, data: str, side: str) -> Html:
+    many = len(found.relations(data, side))
+    if not many:
+        return notes(too_few(found, data, side))
+    words, counted = {"panel": found.panel(data, side)}, _counted(found, data, side)
+    label = counted or f"Relation by relation, {side}, in {data}."
+    chart = drawn("relations", label, height=ROW * many + 8, words=words)
+    return chart if len(found.treebanks) == 1 else join(chart, notes(counted))
 
 
 def _counted(found: Relations, data: str, side: str) -> str:
-    """For how many relations each part is beyond the offset; from the intervals of the differences."""
+    """For how many relations each part is surely beyond the offset; nothing where there are none."""
     items = found.relations(data, side)
     won = winners(found, data, side, items)
-    each = ", ".join(f"{TITLES[part]} for {won[part]}" for part in reversed(PARTS))
+    if not items or not won:
+        return ""
+    each = ", ".join(f"{TITLES[part]} for {won[part]}" for part in reversed(found.parts))
     where = f" in {data}" if len(found.treebanks) > 1 else ""
     return f"Of {count(len(items), 'relation')} {side}{where}, clearly more than the best fixed offset: {each}."
 
@@ -175,9 +216,9 @@ def _folded(found: Relations, data: str, body: Html) -> Html:
     return tag("details", tag("summary", tag("bdi", data)), body, open=opened, class_="treebank")
 
 
-def _key(*, lines: bool = False) -> Html:
+def _key(found: Relations, *, lines: bool = False) -> Html:
     look = "mark-line" if lines else "mark"
-    entries = [(f"{look} {part}", TITLES[part]) for part in reversed(PARTS)]
+    entries = [(f"{look} {part}", TITLES[part]) for part in reversed(found.parts)]
     levels = [(f"level {name} {'flat' if lines else 'upright'}", TITLES[name]) for name in LEVELS]
     return key(*entries, *levels)
 
@@ -191,14 +232,17 @@ def _treebanks(found: Relations) -> str:
 def _figures(found: Relations, charts: Mapping[str, Spec], numbers: Mapping[str, Columns]) -> dict[str, Figure]:
     """The charts as pictures, one for each treebank and side."""
     made: dict[str, Figure] = {}
-    legend = "circle full attention, square place alone, triangle content alone, grey the best fixed offset"
+    shapes = {"full": "circle", "positional": "square", "contextual": "triangle"}
+    marks = [f"{shape} {TITLES[part]}" for part, shape in shapes.items() if part in found.parts]
+    legend = ", ".join([*marks, "grey the best fixed offset"])
     for data, side in found.panels():
         name, words = f"{found.treebanks.index(data)}_{side.replace(' ', '_')}", {"panel": found.panel(data, side)}
-        if found.distances:
+        if found.near_and_far(data, side):
             spec = titled(charts["distances"], f"{data}, {side}: near and far", legend)
             made[f"distance_{name}"] = figure_of(spec, numbers, (560, 340), words)
-        spec = titled(charts["relations"], f"{data}, {side}: relation by relation", legend)
-        made[f"relations_{name}"] = figure_of(spec, numbers, (560, ROW * len(found.relations(data, side)) + 8), words)
+        if many := len(found.relations(data, side)):
+            spec = titled(charts["relations"], f"{data}, {side}: relation by relation", legend)
+            made[f"relations_{name}"] = figure_of(spec, numbers, (560, ROW * many + 8), words)
     shown = [measure for measure in OF_HEADS if measure in numbers["grid"]["measure"]][:1]
     for measure in shown:
         spec = titled(charts["grid"], f"{found.treebanks[0]}: what each head is best for, {found.sides[0]}")

@@ -11,7 +11,7 @@ from wherewhat.report.drawn import columns
 from wherewhat.report.measured import Manifest
 from wherewhat.report.numbers import count, short
 from wherewhat.report.page import Columns
-from wherewhat.report.probe_told import per_cent, points
+from wherewhat.report.probe_told import per_cent
 
 SIDES = ("to head", "to dependent")
 DISTANCES = ("1", "2", "3-5", "6+")
@@ -27,13 +27,17 @@ TITLES = {
     "offset": "best fixed offset",
     "uniform": "even attention",
     "shuffled": "shuffled sentence",
+    "with positional": "with place alone",
+    "with contextual": "with content alone",
 }
 OF_HEADS = {  # measures of heads as such
-    "fixed offset": "share of rows whose largest weight falls on one and the same offset",
-    "confidence": "mean of the largest weight of a row",
-    "with positional": "correlation of attention with its positional part",
-    "with contextual": "correlation of attention with its contextual part",
+    "fixed offset": "share of words whose largest weight on another word falls on one and the same offset",
+    "confidence": "mean over words of the largest weight on a word, itself included; special tokens and punctuation "
+    "are left out",
+    "with positional": "correlation of attention with what place alone makes of it",
+    "with contextual": "correlation of attention with what content alone makes of it",
 }
+SURE = 0.05  # a corrected p below it, and an interval that leaves out 0: then a difference is told from none
 Row = Mapping[str, Any]
 Where = tuple[str, str, str]  # treebank, relation, side
 Key = tuple[str, str, str, str, str, str]  # treebank, relation, side, kind, distance, measure
@@ -65,21 +69,46 @@ class Relations:
         """One held-out row; an empty one where there is none."""
         return self._held.get((*where, kind, distance, measure), {})
 
-    def fact(self, data: str, item: str, measure: str) -> float | None:
-        """A fact of word order: share of governors to the left, mean distance, rows."""
-        return self._facts.get((data, item, measure))
+    def fact(self, data: str, item: str, measure: str, side: str | None = None) -> float | None:
+        """A fact of word order: share of governors to the left, mean and median distance, rows.
+
+        Without a side it is about all governors, with one about the rows that were asked from it, where that is known.
+        """
+        of_all = self._facts.get((data, item, measure, None))
+        return self._facts.get((data, item, measure, side), of_all)
 
     @cached_property
-    def _facts(self) -> dict[tuple[str, ...], float | None]:
+    def _facts(self) -> dict[tuple[str | None, ...], float | None]:
         rows = self.held.filter(pl.col("kind") == "order").iter_rows(named=True)
-        return {(row["data"], row["item"], row["measure"]): row["value"] for row in rows}
+        return {(row["data"], row["item"], row["measure"], row["side"]): row["value"] for row in rows}
+
+    @cached_property
+    def parts(self) -> list[str]:
+        """The parts of attention that were read."""
+        there = set(self.held.filter(pl.col("measure") == "accuracy")["kind"])
+        return [part for part in PARTS if part in there]
+
+    @property
+    def causal(self) -> bool:
+        """Whether words see only what stands before them."""
+        return bool(self.manifest.get("way") == "causal")
+
+    def near_and_far(self, data: str, side: str) -> list[str]:
+        """The distances that a panel has rows of."""
+        where = (data, EACH, side)
+        return [far for far in DISTANCES if any(self.of(where, kind, distance=far) for kind in KINDS)]
+
+    def surely(self, where: Where, part: str) -> bool:
+        """Whether a part of attention is told from the best fixed offset, by its interval and the corrected p."""
+        gap, p = (self.of(where, part, measure=measure) for measure in ("beyond offset", "p"))
+        return clear(gap) and (where[1] in TOGETHER or p.get("value", 1.0) < SURE)
 
     def relations(self, data: str, side: str = "") -> list[str]:
         """The relations of a treebank that were asked from a side, or from any; those between neighbours first."""
         rows = self.held.filter((pl.col("data") == data) & (pl.col("measure") == "accuracy"))
         rows = rows.filter(pl.col("side") == side) if side else rows
         there = [item for item in rows["item"].unique(maintain_order=True) if item and item not in TOGETHER]
-        return sorted(there, key=lambda item: (self.fact(data, item, "distance") or 0.0, item))
+        return sorted(there, key=lambda item: (self.fact(data, item, "distance", side or None) or 0.0, item))
 
     @cached_property
     def everywhere(self) -> list[str]:
@@ -205,7 +234,7 @@ def best_for(found: Relations, data: str, side: str, head: str) -> list[str]:
 
 
 def clear(row: Row) -> bool:
-    """Whether a difference is told from none."""
+    """Whether an interval leaves out 0."""
     low, high = row.get("low"), row.get("high")
     return low is not None and high is not None and (low > 0 or high < 0)
 
@@ -217,19 +246,15 @@ def said(row: Row) -> str:
     return f"{per_cent(row['value'])} %{between}{behind}"
 
 
-def beyond(row: Row) -> str:
-    """A difference in points, with its interval."""
-    if row.get("value") is None:
-        return points(None)
-    between = f" ({points(row['low'])} to {points(row['high'])})" if row.get("low") is not None else ""
-    return f"{points(row['value'])}{between}"
-
-
 def _plain(row: Row) -> dict[str, Any]:
     return {name: row.get(name) for name in ("value", "low", "high")}
 
 
 def winners(found: Relations, data: str, side: str, items: Sequence[str]) -> dict[str, int]:
     """For how many relations each part of attention is told to be beyond the best fixed offset."""
-    rows = {part: [found.of((data, item, side), part, measure="beyond offset") for item in items] for part in PARTS}
-    return {part: sum(clear(row) and row["value"] > 0 for row in its) for part, its in rows.items()}
+    return {part: sum(_more(found, (data, item, side), part) for item in items) for part in found.parts}
+
+
+def _more(found: Relations, where: Where, part: str) -> bool:
+    ahead = found.of(where, part, measure="beyond offset").get("value")
+    return ahead is not None and ahead > 0 and found.surely(where, part)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from wherewhat.report.numbers import count, short
-from wherewhat.report.probe_swaps_tables import Swaps, size_words
-from wherewhat.report.probe_told import direction
+from wherewhat.report.probe_swaps_tables import Swaps
+from wherewhat.report.probe_told import direction, size_words
 from wherewhat.report.tags import Html, join, tag
 
 JOINED = 9  # words of a stretch beyond which lines between them would be a tangle
@@ -69,18 +69,30 @@ def _sentence(one: Mapping[str, Any], *, swapped: str = "swapped", order: str = 
     while place < len(after):
         end = min(starts.get(place, place), len(after))
         if end > place:
-            pieces.append(_stretch(words, after, places, (place, end)))
-            place = end
+            closed = end == len(after) - 1 and words[end:] == after[end:]
+            stop = _still(words, after, end) if closed else None
+            pieces.append(_stretch(words, after, places, (place, end), stop=stop))
+            place = end + closed
             continue
         same = words[place : place + 1] == after[place : place + 1]
-        shown = tag("span", _word(words[place] if place < len(words) else ""), _word(after[place]), class_="still")
-        pieces.append(shown if same else _stretch(words, after, places, (place, place + 1)))
+        shown = _still(words, after, place) if same else _stretch(words, after, places, (place, place + 1))
+        pieces.append(shown)
         place += 1
     return join(read, tag("div", *pieces, class_="aligned", dir=direction(words), aria_hidden=True))
 
 
-def _stretch(words: Sequence[str], after: Sequence[str], places: Sequence[int], span: Span) -> Html:
-    """A stretch whose words changed places: joined by lines, or numbered where it is long."""
+def _still(words: Sequence[str], after: Sequence[str], place: int) -> Html:
+    """A word that stayed, above itself."""
+    return tag("span", _word(words[place] if place < len(words) else ""), _word(after[place]), class_="still")
+
+
+def _stretch(
+    words: Sequence[str], after: Sequence[str], places: Sequence[int], span: Span, *, stop: Html | None = None
+) -> Html:
+    """A stretch whose words changed places: joined by lines, or numbered where it is long.
+
+    The full stop behind it stays with it: by itself it might stand on a line of its own.
+    """
     start, end = span
     here = range(start, end)
     if end - start > JOINED:
@@ -88,14 +100,17 @@ def _stretch(words: Sequence[str], after: Sequence[str], places: Sequence[int], 
             tag("span", _word(words[at], number=at - start + 1), _word(after[at], number=places[at] - start + 1))
             for at in here
         ]
-        return tag("span", *(tag("span", column, class_="long") for column in columns), class_="moved tangle")
+        return tag(
+            "span", *(tag("span", column, class_="long") for column in columns), stop or "", class_="moved tangle"
+        )
     above = [tag("span", _word(words[at])) for at in here]
     below = [tag("span", _word(after[at], number=places[at] - start + 1)) for at in here]
     ways = [_way(places[at] - start, at - start) for at in here if start <= places[at] < end]
     lines = tag("svg", *ways, viewBox=f"0 0 {end - start} 1", preserveAspectRatio="none", aria_hidden=True)
-    return tag(
+    box = tag(
         "span", tag("span", *above, class_="line"), lines, tag("span", *below, class_="line after"), class_="moved"
     )
+    return tag("span", box, stop, class_="closed") if stop else box
 
 
 def _way(old: int, new: int) -> Html:

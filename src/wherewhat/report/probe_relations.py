@@ -1,4 +1,4 @@
-"""The tables of dependency relations: relation by relation, head by head, and treebank beside treebank."""
+"""More of dependency relations: which head is best for what, treebank beside treebank, and rows in words."""
 
 from collections.abc import Sequence
 
@@ -13,14 +13,13 @@ from wherewhat.report.probe_dependencies_tables import (
     Relations,
     Row,
     best_for,
-    clear,
     winners,
 )
-from wherewhat.report.probe_told import direction, notes, per_cent, points, reaching, table
+from wherewhat.report.probe_told import direction, notes, per_cent, table
 from wherewhat.report.tags import Html, join, tag
 
 MOST = 8  # examples shown
-LEAST_P = 0.001  # what is smaller is said to be
+IN_WORDS = {"offset": "best fixed offset", "positional": TITLES["positional"], "contextual": TITLES["contextual"]}
 
 
 def which_heads(found: Relations) -> Section | None:
@@ -39,7 +38,7 @@ def which_heads(found: Relations) -> Section | None:
         ]
         label = f"Layer by head: the relation that each head was chosen for in {data}"
         charts.append(drawn("grid", label, height=height, views=views))
-    told = [tag("div", tag("dt", name), tag("dd", OF_HEADS[name])) for name in measures]
+    told = [tag("div", tag("dt", TITLES.get(name, name)), tag("dd", OF_HEADS[name])) for name in measures]
     body = join(
         panel(*charts, notes("A dot stands where there is no room for the name; the numbers are below.")),
         tag("dl", *told, class_="asked sources"),
@@ -70,86 +69,9 @@ def _heads_table(found: Relations, measures: Sequence[str]) -> Html:
             rows.append(
                 [name, *(tag("span", ", ".join(its) or MISSING, class_="listed") for its in best.values()), *numbers]
             )
-    headings = ["head", *(tag("span", f"chosen {side}", class_="listed") for side in found.sides), *measures]
+    headings = ["head", *(tag("span", f"chosen {side}", class_="listed") for side in found.sides)]
+    headings += [TITLES.get(measure, measure) for measure in measures]
     return table(headings, rows, label="Heads that were chosen, with what they were chosen for") if rows else Html("")
-
-
-def relation_tables(found: Relations) -> Section:
-    """All held-out numbers, treebank by treebank and side by side."""
-    blocks = []
-    for data, side in found.panels():
-        name = side if len(found.treebanks) == 1 else f"{data}, {side}"
-        inner = _relation_table(found, data, side)
-        opened = (data, side) == found.panels()[0]
-        blocks.append(tag("details", tag("summary", tag("bdi", name)), inner, open=opened, class_="treebank"))
-    lede = (
-        "In per cent of rows. Beyond offset: full attention minus the best fixed offset, in points, with its "
-        "95 % interval; p is corrected for the number of relations and sides (Holm). Shuffled: full attention when the "
-        "words of each sentence stand in another order."
-    )
-    return Section("numbers", "Every relation", lede, join(*blocks), short="Table")
-
-
-def _relation_table(found: Relations, data: str, side: str) -> Html:
-    headings = [
-        "relation",
-        "rows",
-        "left",
-        "distance",
-        "even",
-        "offset",
-        *PARTS,
-        "shuffled",
-        "beyond offset",
-        "p",
-        "head",
-    ]
-    rows = [_relation_row(found, data, item, side) for item in [ALL, *found.relations(data, side)]]
-    return table(headings, rows, label=f"Every relation of {data}, {side}")
-
-
-def _relation_row(found: Relations, data: str, item: str, side: str) -> list[object]:
-    by_kind = {kind: found.of((data, item, side), kind) for kind in ("uniform", "offset", *PARTS, "shuffled")}
-    gap, p = (found.of((data, item, side), "full", measure=measure) for measure in ("beyond offset", "p"))
-    best = max((row["value"] for kind in PARTS if (row := by_kind[kind]).get("value") is not None), default=None)
-    rows = by_kind["full"].get("count") or found.fact(data, item, "rows")
-    at = found.offsets_of(data, item, side)
-    offset = join(
-        per_cent(by_kind["offset"].get("value")), tag("span", f" at {_listed(at)}", class_="reach") if at else ""
-    )
-    return [
-        tag("bdi", item),
-        MISSING if rows is None else f"{rows:,.0f}",
-        per_cent(found.fact(data, item, "left")),
-        short(found.fact(data, item, "distance")),
-        per_cent(by_kind["uniform"].get("value")),
-        offset,
-        *(_part(by_kind[part], best) for part in PARTS),
-        per_cent(by_kind["shuffled"].get("value")),
-        _gap(gap),
-        _p(p.get("value")),
-        ", ".join(found.heads_of(data, item, side, "full")) or MISSING,
-    ]
-
-
-def _part(row: Row, best: float | None) -> Html | str:
-    """A share with its interval; the largest of the three parts in bold."""
-    value = row.get("value")
-    told = join(per_cent(value), reaching(per_cent(row.get("low")), per_cent(row.get("high"))))
-    return tag("b", told) if value is not None and value == best else told
-
-
-def _gap(row: Row) -> Html:
-    told = join(points(row.get("value")), reaching(points(row.get("low")), points(row.get("high"))))
-    return tag("span", told, class_=None if clear(row) else "unsure")
-
-
-def _p(value: float | None) -> str:
-    return f"< {LEAST_P:g}" if value is not None and value < LEAST_P else short(value)
-
-
-def _listed(offsets: Sequence[int]) -> str:
-    return "/".join(f"{one:+d}".replace("-", "−") for one in offsets)
 
 
 def across_treebanks(found: Relations) -> Section | None:
@@ -170,23 +92,25 @@ def across_treebanks(found: Relations) -> Section | None:
         "The same relations in every treebank: how many governors stand to the left, how far away they are, and what "
         "the best fixed offset and each part of attention find, in per cent of rows."
     )
+    if found.causal:
+        lede += " Left is about all governors, seen or not; distance is about the rows that are asked."
     return Section(
         "treebanks", "Treebank beside treebank", lede, join(*blocks, _beyond(found), _links(found)), short="Treebanks"
     )
 
 
 def _beside(found: Relations, side: str) -> Html:
-    facts = ("left", "distance", "offset", *PARTS)
-    names = ("left", "distance", "offset", "place", "content", "full")
-    groups = [("", 1), *((data, len(facts)) for data in found.treebanks)]
+    names = ("left, of all" if found.causal else "left", "distance", "offset", *(TITLES[part] for part in found.parts))
+    groups = [("", 1), *((data, len(names)) for data in found.treebanks)]
     rows = []
     asked = {item for data in found.treebanks for item in found.relations(data, side)}
     for item in [ALL, *(item for item in found.everywhere if item in asked)]:
         cells: list[object] = [tag("bdi", item)]
         for data in found.treebanks:
-            scores = [found.of((data, item, side), kind).get("value") for kind in ("offset", *PARTS)]
-            best = max((value for value in scores[1:] if value is not None), default=None)
-            cells += [per_cent(found.fact(data, item, "left")), short(found.fact(data, item, "distance"))]
+            offset, *scores = (found.of((data, item, side), kind).get("value") for kind in ("offset", *found.parts))
+            best = max((value for value in scores if value is not None), default=None)
+            cells += [per_cent(found.fact(data, item, "left")), short(found.fact(data, item, "distance", side))]
+            cells.append(per_cent(offset))
             cells += [tag("b", per_cent(one)) if one is not None and one == best else per_cent(one) for one in scores]
         rows.append(cells)
     headings = ["relation", *(name for _ in found.treebanks for name in names)]
@@ -199,9 +123,10 @@ def _beyond(found: Relations) -> Html:
     for data, side in found.panels():
         items = found.relations(data, side)
         won = winners(found, data, side, items)
-        rows.append([join(tag("bdi", data), f", {side}"), str(len(items)), *(str(won[part]) for part in PARTS)])
+        rows.append([join(tag("bdi", data), f", {side}"), str(len(items)), *(str(won[part]) for part in found.parts)])
     title = tag("h3", "Clearly more than the best fixed offset", class_="of-kind")
-    return join(title, table(["treebank", "relations", *PARTS], rows, label="Relations clearly beyond the best offset"))
+    headings = ["treebank", "relations", *(TITLES[part] for part in found.parts)]
+    return join(title, table(headings, rows, label="Relations clearly beyond the best offset"))
 
 
 def _links(found: Relations) -> Html:
@@ -210,7 +135,7 @@ def _links(found: Relations) -> Html:
         return Html("")
     rows = []
     for link in found.links:
-        which = [link["item"], link["side"]]
+        which = [" ".join(IN_WORDS.get(word, word) for word in str(link["item"]).split(" ")), link["side"]]
         many = MISSING if link["count"] is None else f"{link['count']:,}"
         between = interval(link["low"], link["high"]) or MISSING
         rows.append([", ".join(filter(None, which)), short(link["value"]), between, many])
@@ -225,7 +150,7 @@ def _links(found: Relations) -> Html:
 
 def in_sentences(found: Relations) -> Section | None:
     """A few rows in words: which word asks, which is its partner, and where each part of attention looked."""
-    examples = list(found.manifest.get("examples") or ())[:MOST]
+    examples = [one for one in found.manifest.get("examples") or () if set(PARTS) & set(one.get("looked") or ())][:MOST]
     if not examples:
         return None
     body = tag("div", *(_example(found, one) for one in examples), class_="swap-examples")

@@ -17,6 +17,7 @@ from wherewhat.report.page import Columns, Figure, Page, Section, Spec
 from wherewhat.report.probe_examples import exchange_example, laid_out
 from wherewhat.report.probe_swaps_charts import ROW, levels
 from wherewhat.report.probe_swaps_tables import (
+    ALONE,
     CHANGES,
     VOICES,
     Row,
@@ -27,7 +28,7 @@ from wherewhat.report.probe_swaps_tables import (
     scaled,
     with_interval,
 )
-from wherewhat.report.probe_told import claims_of, facts_of, key, model_of, table, the_data
+from wherewhat.report.probe_told import claims_of, facts_of, key, model_of, per_cent, table, the_data
 from wherewhat.report.tags import Html, join, tag
 
 
@@ -76,6 +77,15 @@ CHARTS: dict[str, tuple[str, str, tuple[Line, ...]]] = {  # by name: title, axis
             Line("other voice", "voice", "swapped", "flip", "voice"),
         ),
     ),
+    "kept": (
+        "Answers that stay",
+        "% of answers",
+        (
+            Line("roles exchanged", "roles", "swapped", "kept"),
+            Line("control", "roles", "control", "kept", "control"),
+            Line("other voice", "voice", "swapped", "kept", "voice"),
+        ),
+    ),
     "nats": (
         "How much more it surprises",
         "change, nats a token",
@@ -95,7 +105,7 @@ CHARTS: dict[str, tuple[str, str, tuple[Line, ...]]] = {  # by name: title, axis
         ),
     ),
 }
-SHARES = ("answers", "turned", "flips")  # charts from none to all
+SHARES = ("answers", "turned", "flips", "kept")  # charts from none to all
 HEADINGS = {
     "accuracy": "right answers",
     "old label": "old label",
@@ -105,7 +115,8 @@ HEADINGS = {
     "nats": "surprise",
     "distance": "distance of states",
 }
-KINDS = ("original", "swapped", "change", "control", "control change", "beyond control", "beyond voice")
+BESIDE = {"answers": "", "turned": CHANGES}  # charts with what the words alone tell, and of which cases
+KINDS = ("original", "words alone", "swapped", "change", "control", "control change", "beyond control", "beyond voice")
 ITEMS = {"roles": "roles exchanged", "voice": "other voice"}
 
 
@@ -171,6 +182,9 @@ def _ends(numbers: Mapping[str, Columns], name: str) -> dict[str, str]:
 
 
 def _row(found: Swaps, data: str, line: Line) -> Mapping[str, Any]:
+    """A row to draw. Where right answers are known, those that change say more than how many stay."""
+    if line.measure == "kept" and found.judged:
+        return {}
     return found.of(data, line.item, line.kind, line.measure, line.side)
 
 
@@ -179,9 +193,12 @@ def _spoken(found: Swaps, data: str, lines: list[Line]) -> str:
 
 
 def _key(found: Swaps) -> Html:
-    entries = [("mark swap", "as it is, and roles exchanged"), ("mark control", "control")]
+    before = "as it is, and roles exchanged" if found.judged else "roles exchanged"
+    entries = [("mark swap", before), ("mark control", "control")]
     if "voice" in found.items:
         entries.append(("mark voice", "other voice"))
+    if found.has_alone:
+        entries.append(("mark alone", f"by {ALONE}"))
     if found.judged:
         entries.append(("mark published", published.SOURCE))
     return key(*entries)
@@ -199,7 +216,11 @@ def in_sentences(found: Swaps) -> Section | None:
 def label_by_label(found: Swaps) -> Section | None:
     """The same for each right answer, and for each voice."""
     sides = [*found.labels, *found.sides(CHANGES, *VOICES)]
-    shown = [("original", "accuracy"), ("swapped", "accuracy"), ("swapped", "old label"), ("swapped", "flip")]
+    shown = {("original", "accuracy"): "as it is", ("words alone", "accuracy"): "words alone"}
+    shown |= {("swapped", "accuracy"): AFTER, ("swapped", "old label"): "exchanged: the old label"}
+    shown |= {("swapped", "flip"): "changed, of the right"}
+    if not found.has_alone:
+        del shown["words alone", "accuracy"]
     rows = [
         [join(tag("bdi", side), *([" · ", tag("bdi", data)] if len(found.datas) > 1 else []))]
         + [_behind(found, data, side)]
@@ -210,14 +231,7 @@ def label_by_label(found: Swaps) -> Section | None:
     ]
     if not rows:
         return None
-    headings = (
-        "right answer, or voice",
-        "sentences",
-        "as it is",
-        AFTER,
-        "exchanged: the old label",
-        "changed, of the right",
-    )
+    headings = ("right answer, or voice", "sentences", *shown.values())
     body = table(headings, rows, label="Roles exchanged, label by label")
     return Section("labels", "Label by label", "In per cent of answers, with 95 % intervals.", body, short="Labels")
 
@@ -271,13 +285,29 @@ def _tables(found: Swaps) -> dict[str, Columns]:
             rows.append({**place, "kind": line.look, "said": said, **_drawn(row, line)})
             crosses += [{**place, **cross} for cross in _published(found, line)]
     names = ("panel", "measure", "line", "order", "kind", "value", "low", "high", "said")
-    return {"levels": columns(rows, names), "published": columns(crosses, (*names[:4], "value", "said"))}
+    return {
+        "levels": columns(rows, names),
+        "published": columns(crosses, (*names[:4], "value", "said")),
+        "alone": columns(_alone(found), ("panel", "measure", "value", "said")),
+    }
+
+
+def _alone(found: Swaps) -> list[Row]:
+    """What a reader of the words alone gets right."""
+    there = product(enumerate(found.datas), BESIDE.items())
+    lines = [(number, name, found.alone(data, "roles", side)) for (number, data), (name, side) in there]
+    return [
+        {"panel": str(number), "measure": name, "value": 100 * row["value"]}
+        | {"said": f"words alone: {per_cent(row['value'])} %"}
+        for number, name, row in lines
+        if row.get("value") is not None
+    ]
 
 
 def _drawn(row: Mapping[str, Any], line: Line) -> dict[str, float | None]:
     """Shares as per cent, all else as it is."""
     numbers = scaled(row, line.measure, line.kind)
-    shares = line.measure in ("accuracy", "old label", "flip")
+    shares = line.measure in ("accuracy", "old label", "flip", "kept")
     return {name: 100 * value if shares and value is not None else value for name, value in numbers.items()}
 
 

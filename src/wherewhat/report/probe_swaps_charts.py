@@ -23,16 +23,23 @@ SHAPES = {"swap": "circle", "control": "diamond", "voice": "square"}
 
 @cache
 def changes() -> Spec:
-    """A line a size: the swap above, its control below it, published models as crosses, and a line at no change."""
+    """A line a size: the swap above, its control below it, published models as crosses, and a line at no change.
+
+    An upright bar stands where the words alone would be.
+    """
     rows = named("changes").transform_filter(f"{HERE} && datum.set == '{{set}}'")
     published = named("published").transform_filter("datum.measure == '{measure}'")
     y, x = _lines(), _values()
     nought = rows.transform_aggregate(rows="count()").transform_calculate(value="0")
+    alone = named("alone").transform_filter(f"{HERE} && datum.set == '{{set}}'")
     swap, control = (rows.transform_filter(f"datum.kind == '{kind}'") for kind in ("swap", "control"))
     cross: dict[str, Any] = {"shape": "cross", "angle": 45, "size": 60, "filled": True, "opacity": 0.85, "yOffset": 15}
     return layered(
         nought.mark_rule(stroke=INK, strokeWidth=1, opacity=0.6).encode(x=x),
         published.mark_point(fill=PUBLISHED, tooltip=WHOLE, **cross).encode(x=x, y=y),
+        alone.mark_tick(orient="vertical", thickness=2, size=ROW - 12, opacity=1, fill=INK, tooltip=WHOLE).encode(
+            x=x, y=y
+        ),
         *_dots(control, "control", x, y, 3),
         *_dots(swap, "swap", x, y, -9),
     )
@@ -40,14 +47,16 @@ def changes() -> Spec:
 
 @cache
 def levels() -> Spec:
-    """A line an answer to count: how often, with its interval; published models as crosses."""
+    """A line an answer to count: how often, with its interval; published models as crosses, words alone as a line."""
     rows = named("levels").transform_filter(HERE)
     published = named("published").transform_filter(HERE)
     y, x = _lines(), _values()
     nought = rows.transform_aggregate(rows="count()").transform_calculate(value="0")
     cross: dict[str, Any] = {"shape": "cross", "angle": 45, "size": 60, "filled": True, "opacity": 0.85, "yOffset": 13}
+    alone = named("alone").transform_filter(HERE)
     marks = [
         nought.mark_rule(stroke=INK, strokeWidth=1, opacity=0.6).encode(x=x),
+        alone.mark_rule(stroke=INK, strokeWidth=2, opacity=1, tooltip=WHOLE).encode(x=x),
         published.mark_point(fill=PUBLISHED, tooltip=WHOLE, **cross).encode(x=x, y=y),
     ]
     for kind in SHAPES:

@@ -23,6 +23,7 @@ MEASURES = {
     "distance": "distance of hidden states",
     "kept": "answers kept",
 }
+ALONE = "words alone, whatever their order"  # who does not read can get so many right
 Row = Mapping[str, Any]
 
 
@@ -80,6 +81,15 @@ class Swaps:
         there = set(self.table["side"].drop_nulls())
         return [name for name in names if name in there]
 
+    def alone(self, data: str, item: str, side: str = "") -> Row:
+        """What a reader of the words alone gets right; an empty row where nobody knows."""
+        return self.of(data, item, "words alone", "accuracy", side)
+
+    @property
+    def has_alone(self) -> bool:
+        """Whether that is known of some data."""
+        return any(row["kind"] == "words alone" for row in self.rows.values())
+
     def unit(self, measure: str) -> str:
         """What is written beside an axis of a measure."""
         units = {
@@ -121,15 +131,6 @@ def in_words(row: Row, measure: str, kind: str) -> str:
     between = f" ({low} to {high})" if row.get("low") is not None else ""
     behind = f", {count(row['count'], 'sentence')}" if row.get("count") else ""
     return f"{written(row.get('value'), measure, kind)}{unit}{between}{behind}"
-
-
-def size_words(item: str) -> str:
-    """What a size is called.
-
-    >>> size_words("3"), size_words("whole")
-    ('3 words', 'whole sentence')
-    """
-    return f"{item} words" if item.isdecimal() else "whole sentence" if item == "whole" else item
 
 
 def clear(row: Row) -> bool:

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from wherewhat.report.claims import the_claims
@@ -11,12 +12,6 @@ from wherewhat.report.page import Section
 from wherewhat.report.tags import Html, join, prose, tag
 
 RIGHT_TO_LEFT = frozenset({"R", "AL"})
-WAYS = {  # how a model was read, in words
-    "labels": "by the labels it gives",
-    "masked": "by how much hidden words surprise it",
-    "next": "by how much the next word surprises it",
-    "states": "by its hidden states alone",
-}
 Cells = Sequence[object]
 
 
@@ -25,10 +20,13 @@ def claims_of(manifest: Manifest) -> Section | None:
     claims = [_with_data(claim, manifest) for claim in manifest.get("claims") or ()]
     if not claims:
         return None
+    judged = f" {manifest['judged']}" if manifest.get("judged") else ""  # what all of them rest on
     if any(not str(claim.get("published") or "unknown").startswith("unknown") for claim in claims):
-        return the_claims({"claims": claims})
+        section = the_claims({"claims": claims})
+        return replace(section, lede=f"{section.lede}{judged}")
     body = tag("div", *(_claim(claim) for claim in claims), class_="claims seen")
-    return Section("claims", "What the numbers say", "Every verdict is worked out from the numbers.", body, "Claims")
+    lede = f"Every verdict is worked out from the numbers.{judged}"
+    return Section("claims", "What the numbers say", lede, body, "Claims")
 
 
 def _with_data(claim: Mapping[str, Any], manifest: Manifest) -> Mapping[str, Any]:
@@ -57,22 +55,33 @@ def the_data(manifest: Manifest) -> Section | None:
         return None
     body = tag("div", *(_source(one) for one in sources), class_="made")
     left_out = sum(sum(_counts(one).values()) for one in sources)
-    lede = f"Left out {count(left_out, 'time')}, for the reasons below." if left_out else ""
-    return Section("read", "What was read, and what was left out", lede or "Nothing was left out.", body, "Data")
+    lede = f"Left out: {count(left_out, 'sentence')}, for the reasons below." if left_out else "Nothing was left out."
+    return Section("read", "What was read, and what was left out", lede, body, "Data")
 
 
 def _source(one: Mapping[str, Any]) -> Html:
     plain = {"from": one.get("source")} | {name: value for name, value in one.items() if name not in APART}
     rows = [tag("div", tag("dt", _named(name)), tag("dd", _said(value))) for name, value in plain.items() if _is(value)]
-    swapped = [f"{item}: {_said(its)}" for item, its in (one.get("items") or {}).items()]
-    rows += [tag("div", tag("dt", "swaps"), tag("dd", "; ".join(swapped)))] if swapped else []
     why = [tag("div", tag("dt", f"{number:,}"), tag("dd", prose(reason))) for reason, number in _counts(one).items()]
     left = [tag("h4", "Left out"), tag("dl", *why, class_="skipped")] if why else []
     name = tag("h3", tag("bdi", str(one.get("name") or "data")))
-    return tag("section", name, tag("dl", *rows), *left, *_dropped(one))
+    return tag("section", name, tag("dl", *rows), *left, *_swaps(one), *_dropped(one))
 
 
 APART = frozenset({"name", "source", "skipped", "dropped", "items"})  # said in words of their own
+
+
+def _swaps(one: Mapping[str, Any]) -> list[Html]:
+    """How many sentences every swap could be done to, and why not to others."""
+    lines = []
+    for item, its in (one.get("items") or {}).items():
+        controls = its.get("controls") or 0
+        told = [
+            f"{count(its.get('sentences') or 0, 'sentence')}, {f'{controls:,}' if controls else 'none'} with a control"
+        ]
+        told += [f"{number:,} left out: {why}" for why, number in (its.get("left out") or {}).items()]
+        lines.append(tag("div", tag("dt", size_words(item)), tag("dd", prose("; ".join(told)))))
+    return [tag("h4", "Swaps"), tag("dl", *lines)] if lines else []
 
 
 def _dropped(one: Mapping[str, Any]) -> list[Html]:
@@ -125,6 +134,15 @@ def model_of(manifest: Manifest) -> str:
     """What the model is called."""
     model = manifest.get("model") or {}
     return str((model.get("id") or model.get("path")) if isinstance(model, Mapping) else model) or "a model"
+
+
+def size_words(item: str) -> str:
+    """What a size is called.
+
+    >>> size_words("3"), size_words("whole")
+    ('3 words', 'whole sentence')
+    """
+    return f"{item} words" if item.isdecimal() else "whole sentence" if item == "whole" else item
 
 
 def direction(words: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from wherewhat.report.page import Columns, Figure, Page, Section, Spec
 from wherewhat.report.probe_examples import laid_out, shuffle_example
 from wherewhat.report.probe_swaps_charts import ROW, changes
 from wherewhat.report.probe_swaps_tables import (
+    ALONE,
     EVERY_SIZE,
     MEASURES,
     Row,
@@ -25,20 +26,21 @@ from wherewhat.report.probe_swaps_tables import (
     first_known,
     in_words,
     scaled,
-    size_words,
     with_interval,
 )
-from wherewhat.report.probe_told import claims_of, facts_of, key, model_of, table, the_data
+from wherewhat.report.probe_told import claims_of, facts_of, key, model_of, per_cent, size_words, table, the_data
 from wherewhat.report.tags import Html, join, tag
 
 PAIRS = dict.fromkeys(("accuracy", "nats"), ("change", "control change"))  # of others, there is no original
 PLAIN = ("swapped", "control")
 COLUMNS = {  # of the table, by measure: kinds and their headings
-    "accuracy": {"original": "as it is", "swapped": "swapped", "change": "change", "control change": "control"},
+    "accuracy": {"original": "as it is", "words alone": "words alone", "swapped": "swapped", "change": "change"}
+    | {"control change": "control"},
     "nats": {"original": "as it is", "swapped": "swapped", "change": "change", "control change": "control"},
     "distance": {"swapped": "swapped", "control": "control"},
     "kept": {"swapped": "swapped", "control": "control"},
 }
+LABELLED = {kind: name for kind, name in COLUMNS["accuracy"].items() if kind != "words alone"}  # label by label
 EVERY_SET = "where there are phrases of every size"
 
 
@@ -91,7 +93,8 @@ def what_changes(found: Swaps, numbers: Mapping[str, Columns]) -> Section:
     body = join(tag("div", *charts, class_="two" if len(charts) > 1 else "cards"), _key(found))
     lede = (
         "Each line is a length of the phrases whose words were shuffled, with the 95 % interval over sentences. The "
-        "control shuffles as many words in stretches of the same lengths that are no phrases."
+        "control shuffles as many words in stretches of the same lengths that are no phrases; a whole sentence "
+        "leaves no words for one. Each length is told of the sentences that have such phrases."
     )
     return Section("change", "What shuffling changes", lede, body, short="Change")
 
@@ -109,7 +112,7 @@ def _views(found: Swaps, data: str) -> list[tuple[str, dict[str, str]]]:
 
 def _ends(numbers: Mapping[str, Columns], words: Mapping[str, str]) -> dict[str, str]:
     """How far the axis of a measure goes: the same for all data."""
-    drawn_rows = [row for name in ("changes", "published") for row in rows_of(numbers[name])]
+    drawn_rows = [row for name in ("changes", "published", "alone") for row in rows_of(numbers[name])]
     return ends_of(row for row in drawn_rows if row["measure"] == words["measure"])
 
 
@@ -141,6 +144,8 @@ def _spoken(found: Swaps, data: str) -> str:
 
 def _key(found: Swaps) -> Html:
     entries = [("mark swap", "phrases shuffled"), ("mark control", "control")]
+    if found.has_alone:
+        entries.append(("mark alone", f"where it would be by {ALONE}"))
     if found.judged:
         entries.append(("mark published", published.SOURCE))
     return key(*entries)
@@ -172,17 +177,22 @@ def every_number(found: Swaps) -> Section:
 
 
 def _numbers(found: Swaps, data: str, measure: str) -> Html:
-    kinds = COLUMNS[measure]
+    kinds = {kind: name for kind, name in COLUMNS[measure].items() if kind != "words alone" or found.has_alone}
     headings = [MEASURES[measure], "sentences", *kinds.values(), "beyond control", "words moved", "by so many places"]
     rows = []
     for item in found.items:
-        cells = [with_interval(found.of(data, item, kind, measure), measure, kind) for kind in kinds]
+        cells = [_cell(found.of(data, item, kind, measure), measure, kind, item) for kind in kinds]
         gap = found.of(data, item, "beyond control", measure)
-        sure = tag("span", with_interval(gap, measure, "beyond control"), class_=None if clear(gap) else "unsure")
+        sure = tag("span", _cell(gap, measure, "beyond control", item), class_=None if clear(gap) else "unsure")
         behind = _pair(found, data, item, measure)[0].get("count")
         moved = [with_interval(found.of(data, item, "swapped", name), name, "swapped") for name in ("moved", "reach")]
         rows.append([size_words(item), "–" if behind is None else f"{behind:,}", *cells, sure, *moved])
     return table(headings, rows, label=f"{MEASURES[measure]} in {data}, by length of the phrases")
+
+
+def _cell(row: Row, measure: str, kind: str, item: str) -> Html | str:
+    """A number with its interval; a whole sentence has no control."""
+    return "none possible" if item == "whole" and "control" in kind and not row else with_interval(row, measure, kind)
 
 
 def _by_label(found: Swaps) -> Html:
@@ -191,29 +201,41 @@ def _by_label(found: Swaps) -> Html:
         return Html("")
     rows = [
         [join(size_words(item), *([" · ", tag("bdi", data)] if len(found.datas) > 1 else [])), tag("bdi", label)]
-        + [
-            with_interval(found.of(data, item, kind, "accuracy", label), "accuracy", kind)
-            for kind in COLUMNS["accuracy"]
-        ]
+        + [_cell(found.of(data, item, kind, "accuracy", label), "accuracy", kind, item) for kind in LABELLED]
         for data in found.datas
         for item in found.items
         for label in found.labels
         if found.of(data, item, "change", "accuracy", label)
     ]
-    headings = ["right answers", "label", *COLUMNS["accuracy"].values()]
+    headings = ["right answers", "label", *LABELLED.values()]
     title = tag("h3", "Label by label", class_="of-kind")
     return join(title, table(headings, rows, label="Right answers label by label")) if rows else Html("")
 
 
 def _tables(found: Swaps) -> dict[str, Columns]:
-    """The numbers of the chart, and the published ones where models were read by labels too."""
+    """The numbers of the chart, what the words alone tell, and what was published of models that gave labels too."""
     places = product(found.datas, enumerate(found.items), found.measures, ("", *found.sides(EVERY_SIZE)))
     drawn_rows = [row for data, size, measure, which in places for row in _both(found, data, size, measure, which)]
     names = ("panel", "measure", "set", "kind", "line", "order", "value", "low", "high", "said")
     return {
         "changes": columns(drawn_rows, names),
         "published": columns(_published(found), ("measure", "line", "order", "value", "said")),
+        "alone": columns(_alone(found), (*names[:3], "line", "order", "value", "said")),
     }
+
+
+def _alone(found: Swaps) -> list[Row]:
+    """How far right answers would change, to be as many as the words alone tell."""
+    made: list[Row] = []
+    for data, (order, item), which in product(found.datas, enumerate(found.items), ("", *found.sides(EVERY_SIZE))):
+        alone, original = found.alone(data, item, which), found.of(data, item, "original", "accuracy", which)
+        if first_known([alone]) and first_known([original]):
+            place = {"panel": str(found.datas.index(data)), "measure": "accuracy", "set": which, "order": order}
+            shares = [per_cent(row["value"]) for row in (alone, original)]
+            said = f"{size_words(item)}, words alone: {shares[0]} %, as it is {shares[1]} %"
+            value = 100 * (alone["value"] - original["value"])
+            made.append(place | {"line": size_words(item), "value": value, "said": said})
+    return made
 
 
 def _both(found: Swaps, data: str, size: tuple[int, str], measure: str, which: str) -> list[Row]:

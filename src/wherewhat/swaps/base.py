@@ -70,7 +70,8 @@ def _always_capital(sentence: Sentence, place: int) -> bool:
     if sentence.lemma and sentence.lemma[place]:
         return sentence.lemma[place][:1].isupper() or word[1:] != word[1:].lower()
     tag = sentence.xpos[place] if sentence.xpos else None
-    return word == "I" or (tag or "").startswith("NNP") or word[1:] != word[1:].lower()
+    name = (tag or "").startswith("NNP") or (bool(sentence.upos) and sentence.upos[place] == "PROPN")
+    return word == "I" or name or word[1:] != word[1:].lower()
 
 
 def body(sentence: Sentence) -> int:

@@ -28,8 +28,9 @@ class Exchange:
 def exchange_roles(sentence: Sentence, persons: Persons = ANYONE) -> Exchange | None:
     """Agent and patient of a sentence in each other's place; None where they cannot be, and `why_not` says why.
 
-    A sentence of the grammar keeps all its words. In written text pronouns change their case (he, him), and only
-    `persons` change places, around the main verb or else around the first where they may.
+    A sentence of the grammar keeps all its words. In written text English pronouns change their form (he, him), and
+    only `persons` change places, around the main verb or else around the first where they may. Phrases in different
+    cases stay: "den Peter sieht Maria" says in any order who sees whom.
     """
     if of_grammar(sentence):
         roles = usable_roles(sentence)
@@ -137,6 +138,7 @@ def _carried(scene: Scene, swap: Swap) -> Annotation:
         upos=tuple(known.upos[before] for before in order),
         xpos=tuple(known.xpos[before] for before in order if known.xpos),
         number=tuple(known.number[before] for before in order if known.number),
+        case=tuple(known.case[before] for before in order if known.case),
         head=tuple(0 if governor < 0 else now[governor] + 1 for governor, _ in arcs),
         deprel=tuple(relation for _, relation in arcs),
         tree="",

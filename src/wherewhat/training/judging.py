@@ -122,6 +122,11 @@ class Judging(Settings):
         net.ask(self.net.labels, generator=torch.Generator().manual_seed(self.seed))
         return net.train()
 
+    def to_dict(self) -> Plain:
+        plain = super().to_dict()
+        # Named even where there are none yet, so that whoever sets them is told what they follow.
+        return {**plain, "net": {**plain["net"], "labels": plain["net"].get("labels", [])}}
+
     def objective(self) -> Objective:
         ready = self.ready()
         assert ready.told is not None

@@ -9,10 +9,19 @@ from wherewhat.probes.bootstrap import TIMES
 from wherewhat.probes.dependencies.choosing import SELECTIONS
 
 FULL, POSITIONAL, CONTEXTUAL, SHUFFLED = "full", "positional", "contextual", "shuffled"
+# What people call it, and the levels that it is held against.
+CALLED = {
+    FULL: "full attention",
+    POSITIONAL: "place alone",
+    CONTEXTUAL: "content alone",
+    SHUFFLED: "shuffled sentence",
+    "offset": "best fixed offset",
+    "uniform": "even attention",
+}
 # What a head looks at, by what it may use.
 PARTS = {
     FULL: "attention on the sentence as it is",
-    POSITIONAL: "attention on one word as often as the sentence has words: all that is left is position",
+    POSITIONAL: "attention on one word as often as the sentence has words: all that is left is place",
     CONTEXTUAL: "attention averaged over orders of the words: all that is left is content",
     SHUFFLED: "attention on one other order of the words, the relations carried along by them",
 }
@@ -31,11 +40,13 @@ class Asking:
     least: int | None = None  # rows of a relation, fewer are dropped
     selection: str = "halves"
     subtypes: bool = False  # keep nsubj:pass apart from nsubj
-    max_sentences: int | None = None  # of each treebank
+    max_sentences: int | None = None  # of each treebank, that can be used
     seed: int = 0
     batch_tokens: int = 2048
 
     def __post_init__(self) -> None:
+        if not 0 <= self.seed < 2**31:
+            raise UserError(f"seed is {self.seed}; give a whole number from 0 to {2**31 - 1}")
         for part in self.parts:
             look_up("part", part, PARTS)
         if not self.parts:

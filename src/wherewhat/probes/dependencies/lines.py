@@ -1,6 +1,6 @@
 """The lines of the table: every number of one treebank, with what it is about."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +9,12 @@ import numpy as np
 from wherewhat.probes.bootstrap import ends_of
 from wherewhat.probes.dependencies.asking import CONTEXTUAL, FULL, POSITIONAL
 from wherewhat.probes.dependencies.estimating import Estimate, estimate
-from wherewhat.probes.dependencies.gold import ALL, SIDES, TO_HEAD
+from wherewhat.probes.dependencies.gold import ALL, SIDES, TO_HEAD, Rows
 from wherewhat.probes.dependencies.scoring import OFFSET, Group, Held, Scoring, corrected
 
 NOTHING = float("nan")
+SYNTACTIC = 0.1  # so much more than the best offset a syntactic head finds, after Voita et al. (arXiv 1905.09418)
+SURE = 0.05  # a chance of no difference below it, after Holm's correction
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,10 @@ def of_held(scoring: Scoring, held: Mapping[str, Held]) -> Iterator[Line]:
         yield held_line(group, kind, "accuracy", scoring.sure(one))
     for part in beyond_offset(held):
         yield held_line(group, part, "beyond offset", scoring.beyond(held[part], held[OFFSET]))
+    if FULL in held and OFFSET in held and group.item in scoring.relations and group.distance == ALL:
+        ahead = float((held[FULL].value_N - held[OFFSET].value_N).mean())
+        rows = len(held[FULL].rows_N)
+        yield Line(group.item, None, None, group.side, FULL, ALL, "syntactic", float(ahead >= SYNTACTIC), count=rows)
     if POSITIONAL in held and CONTEXTUAL in held:
         found = scoring.beyond(held[POSITIONAL], held[CONTEXTUAL])
         yield held_line(group, POSITIONAL, "beyond contextual", found)
@@ -82,16 +88,20 @@ def of_chances(scoring: Scoring, all_held: list[dict[str, Held]]) -> Iterator[Li
             yield Line(group.item, None, None, group.side, part, group.distance, "p", chance, count=count)
 
 
-def of_shares(scoring: Scoring, all_held: list[dict[str, Held]]) -> Iterator[Line]:
-    """Of every part and side, the share of relations where the best head is surely better than the best offset."""
-    whole = [held for held in all_held if _is_relation(next(iter(held.values())).group)]
+def of_shares(lines: Sequence[Line]) -> Iterator[Line]:
+    """Of every part and side, the share of relations where the best head is surely better than the best offset.
+
+    Surely: the interval lies above 0, and the chance of no difference is small even for so many questions.
+    """
+    whole = [line for line in lines if line.head is None and line.distance == ALL]
+    chances = {(line.item, line.side, line.kind): line.value for line in whole if line.measure == "p"}
     for side in SIDES:
-        here = [held for held in whole if next(iter(held.values())).group.side == side]
         for part in (FULL, POSITIONAL, CONTEXTUAL):
-            beyond = [scoring.beyond(held[part], held[OFFSET]) for held in here if part in held and OFFSET in held]
-            if beyond:
-                share = float(np.mean([one.low > 0 for one in beyond]))
-                yield Line("relations", None, None, side, part, ALL, "share beyond offset", share, count=len(beyond))
+            asked = [line for line in whole if (line.side, line.kind, line.measure) == (side, part, "beyond offset")]
+            told = [(line.low, chances[key]) for line in asked if (key := (line.item, side, part)) in chances]
+            if told:
+                share = float(np.mean([low > 0 and chance < SURE for low, chance in told]))
+                yield Line("relations", None, None, side, part, ALL, "share beyond offset", share, count=len(told))
 
 
 def _is_relation(group: Group) -> bool:
@@ -99,19 +109,28 @@ def _is_relation(group: Group) -> bool:
 
 
 def of_order(scoring: Scoring) -> Iterator[Line]:
-    """Facts of word order: where governors stand, and how far away. Under a mask too, they are about all rows."""
-    rows = scoring.every
+    """Facts of word order: where governors stand, and how far away.
+
+    Without a side they are about all governors, seen or not; with a side, about the rows that are asked from it.
+    """
     known = {group.item for group in scoring.groups}
-    for item in (ALL, *scoring.relations):
-        if item not in known:
-            continue
-        these = rows.take(rows.where(item, TO_HEAD))
-        numbers = {"left": (these.offset_N < 0).astype(np.float64), "distance": these.distance_N.astype(np.float64)}
-        for measure, value_N in numbers.items():
-            found = estimate(value_N, these.sentence_N, scoring.count_BS)
-            number = (found.value, found.low, found.high, found.count)
-            yield Line(item, None, None, None, "order", ALL, measure, *number)
-        yield Line(item, None, None, None, "order", ALL, "rows", float(len(these)), count=len(these))
+    for item in (item for item in (ALL, *scoring.relations) if item in known):
+        every = scoring.every.take(scoring.every.where(item, TO_HEAD))
+        found = estimate((every.offset_N < 0).astype(np.float64), every.sentence_N, scoring.count_BS)
+        yield Line(item, None, None, None, "order", ALL, "left", found.value, found.low, found.high, found.count)
+        yield from _how_far(scoring, item, None, every)
+        for side in SIDES:
+            asked = scoring.rows.take(scoring.rows.where(item, side))
+            if len(asked):
+                yield from _how_far(scoring, item, side, asked)
+
+
+def _how_far(scoring: Scoring, item: str, side: str | None, rows: Rows) -> Iterator[Line]:
+    """How far partners are away, in the mean and in the middle, and how many there are."""
+    found = estimate(rows.distance_N.astype(np.float64), rows.sentence_N, scoring.count_BS)
+    yield Line(item, None, None, side, "order", ALL, "distance", found.value, found.low, found.high, found.count)
+    for measure, value in {"median": float(np.median(rows.distance_N)), "rows": float(len(rows))}.items():
+        yield Line(item, None, None, side, "order", ALL, measure, value, count=len(rows))
 
 
 def of_heads_as_such(scoring: Scoring) -> Iterator[Line]:

@@ -32,7 +32,7 @@ def _offset_with_positional(numbers: Numbers, item: str, side: str) -> Point:
 
 def _content_with_distance(numbers: Numbers, item: str, side: str) -> Point:
     ahead = numbers[item, side, CONTEXTUAL, "accuracy"] - numbers[item, side, POSITIONAL, "accuracy"]
-    return numbers[item, None, "order", "distance"], ahead
+    return numbers[item, side, "order", "distance"], ahead
 
 
 LINKS: dict[str, Callable[[Numbers, str, str], Point]] = {

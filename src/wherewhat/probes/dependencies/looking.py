@@ -99,7 +99,7 @@ class Looking:
         self._note(block.place, words_BHUU.unflatten(0, (len(self._group.numbers), -1)))
 
     def _note(self, place: Place, words_SRHUU: Tensor) -> None:
-        """Where heads look with all they may use, with position alone and with content alone."""
+        """Where heads look with all they may use, with place alone and with content alone."""
         orders, parts, found = self._group.orders, self._asking.parts, dict[str, Tensor]()
         if orders[:1] == [AS_IT_IS] and FULL in parts:
             self._confident(place, words_SRHUU[:, 0])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from wherewhat.probes.dependencies.estimating import Estimate, chance_of_none, e
 from wherewhat.probes.dependencies.gold import ALL, DISTANCES, SIDES, Rows, rows_of, visible
 from wherewhat.probes.dependencies.sentences import Ready
 
-OFFSET, UNIFORM = "offset", "uniform"
+OFFSET, UNIFORM, UNIFORM_SHUFFLED = "offset", "uniform", "uniform shuffled"
 RESAMPLE = "dependencies"  # names the draws: treebanks of the same sentences are resampled together
 
 Ints = NDArray[np.int64]
@@ -36,7 +37,7 @@ class Group:
 class Held:
     """How the candidate that others chose does on the rows of a group."""
 
-    kind: str  # a part, offset or uniform
+    kind: str  # a part, offset, uniform, or uniform on the rows and in the order of the shuffled sentence
     group: Group
     chosen: tuple[int, ...]
     value_N: NDArray[np.float64]
@@ -91,6 +92,19 @@ class Scoring:
         return before
 
     @cached_property
+    def shuffled_chance_N(self) -> NDArray[np.float64]:
+        """Of every row, the chance of guessing in the shuffled sentence; under a mask among what stands before there.
+
+        NaN where the partner does not stand before.
+        """
+        if not self.looked.causal or self.looked.place_W is None:
+            return self.rows.chance_N
+        first_S = np.cumsum([0, *(len(one.kept) for one in self.sentences)])
+        ranks = [self.looked.place_W[a:b].argsort().argsort() for a, b in pairwise(first_S)]
+        before_N = np.concatenate(ranks)[self.rows.from_N]
+        return np.where(self.asked, 1 / np.maximum(before_N, 1), np.nan)
+
+    @cached_property
     def relations(self) -> list[str]:
         """Every relation, the most frequent first."""
         names, counts = np.unique(self.every.relation_N, return_counts=True)
@@ -137,7 +151,7 @@ class Scoring:
         return [Estimate(mean, nothing, nothing, len(rows_N)) for mean in means]
 
     def held(self, group: Group) -> dict[str, Held]:
-        """Every part, the offset and uniform attention, each by the candidate that other sentences chose.
+        """Every part, the offset and even attention, each by the candidate that other sentences chose.
 
         A shuffled sentence is read by the heads that were chosen on sentences as they are, if these were read.
         """
@@ -153,6 +167,9 @@ class Scoring:
                 choice = choose(SELECTIONS[self.asking.selection], hit_NC, half_N)
             found[kind] = Held(kind, group, choice.chosen, choice.hit_N.astype(np.float64), rows_N)
         found[UNIFORM] = Held(UNIFORM, group, (), self.rows.chance_N[group.rows_N], group.rows_N)
+        if SHUFFLED in found:
+            rows_N = found[SHUFFLED].rows_N
+            found[UNIFORM_SHUFFLED] = Held(UNIFORM_SHUFFLED, group, (), self.shuffled_chance_N[rows_N], rows_N)
         return found
 
     def _halved(self, rows_N: Ints) -> bool:

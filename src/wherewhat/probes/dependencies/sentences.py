@@ -100,17 +100,24 @@ def main_type(relation: str) -> str:
     return relation.partition(":")[0]
 
 
-def made_ready(subject: Subject, sentences: Iterable[tuple[int, Sentence]], name: str, source: str) -> Treebank:
-    """Cut numbered sentences into pieces, and leave out those that cannot be read or have nothing to find."""
+def made_ready(
+    subject: Subject, sentences: Iterable[tuple[int, Sentence]], name: str, source: str, *, most: int | None = None
+) -> Treebank:
+    """Cut numbered sentences into pieces, and leave out those that cannot be read or have nothing to find.
+
+    At most so many that can be used are taken, the first that come; they are kept in the order of their numbers.
+    """
     holds = subject.context
     found, skipped = list[Ready](), Counter[str]()
     for number, sentence in sentences:
+        if len(found) == most:
+            break
         ready = _ready(subject, sentence, number, holds)
         if isinstance(ready, str):
             skipped[ready] += 1
         else:
             found.append(ready)
-    return Treebank(name, source, tuple(found), skipped)
+    return Treebank(name, source, tuple(sorted(found, key=lambda one: one.number)), skipped)
 
 
 def _ready(subject: Subject, sentence: Sentence, number: int, holds: int | None) -> Ready | str:

@@ -31,6 +31,7 @@ def studied(treebank: Treebank, scoring: Scoring) -> Study:
     held = list(scoring.all_held())
     each = each_by_its_own(scoring, held)
     found = [line for one in (*held, *each) for line in lines.of_held(scoring, one)]
-    found += [*lines.of_chances(scoring, held), *lines.of_shares(scoring, held), *lines.of_order(scoring)]
+    found += lines.of_chances(scoring, held)
+    found += [*lines.of_shares(found), *lines.of_order(scoring)]
     found += [*lines.of_heads(scoring), *lines.of_heads_as_such(scoring)]
     return Study(treebank, scoring, tuple(held), tuple(each), tuple(found))

@@ -8,12 +8,13 @@ import torch
 from wherewhat.about import about_model, hash_of
 from wherewhat.capture.load import Subject
 from wherewhat.capture.texts import token_names
-from wherewhat.probes.dependencies.asking import CONTEXTUAL, POSITIONAL, SHUFFLED
-from wherewhat.probes.dependencies.claims import claims_of
+from wherewhat.probes.dependencies.asking import CALLED, CONTEXTUAL, FULL, POSITIONAL, SHUFFLED
+from wherewhat.probes.dependencies.claims import claims_of, how_judged
 from wherewhat.probes.dependencies.examples import examples_of
 from wherewhat.probes.dependencies.gold import ALL, SIDES, TO_HEAD
-from wherewhat.probes.dependencies.lines import Line, chosen
+from wherewhat.probes.dependencies.lines import SURE, SYNTACTIC, Line, chosen
 from wherewhat.probes.dependencies.own_heads import EACH
+from wherewhat.probes.dependencies.scoring import UNIFORM_SHUFFLED, Scoring
 from wherewhat.probes.dependencies.sentences import Treebank
 from wherewhat.probes.dependencies.study import Study
 
@@ -37,6 +38,7 @@ def about(subject: Subject, studies: Sequence[Study], aligned: bool) -> dict[str
         "chosen": [one for study, name in told for held in study.held for one in chosen(study.scoring, held, name)],
         "examples": [example for study, name in told for example in examples_of(study.scoring, name)],
         "claims": [claim for study, name in told for claim in claims_of(study.scoring, study.each, name)],
+        "judged": how_judged(studies[0].scoring),
         "said": "; ".join(said(study) for study in studies),
         "notes": notes(studies, aligned),
     }
@@ -45,7 +47,9 @@ def about(subject: Subject, studies: Sequence[Study], aligned: bool) -> dict[str
 def _about_data(subject: Subject, study: Study) -> dict[str, Any]:
     scoring, sentences = study.scoring, study.treebank.sentences
     every, rows = scoring.every, scoring.rows
-    facts = {line.measure: line.value for line in study.lines if (line.kind, line.item) == ("order", ALL)}
+    facts = {
+        line.measure: line.value for line in study.lines if (line.kind, line.item, line.side) == ("order", ALL, None)
+    }
     counts = {side: len(rows.where(ALL, side)) for side in SIDES}
     return {
         "name": study.treebank.name,
@@ -62,6 +66,7 @@ def _about_data(subject: Subject, study: Study) -> dict[str, Any]:
         "dropped": scoring.dropped,
         "left": facts.get("left"),
         "distance": facts.get("distance"),
+        "median": facts.get("median"),
         "copied": token_names(subject, torch.tensor(scoring.looked.copied, dtype=torch.long)),
     }
 
@@ -71,11 +76,24 @@ def left_out(treebank: Treebank) -> list[str]:
     return [f"{treebank.name}: {many:,} sentence(s) left out: {why}" for why, many in treebank.skipped.most_common()]
 
 
+def few_rows(study: Study) -> list[str]:
+    """That relations are not told of, and what would help."""
+    names = {one["item"] for one in study.scoring.dropped}
+    if not names:
+        return []
+    told = f"{len(names)} relation(s) left out from one side or both: fewer than {study.scoring.least} rows"
+    return [f"{study.treebank.name}: {told}; more sentences or a smaller --least would tell of them"]
+
+
 def said(study: Study) -> str:
     """The main result in a few words: of all relations together, from a word to its governor."""
     found = {line.kind: line for line in study.lines if _is_main(line)}
-    told = ", ".join(f"{kind} {100 * line.value:.1f} %" for kind, line in found.items())
-    return f"{study.treebank.name}: governors found by the best head: {told}"
+    shown = {kind: f"{called} {100 * found[kind].value:.1f} %" for kind, called in CALLED.items() if kind in found}
+    if SHUFFLED in shown and study.scoring.looked.causal:
+        shown[SHUFFLED] += f" (even attention there {100 * found[UNIFORM_SHUFFLED].value:.1f} %)"
+    asked, every = (len(rows.where(ALL, TO_HEAD)) for rows in (study.scoring.rows, study.scoring.every))
+    seen = f" (those that stand before: {asked:,} of {every:,})" if study.scoring.looked.causal else ""
+    return f"{study.treebank.name}: governors found by the best head{seen}: {', '.join(shown.values())}"
 
 
 def _is_main(line: Line) -> bool:
@@ -85,7 +103,6 @@ def _is_main(line: Line) -> bool:
 def notes(studies: Sequence[Study], aligned: bool) -> list[str]:
     """Plain sentences that keep a reader from misreading the numbers."""
     scoring = studies[0].scoring
-    parts = scoring.looked.looks
     found = [
         "Punctuation and tokens of no word are left out; offsets and distances are counted over the words kept.",
         "Attention to a word is the sum over its pieces, attention from a word the mean; a word's attention to itself "
@@ -101,17 +118,42 @@ def notes(studies: Sequence[Study], aligned: bool) -> list[str]:
             "Words see only what stands before them, so only relations whose partner stands before are asked: "
             f"{asked:,} of {every:,} rows. Never compare these numbers with those of a model that sees both sides."
         )
-    if POSITIONAL in parts:
-        found.append(
-            f"Position alone: attention on a word of one piece, as often as the sentence has words, in the mean over "
-            f"{len(scoring.looked.copied)} words. So it knows nothing of how many pieces words have."
-        )
-    if CONTEXTUAL in parts:
-        found.append(f"Content alone: attention in the mean over {scoring.asking.orders} orders of the words.")
-    if SHUFFLED in parts and len(parts) > 1:
-        found.append("A shuffled sentence is read by the heads that were chosen on sentences as they are.")
+    found += _of_parts(scoring)
     if scoring.asking.selection == "same":
         found.append("Heads and offsets are chosen on the very rows that they are scored on, which flatters them.")
     if aligned:
         found.append("The treebanks hold the same sentences, told by their ids, and are resampled together.")
+    return found
+
+
+def _of_parts(scoring: Scoring) -> list[str]:
+    """What the parts that were read are, and what they are held against."""
+    parts, found = scoring.looked.looks, list[str]()
+    if POSITIONAL in parts:
+        found.append(
+            "Place alone (black-box): attention on a word of one piece, as often as the sentence has words, in the "
+            f"mean over {len(scoring.looked.copied)} words. So it knows nothing of how many pieces words have."
+        )
+    if CONTEXTUAL in parts:
+        found.append(
+            f"Content alone (black-box): attention in the mean over {scoring.asking.orders} orders of the words."
+        )
+    if SHUFFLED in parts and len(parts) > 1:
+        found.append("A shuffled sentence is read by the heads that were chosen on sentences as they are.")
+    if SHUFFLED in parts and scoring.looked.causal:
+        found.append(
+            "Of a shuffled sentence only rows whose partner still stands before are asked. Even attention beside it is "
+            "that of these rows in that order; the other even attention is of sentences as they are."
+        )
+    if set(parts) - {SHUFFLED}:
+        found.append(
+            f"Clearly more than the best offset: the interval of the difference lies above 0, and p is below {SURE}. p "
+            "is how probable so large a difference is if the signs of whole sentences' differences fell at random "
+            "(two-sided, by the normal distribution), after Holm's correction over relations and sides."
+        )
+    if FULL in parts:
+        found.append(
+            f"Syntactic, after Voita et al. (arXiv 1905.09418): full attention finds at least {100 * SYNTACTIC:.0f} "
+            "points more than the best fixed offset."
+        )
     return found

@@ -1,7 +1,6 @@
 """Where sentences come from: the grammar, or files of several languages, side by side or sentence by sentence."""
 
-from collections.abc import Sequence
-from heapq import nsmallest
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wherewhat.capture.aligning import ACROSS, APART, MISSING, cannot_align
@@ -13,12 +12,14 @@ from wherewhat.corpora.sentence import Sentence
 from wherewhat.errors import UserError
 from wherewhat.probes.dependencies.asking import Asking
 from wherewhat.probes.dependencies.sentences import Treebank, made_ready
+from wherewhat.probes.naming import names_of
 from wherewhat.tasks.stream import fnv, mix
 
 GRAMMAR = "grammar"
 SHARED = 0.5  # of the shortest treebank: from so many equal ids on, treebanks are translations of one another
 ELSEWHERE = "missing in another treebank"
 LEAST = 2  # sentences, one for each half
+LOOKED_AT = 16  # times as many sentences of the grammar as are wanted, before it is given up
 
 
 def treebanks_of(subject: Subject, files: Sequence[Path], asking: Asking) -> list[Treebank]:
@@ -26,31 +27,30 @@ def treebanks_of(subject: Subject, files: Sequence[Path], asking: Asking) -> lis
     most = asking.most_for(not files)
     if not files:
         corpus = subject.corpus if isinstance(subject.corpus, Grammar) else Grammar()
-        sentences = corpus.some("test", most, seed=asking.seed)
-        return [_checked(subject, made_ready(subject, enumerate(sentences), GRAMMAR, GRAMMAR))]
+        drawn = enumerate(_of_grammar(corpus, most, asking.seed))
+        return [_checked(subject, made_ready(subject, drawn, GRAMMAR, GRAMMAR, most=most))]
     found = []
-    for name, path in zip(_names(files), files, strict=True):
-        chosen = _some(list(enumerate(read_gold(path, "dependencies"))), most, asking.seed)
-        found.append(_checked(subject, made_ready(subject, chosen, name, str(path))))
+    for name, path in zip(names_of(files), files, strict=True):
+        from_file = _drawn(list(enumerate(read_gold(path, "dependencies"))), asking.seed)
+        found.append(_checked(subject, made_ready(subject, from_file, name, str(path), most=most)))
     return found
 
 
-def _names(files: Sequence[Path]) -> list[str]:
-    """What treebanks are called: their files' names, with folders where these are the same."""
-    stems = [path.stem for path in files]
-    names = [stem if stems.count(stem) == 1 else str(path) for stem, path in zip(stems, files, strict=True)]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UserError(f"{twice} is named twice; name each treebank once")
-    return names
+def _of_grammar(corpus: Grammar, most: int, seed: int) -> Iterator[Sentence]:
+    """Sentences one after the other; more than are wanted, as some may be of no use."""
+    have, wanted = 0, most
+    while have < LOOKED_AT * most:
+        yield from corpus.some("test", wanted, seed=seed)[have:]
+        have, wanted = wanted, 2 * wanted
 
 
-def _some(sentences: list[tuple[int, Sentence]], most: int, seed: int) -> list[tuple[int, Sentence]]:
-    """So many from all over a file, in its order; those of the same id are chosen from every file."""
+def _drawn(sentences: list[tuple[int, Sentence]], seed: int) -> list[tuple[int, Sentence]]:
+    """From all over a file, in an order that the seed decides; those of the same id come alike in every file."""
 
     def drawn(numbered: tuple[int, Sentence]) -> int:
         return mix(fnv(numbered[1].annotation.id or numbered[1].text) ^ mix(seed))
 
-    return sorted(nsmallest(most, sentences, key=drawn), key=lambda numbered: numbered[0])
+    return sorted(sentences, key=drawn)
 
 
 def _checked(subject: Subject, treebank: Treebank) -> Treebank:

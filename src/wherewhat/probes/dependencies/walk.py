@@ -5,15 +5,15 @@ What its manifest holds beside where everything came from:
 - `probe`, `way` (bidirectional or causal), `split` (black-box: what positional and contextual mean), `said`, `settings`
 - `model`, `layers`, `aligned` (whether treebanks hold the same sentences)
 - `data`: a list of name, source, hash, sentences, words, removed, merged, pieces, rows and hidden (by side), skipped
-  (by reason), dropped (relations with few rows), left, distance, copied
+  (by reason), dropped (relations with few rows), left, distance, median, copied
 - `chosen`: which heads or offsets each half chose, by data, item, side, kind and distance
 - `examples`: rows in words, with where the chosen heads look
-- `claims`: id, data, side, claim, published, ours, verdict, why, value, low, high
+- `claims`: id, data, side, claim, published, ours, verdict, why, value, low, high; `judged`: what all of them rest on
 - `notes`: sentences
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -27,14 +27,12 @@ from wherewhat.probes.dependencies.looking import look
 from wherewhat.probes.dependencies.scoring import Scoring
 from wherewhat.probes.dependencies.sentences import Treebank
 from wherewhat.probes.dependencies.study import Study, studied
-from wherewhat.probes.dependencies.telling import NAME, about, left_out
+from wherewhat.probes.dependencies.telling import NAME, about, few_rows, left_out
 from wherewhat.probes.dependencies.treebanks import side_by_side, treebanks_of
+from wherewhat.probes.waiting import OnStep, Say
 from wherewhat.runs.probed import Probed
 from wherewhat.tables.manifest import peak_memory, provenance
 from wherewhat.tables.schema import PROBE, frame
-
-OnStep = Callable[[int, int, str], None]  # done, of how many, what to say beside it
-Say = Callable[[str], None]  # takes a sentence for whoever waits
 
 
 def probe_dependencies(
@@ -47,7 +45,7 @@ def probe_dependencies(
     say: Say | None = None,
     **asking: Any,
 ) -> Probed:
-    """Which relations do heads find, by position alone, by content alone and by both; in every file or in the grammar.
+    """Which relations do heads find, by place alone, by content alone and by both; in every file or in the grammar.
 
     `asking` are the fields of `Asking`.
     """
@@ -55,10 +53,14 @@ def probe_dependencies(
     wanted = Asking(**asking)
     subject = _subject(model, tokenizer, loading or Loading())
     treebanks, aligned = side_by_side(treebanks_of(subject, [Path(file) for file in files], wanted))
-    for sentence in (sentence for treebank in treebanks for sentence in left_out(treebank)):
-        if say is not None:
-            say(sentence)
+    tell = say or (lambda sentence: None)
+    for treebank in treebanks:
+        for sentence in left_out(treebank):
+            tell(sentence)
     studies = [_study(subject, treebank, wanted, own=not files, on_step=on_step) for treebank in treebanks]
+    for study in studies:
+        for sentence in few_rows(study):
+            tell(sentence)
     settings = wanted.told(grammar=not files) | (asdict(loading or Loading()) if isinstance(model, str) else {})
     manifest = {
         **provenance(),

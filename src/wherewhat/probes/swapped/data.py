@@ -1,5 +1,6 @@
 """Where cases come from: the grammar, our own pairs for a classifier that knows their labels, or files."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,19 +8,20 @@ from heapq import nsmallest
 from itertools import count, islice
 from pathlib import Path
 
-from wherewhat.capture.judging import LABELS
+from wherewhat.capture.judging import LABELS, labels_of
 from wherewhat.capture.states import fits
 from wherewhat.corpora.cases import Case, read_cases
 from wherewhat.corpora.gold import CASES, kind_of, read_gold
 from wherewhat.corpora.grammar import MOST, Grammar
 from wherewhat.corpora.pairs import CONTENT, EXCHANGED, ROLES, SHORT, content_case, role_case
 from wherewhat.errors import UserError
+from wherewhat.probes.naming import names_of
 from wherewhat.probes.swapped.reading import Reader
 from wherewhat.probes.swapped.trials import original_of
 from wherewhat.tasks.stream import Stream, fnv, mix
 
 GRAMMAR = "grammar"
-TOO_LONG = "longer than the model can read"
+TOO_LONG = "longer than the model allows"
 LOOKED_AT = 200  # times as many sentences of an endless source as are wanted, before it is given up
 OWN_PAIRS = {"roles": (ROLES, role_case), "content": (CONTENT, content_case)}
 
@@ -36,11 +38,18 @@ class Data:
     labelled: bool = False
     question: str | None = None  # whose rule says what becomes of a label when roles are exchanged
     skipped: tuple[tuple[str, int], ...] = ()  # why, and how many
+    spare: int = 0  # could have been used, but so many were not asked for
 
     @property
     def pairs(self) -> bool:
         """Whether its cases are pairs of sentences."""
         return any(len(case.sentences) == 2 for case in self.cases)
+
+    @property
+    def hash(self) -> str:
+        """Of all texts and their labels."""
+        lines = ("\t".join((case.label, *original_of(case))) for case in self.cases)
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -63,16 +72,17 @@ def gather(reader: Reader, files: Sequence[Path], choosing: Choosing) -> list[Da
     """The cases to put to a model: of every file, or our own."""
     if not files:
         return [_ours(reader, choosing)]
-    names = [path.stem for path in files]
-    names = names if len(set(names)) == len(names) else [str(path) for path in files]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UserError(f"{twice} is named twice; name each file once")
-    return [_of_file(reader, path, name, choosing) for path, name in zip(files, names, strict=True)]
+    return [_of_file(reader, path, name, choosing) for path, name in zip(files, names_of(files), strict=True)]
 
 
 def _ours(reader: Reader, choosing: Choosing) -> Data:
     """Pairs of our own for a classifier that has their labels, else sentences of the grammar."""
     question = own_question(reader.labels)
+    if question is None and (learnt := learnt_pairs(reader)):
+        raise UserError(
+            f"{reader.subject.id} learnt to judge pairs ({', '.join(learnt)}), and our own pairs have no labels "
+            f"{', '.join(reader.labels)}; leave --labels out, or give pairs with these labels with --treebank"
+        )
     corpus = reader.subject.corpus if isinstance(reader.subject.corpus, Grammar) else Grammar()
     first = Stream(corpus.seed, "probe from", question or GRAMMAR, choosing.seed).below(MOST)
     if question is None:
@@ -100,14 +110,12 @@ def _of_file(reader: Reader, path: Path, name: str, choosing: Choosing) -> Data:
     found, skipped = _sifted(reader, read, choosing)
     cases = nsmallest(choosing.most, found, key=lambda case: _drawn(case, choosing.seed))
     skipped = unread + skipped
-    if left := len(found) - len(cases):
-        skipped[f"not needed: {choosing.most} were asked for"] = left
     _check_any(cases, skipped, str(path))
     judged = labelled and reader.way == LABELS
     if judged:
         _check_labels(reader, cases, path)
     question = rule_of({case.label for case in cases}) if judged else None
-    return Data(name, str(path), tuple(cases), judged, question, tuple(skipped.items()))
+    return Data(name, str(path), tuple(cases), judged, question, tuple(skipped.items()), len(found) - len(cases))
 
 
 def _sifted(
@@ -154,6 +162,12 @@ def own_question(labels: Sequence[str]) -> str | None:
     """
     given = {label.casefold() for label in labels}
     return next((name for name, (own, _) in OWN_PAIRS.items() if set(own) == given), None)
+
+
+def learnt_pairs(reader: Reader) -> tuple[str, ...]:
+    """The labels of a classifier that learnt what becomes of pairs, by its own names for them; of others none."""
+    own = labels_of(reader.subject) if reader.way == LABELS else ()
+    return own if own and rule_of(set(own)) else ()
 
 
 def rule_of(labels: set[str]) -> str | None:

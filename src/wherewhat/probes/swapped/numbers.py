@@ -15,6 +15,7 @@ Marks = NDArray[np.bool_]
 ORIGINAL, SWAPPED, CONTROL, WHOLE, VOICE = "original", "swapped", "control", "whole", "voice"
 CHANGE, CONTROL_CHANGE, BEYOND_CONTROL = "change", "control change", "beyond control"
 AGAINST_WHOLE, BEYOND_VOICE = "against whole", "beyond voice"
+ALONE, ONE_ANSWER = "words alone", "one answer"  # what is right without reading
 # What is taken from what, on the cases that have both.
 DIFFERENCES = {
     CHANGE: (SWAPPED, ORIGINAL),

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from wherewhat.capture.judging import LABELS, STATES, find_reader, judged, labels_of, way_of
-from wherewhat.capture.likelihood import nats
+from wherewhat.capture.judging import LABELS, STATES, find_reader, judged, labels_of, way_of, why_states
+from wherewhat.capture.likelihood import asks_first, nats
 from wherewhat.capture.load import Loading, Subject, wrap
 from wherewhat.capture.speech import MASKED, NEXT
 from wherewhat.capture.states import has_states, mean_states
@@ -20,8 +20,12 @@ ASKED = {
     LABELS: "The model is a classifier: it is asked which label it gives, before and after.",
     MASKED: "The model fills in masks: of every text, each token is hidden in turn and asked for (pseudo-likelihood).",
     NEXT: "The model predicts the next token: of every text, each token is asked for from those before it.",
-    STATES: "The model has no head that says anything, so only its hidden states are looked at.",
+    STATES: "The model has no head that could be asked, so only its hidden states are looked at.",
 }
+FIRST = (
+    "The first token of a text is not asked for, as nothing stands before it: where a swap puts another token there, "
+    "its sum is over other tokens than that of the original."
+)
 
 Texts = tuple[str, ...]  # one text, or a premise and what may follow from it
 OnText = Callable[[int, int], None]  # texts read, and of how many
@@ -45,6 +49,13 @@ class Reader:
     subject: Subject
     way: str
     labels: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> list[str]:
+        """What has to be known of the way that the model is read."""
+        if self.way == STATES and (why := why_states(self.subject)) is not None:
+            return [why]
+        return [FIRST] if self.way == NEXT and not asks_first(self.subject) else []
 
     def hear(self, texts: Sequence[Texts], *, on_text: OnText | None = None) -> Heard:
         """Let the model read some texts."""

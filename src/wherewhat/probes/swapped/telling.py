@@ -1,18 +1,18 @@
 """From numbers to sentences: what a claim may say, and how sure one has to be of it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
-from wherewhat.probes.swapped.numbers import Measured
+from wherewhat.probes.bootstrap import LEAST, to_judge_by
+from wherewhat.probes.swapped.numbers import ALONE, CONTROL, ONE_ANSWER, ORIGINAL, SWAPPED, Measured
 from wherewhat.probes.swapped.outcome import ACCURACY, DISTANCE, FLIP, KEPT, NATS, OLD
 
-LEAST = 30  # cases below which an interval over cases says too little for a verdict
 YES, NO, OPEN = "yes", "no", "open"
 PUBLISHED = {YES: "agrees", NO: "disagrees", OPEN: "unknown"}
 UNPUBLISHED = {YES: "seen", NO: "not seen", OPEN: "unknown"}
 NOBODY = "unknown: nothing was published"
-RULE_OF_THREE = 3  # of n cases that all did the same, up to 3 / n of all others may do otherwise (95 %)
-SHARES = (ACCURACY, KEPT, FLIP, OLD)
+CHANGED = "changed"  # answers: those that are not kept
+SHARES = (ACCURACY, KEPT, CHANGED, FLIP, OLD)
 
 
 @dataclass(frozen=True)
@@ -44,23 +44,30 @@ class Found:
         wanted = (item, kind, measure, side)
         return next((row for row in self.rows if (row.item, row.kind, row.measure, row.side) == wanted), None)
 
+    def changed(self, item: str, kind: str) -> Measured | None:
+        """Answers that change, from those that are kept."""
+        row = self.at(item, kind, KEPT)
+        if row is None:
+            return None
+        whole = 1.0 if kind in (SWAPPED, CONTROL) else 0.0  # a difference of shares has none
+        return replace(row, measure=CHANGED, value=whole - row.value, low=whole - row.high, high=whole - row.low)
+
     def __contains__(self, measure: str) -> bool:
         return any(row.measure == measure for row in self.rows)
 
 
 def span(row: Measured) -> tuple[float, float]:
     """The interval to judge by. Cases that all did the same have none of their own: then it is the rule of three."""
-    if row.low == row.high and row.measure in SHARES:
-        return row.low - RULE_OF_THREE / row.count, row.high + RULE_OF_THREE / row.count
-    return row.low, row.high
+    return to_judge_by(row.low, row.high, row.count) if row.measure in SHARES else (row.low, row.high)
 
 
 def above(row: Measured | None, bound: float, *, nearly: float = 0.0) -> str:
-    """Whether a number is surely above a bound; surely not if all of its interval is less than `nearly` above it."""
+    """Whether a number is surely above a bound; surely not if it is surely below, or surely `nearly` the bound."""
     if row is None or not enough(row):
         return OPEN
     low, high = span(row)
-    return YES if low > bound else NO if high < bound + nearly else OPEN
+    same = bound - nearly < low and high < bound + nearly
+    return YES if low > bound else NO if high < bound or same else OPEN
 
 
 def below(row: Measured | None, bound: float, *, nearly: float = 0.0) -> str:
@@ -68,22 +75,46 @@ def below(row: Measured | None, bound: float, *, nearly: float = 0.0) -> str:
     if row is None or not enough(row):
         return OPEN
     low, high = span(row)
-    return YES if high < bound else NO if low > bound - nearly else OPEN
+    same = bound - nearly < low and high < bound + nearly
+    return YES if high < bound else NO if low > bound or same else OPEN
 
 
 def together(answers: Sequence[str]) -> str:
-    """Several answers to one claim: it holds for all, for some and not for others, or it cannot be told."""
+    """Several answers to one claim: all the same, some yes and some no, or it cannot be told."""
     if YES in answers and NO in answers:
         return "in part"
-    if NO in answers:
-        return NO
-    return YES if answers and set(answers) == {YES} else OPEN
+    return answers[0] if len(set(answers)) == 1 else OPEN
 
 
 def verdict(answers: Sequence[str], published: str) -> str:
     """What to write beside a claim."""
     words = UNPUBLISHED if published == NOBODY else PUBLISHED
     return words.get(answer := together(answers), answer)
+
+
+def unlearnt(found: Found, item: str, side: str | None = None) -> str:
+    """Why right answers tell nothing: as it is, the model has not surely more of them than come without reading.
+
+    Empty where it has, or where nothing is known of that.
+    """
+    for where in dict.fromkeys((side, None)):
+        rows = [found.at(item, kind, ACCURACY, where) for kind in WITHOUT_READING]
+        beside = [row for row in rows if row is not None and row.value < 1]
+        original = found.at(item, ORIGINAL, ACCURACY, where)
+        if beside and original is not None:
+            most = max(beside, key=lambda row: row.value)
+            return "" if above(original, most.value) == YES else _not_more(original, most)
+    return ""
+
+
+def _not_more(original: Measured, most: Measured) -> str:
+    return (
+        f"As it is, {number(original)} are right, not surely more than {WITHOUT_READING[most.kind]} "
+        f"({number(most)}): what the model has not learnt, a swap cannot take from it."
+    )
+
+
+WITHOUT_READING = {ALONE: "by the words alone, whatever their order", ONE_ANSWER: "by one answer to everything"}
 
 
 def enough(row: Measured | None) -> bool:
@@ -124,6 +155,7 @@ UNITS = {  # what it is multiplied by, digits, and the unit behind it
     KEPT: (100, 1, " %"),
     FLIP: (100, 1, " %"),
     OLD: (100, 1, " %"),
+    CHANGED: (100, 1, " %"),
     NATS: (1, 3, " nats"),
     DISTANCE: (1, 3, ""),
 }

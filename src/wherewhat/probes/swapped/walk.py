@@ -4,8 +4,9 @@ What its manifest holds beside where everything came from:
 
 - `probe`, `way` (labels, masked, next or states), `asked` (what that means), `said` (the main result in a line)
 - `settings`, `model` (with the `labels` of a classifier), `measures` (how to read each)
-- `data`: a list of name, source, question, labelled, pairs, sentences, words, labels, `swapped in`, items (by item
-  sentences and controls), `every size` (of words), skipped (by reason)
+- `data`: a list of name, source, hash, question, labelled, pairs, sentences, words, labels, `swapped in`, items (by
+  item sentences, controls, and by reason which others are not among them), `every size` (of words), skipped (by
+  reason), `not needed` (how many more could have been used)
 - `examples`: data, item, where, chosen (first, most moved), label, new, sentences (words, swapped, order, spans,
   control, control_order, control_spans), said (by original, swapped and control: label, nats, distance)
 - `claims`: claim, published, ours, verdict, why, data, item
@@ -15,7 +16,7 @@ What its manifest holds beside where everything came from:
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,7 +27,8 @@ from wherewhat.about import about_model
 from wherewhat.capture.load import Loading, Subject
 from wherewhat.capture.states import fits
 from wherewhat.corpora.cases import Case
-from wherewhat.probes.swapped.data import TOO_LONG, Choosing, Data, gather
+from wherewhat.probes.swapped.alone import without_reading
+from wherewhat.probes.swapped.data import TOO_LONG, Choosing, Data, gather, learnt_pairs
 from wherewhat.probes.swapped.examples import examples
 from wherewhat.probes.swapped.measures import about_measures
 from wherewhat.probes.swapped.numbers import Marks, Measured, Resampling
@@ -34,12 +36,11 @@ from wherewhat.probes.swapped.outcome import Item, Outcome, listen, measured, ou
 from wherewhat.probes.swapped.reading import ASKED, Reader, open_reader
 from wherewhat.probes.swapped.telling import Claim, Found
 from wherewhat.probes.swapped.trials import Reading, Trial, original_of, texts_of
+from wherewhat.probes.waiting import OnStep, Say
 from wherewhat.runs.probed import Probed
 from wherewhat.tables.manifest import peak_memory, provenance
 from wherewhat.tables.schema import PROBE, frame
 
-OnStep = Callable[[int, int, str], None]  # done, of how many, what to say beside it
-Say = Callable[[str], None]  # takes a sentence for whoever waits
 STRANGE = 0.05  # the share of unknown words from which it has to be said
 BLANKS = "Words are written with blanks between, in the original as in every swap, so that only their order differs."
 
@@ -91,7 +92,7 @@ class Study:
     items: tuple[Item, ...]
     rows: tuple[Measured, ...]
     examples: tuple[dict[str, Any], ...]
-    skipped: Counter[str]
+    lacking: Mapping[str, Mapping[str, int]]  # by item, why other cases are not among its own, and how many
     unknown: float  # the share of tokens that the model does not know
 
     @property
@@ -117,10 +118,9 @@ def put(
     tell(ASKED[reader.way])
     choosing = Choosing(swapping.max_sentences, swapping.seed, swapping.need, swapping.refuse)
     sources = gather(reader, [Path(file) for file in files], choosing)
+    for sentence in (sentence for data in sources for sentence in [*_left_out(data), *_unjudged(reader, data)]):
+        tell(sentence)
     studies = [_study(swapping, reader, data, on_step) for data in sources]
-    for study in studies:
-        for sentence in _left_out(study):
-            tell(sentence)
     settings = asdict(swapping) | (asdict(loading or Loading()) if isinstance(model, str) else {})
     manifest = {
         **provenance(),
@@ -148,23 +148,22 @@ def _study(swapping: Swapping, reader: Reader, data: Data, on_step: OnStep | Non
     rows, shown = list[Measured](), list[dict[str, Any]]()
     for item in (item for item in items if item.trials):
         found = outcome(library, item)
-        rows += measured(found, swapping.sides(found, items), resampling)
+        sides = swapping.sides(found, items)
+        rows += measured(found, sides, resampling) + without_reading(found, sides)
         shown += examples(found)
-    skipped = Counter(dict(data.skipped))
-    skipped += Counter({swapping.lacking(item.name): len(data.cases) - len(item.trials) for item in made})
-    skipped[f"{TOO_LONG} once swapped"] = sum(len(item.trials) for item in made) - sum(
-        len(item.trials) for item in items
-    )
+    lacking = {
+        item.name: {
+            swapping.lacking(item.name): len(data.cases) - len(item.trials),
+            f"{TOO_LONG} once swapped": len(item.trials) - len(read.trials),
+        }
+        for item, read in zip(made, items, strict=True)
+    }
     unknown = reader.unknown([original_of(case) for case in data.cases])
-    return Study(data, tuple(items), tuple(rows), tuple(shown), skipped, unknown)
-
-
-def _trials_of(items: Sequence[Item]) -> int:
-    return sum(len(item.trials) for item in items)
+    return Study(data, tuple(items), tuple(rows), tuple(shown), lacking, unknown)
 
 
 def _readable(reader: Reader, item: Item) -> Item:
-    """Without swaps that are longer than the model can read: other words may be cut into more tokens."""
+    """Without swaps that are longer than the model allows: other words may be cut into more tokens."""
 
     def fitting(reading: Reading | None) -> Reading | None:
         return reading if reading is not None and fits(reader.subject, texts_of(reading)) else None
@@ -195,7 +194,7 @@ def _about(swapping: Swapping, reader: Reader, studies: Sequence[Study]) -> dict
         "said": "; ".join(swapping.said(study.data, study.found) for study in studies),
         "claims": [claim.told for study in studies for claim in swapping.claims(study.data, study.found)],
         "examples": [example for study in studies for example in study.examples],
-        "notes": [BLANKS, *(note for study in studies for note in _notes(reader, study))],
+        "notes": [BLANKS, *reader.notes, *(note for study in studies for note in _notes(reader, study))],
     }
 
 
@@ -204,39 +203,58 @@ def _about_data(swapping: Swapping, study: Study) -> dict[str, Any]:
     return {
         "name": data.name,
         "source": data.source,
+        "hash": data.hash,
         "question": data.question,
         "labelled": data.labelled,
         "pairs": data.pairs,
         "sentences": len(cases),
         "words": sum(len(sentence.words) for case in cases for sentence in case.sentences),
         "labels": dict(sorted(Counter(case.label for case in cases).items())) if data.labelled else {},
-        "items": {item.name: _counted(item.trials) for item in study.items},
-        "skipped": {why: many for why, many in study.skipped.items() if many},
+        "items": {item.name: _counted(item.trials, study.lacking[item.name]) for item in study.items},
+        "skipped": _some(dict(data.skipped)),
+        **_some({"not needed": data.spare}),
         **swapping.about(data, study.items),
     }
 
 
-def _counted(trials: Sequence[Trial]) -> dict[str, int]:
-    return {"sentences": len(trials), "controls": sum(trial.control is not None for trial in trials)}
+def _counted(trials: Sequence[Trial], lacking: Mapping[str, int]) -> dict[str, Any]:
+    told: dict[str, Any] = {"sentences": len(trials), "controls": sum(trial.control is not None for trial in trials)}
+    return told | ({"left out": left} if (left := _some(lacking)) else {})
 
 
-def _left_out(study: Study) -> list[str]:
+def _some(counts: Mapping[str, int]) -> dict[str, int]:
+    """Without those that are 0."""
+    return {why: many for why, many in counts.items() if many}
+
+
+def _left_out(data: Data) -> list[str]:
     """What has to be known on the screen: sentences that were too long."""
-    many = study.skipped[TOO_LONG]
-    return [f"{study.data.name}: {many:,} sentences are {TOO_LONG} and were left out"] if many else []
+    many = dict(data.skipped).get(TOO_LONG, 0)
+    return [f"{data.name}: {many:,} sentences are {TOO_LONG} and were left out"] if many else []
+
+
+def _unjudged(reader: Reader, data: Data) -> list[str]:
+    """The same of a classifier whose answers cannot be held against right ones, or that is asked for what it is not."""
+    found = list[str]()
+    if reader.labels and not data.labelled:
+        found.append(
+            f"{data.name} has no labels that the model gives ({', '.join(reader.labels)}), so it is only seen whether "
+            "its answers stay; give labelled cases, or say with --labels what its labels are called"
+        )
+    if (learnt := learnt_pairs(reader)) and not data.pairs:
+        found.append(
+            f"{data.name} has single sentences and the model learnt to judge pairs ({', '.join(learnt)}), so its "
+            "answers mean little; give pairs"
+        )
+    return found
 
 
 def _notes(reader: Reader, study: Study) -> list[str]:
     """Plain sentences that keep a reader from misreading the numbers."""
     found, name = list[str](), study.data.name
-    found += [f"{sentence}." for sentence in _left_out(study)]
+    found += [f"{sentence}." for sentence in [*_left_out(study.data), *_unjudged(reader, study.data)]]
     if study.unknown > STRANGE:
         found.append(f"{name}: {study.unknown:.0%} of the words are unknown to the model, which reads them all alike.")
-    if reader.labels and not study.data.labelled:
-        found.append(
-            f"{name} has no labels that the model gives ({', '.join(reader.labels)}), so it is only seen whether its "
-            "answers stay; give labelled cases, or say with --labels what its labels are called."
-        )
     if study.data.pairs:
         found.append(f"{name}: distances are those of both sentences of a pair, read one after the other.")
     return found

@@ -1,6 +1,7 @@
 """Judged here is what was published: near words are found by position, far ones by content, some need content."""
 
-from wherewhat.probes.dependencies.gold import ALL, TO_DEPENDENT, TO_HEAD
+from wherewhat.probes.dependencies.gold import TO_DEPENDENT, TO_HEAD
+from wherewhat.report.published_heads import ANCHORS
 from wherewhat.reproductions.locality.estimate import Estimate
 from wherewhat.reproductions.locality.judging import Judged, published_verdict
 from wherewhat.reproductions.syntax.evidence import EVERY, FREE, Evidence, What
@@ -9,18 +10,6 @@ from wherewhat.reproductions.syntax.judging import listed, over_relations
 
 SHORT, LONG = (1, 2), (3, 6)  # distances by their first number
 CONTENT = ("nsubj", "obj")  # relations that are said to need content
-# BERT-base on the Penn Treebank with Stanford labels, by the relation of ours: their name, best head, best offset.
-ANCHORS: dict[str, tuple[str, float, float]] = {
-    ALL: ("all", 34.7, 26.7),
-    "det": ("det", 94.3, 51.7),
-    "amod": ("amod", 75.6, 68.3),
-    "nsubj": ("nsubj", 58.5, 45.5),
-    "obj": ("dobj", 86.8, 40.0),
-    "advmod": ("advmod", 48.8, 40.2),
-    "aux:pass": ("auxpass", 94.1, 82.5),
-    "ccomp": ("ccomp", 48.8, 12.4),
-    "mark": ("mark", 50.7, 14.5),
-}
 
 
 def short(seen: Evidence) -> Judged:

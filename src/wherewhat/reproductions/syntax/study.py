@@ -3,6 +3,7 @@
 from typing import Any
 
 from wherewhat.probes.dependencies.asking import PARTS
+from wherewhat.report.published_heads import ANCHORS
 from wherewhat.reproductions.base import Found, Order
 from wherewhat.reproductions.finished import code_of
 from wherewhat.reproductions.outcomes import all_outcomes
@@ -12,7 +13,6 @@ from wherewhat.reproductions.syntax.claims import claims_of
 from wherewhat.reproductions.syntax.evidence import GROUPS, Evidence, groups_of
 from wherewhat.reproductions.syntax.halves import DISTANCES
 from wherewhat.reproductions.syntax.job import CORPUS, Job
-from wherewhat.reproductions.syntax.judge_distance import ANCHORS
 from wherewhat.reproductions.syntax.means import bias_rows, with_means
 from wherewhat.reproductions.syntax.notes import notes_of
 from wherewhat.reproductions.syntax.one_run import timed_run
