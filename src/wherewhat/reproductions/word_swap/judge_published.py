@@ -116,5 +116,6 @@ def share(found: Estimate) -> str:
     """
     if not found.known:
         return "an unknown share"
-    ends = f" ({100 * found.low:.0f} to {100 * found.high:.0f})" if found.high > found.low else ""
+    low, high = (100 * min(max(end, 0.0), 1.0) for end in (found.low, found.high))  # Student's may lie beyond
+    ends = f" ({low:.0f} to {high:.0f})" if high > low else ""
     return f"{percent(found.value)}{ends}"
