@@ -68,6 +68,12 @@ def test_states_and_surprises_that_overflowed_are_refused():
         speaks(subject)
 
 
+def test_a_token_that_is_forbidden_does_not_hide_that_a_model_looks_ahead():
+    made = model("bert", "BertForMaskedLM")
+    made.cls.register_forward_hook(lambda cls, given, said: said.index_fill(-1, torch.tensor([7]), -torch.inf))
+    assert speaks(wrap(made, tokenizer("bare"))) == "masked"
+
+
 def test_a_surprise_that_only_some_texts_overflow_by():
     made = model("bert", "BertForMaskedLM", tie_word_embeddings=False)
     with torch.no_grad():

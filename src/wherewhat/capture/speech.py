@@ -183,7 +183,9 @@ def _looks_ahead(model: nn.Module) -> bool:
     one_BTV, other_BTV = (_probe(model, last).logits[:, :-1] for last in (0, 1))
     # What overflowed differs from nothing; minus infinity is how some families forbid a token.
     check_finite(one_BTV.clamp_min(torch.finfo(one_BTV.dtype).min), f"the logits of {type(model).__name__}")
-    return bool((one_BTV - other_BTV).abs().max() > 1e-5 * one_BTV.abs().max())
+    allowed_BTV = one_BTV.isfinite() & other_BTV.isfinite()
+    one_N, other_N = one_BTV[allowed_BTV], other_BTV[allowed_BTV]
+    return bool((one_N - other_N).abs().max() > 1e-5 * one_N.abs().max())
 
 
 def _probe(model: nn.Module, last: int) -> Any:
