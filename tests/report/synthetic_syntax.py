@@ -19,7 +19,7 @@ SUBJECTS = (
     ("none", "symmetric", None),
     ("it's <b> '", "symmetric", None),
 )
-GROUPS = ("free", "one-sided", "symmetric", "every")
+GROUPS = ("free", "one-sided", "symmetric", "sided")
 KINDS = ("positional", "contextual", "full", "offset", "uniform", "by position", "by position, shuffled")
 MORE = ("by content", "by content, shuffled", "shuffled")
 Row = tuple[object, ...]
@@ -29,7 +29,7 @@ def syntax_run(near: float = 0.9, far: float = 0.1, *, seeds: int = 3) -> tuple[
     """The table and the manifest of a study in which place alone finds so much near and far; content the opposite."""
     rows = [*_runs(seeds), *_means(near, far, interval=seeds > 1), *_links()]
     groups = {name: f"encodings of the kind {name}" for name in GROUPS}
-    told = [{"name": name, "groups": [group, "every"]} for name, group, _ in SUBJECTS]
+    told = [{"name": name, "groups": [group, *["sided"] * (group != "symmetric")]} for name, group, _ in SUBJECTS]
     answers = {name: {"lead": f"The lead on {name}", "rest": f"The rest on {name} <1>."} for name in ASKED}
     about = {
         "subjects": told,

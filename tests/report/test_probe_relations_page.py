@@ -12,6 +12,7 @@ from wherewhat.report.figures import figures
 from wherewhat.report.page import Page
 from wherewhat.report.probe_dependencies_tables import TITLES, TOGETHER, Relations, best_for, winners
 from wherewhat.report.probes import page_of_probe
+from wherewhat.report.published_heads import ANCHORS
 from wherewhat.report.render import render
 
 THREE = World(treebanks=("en_pud", "ja_pud", "<i>ar</i>"))
@@ -133,10 +134,12 @@ def test_under_a_mask_rows_and_distances_are_those_that_are_asked():
     assert "left, of all" not in section(page_of_probe(*dependencies()), "numbers").body
 
 
-def test_published_numbers_stand_beside_relations_of_the_same_name():
+def test_published_numbers_stand_beside_relations_under_their_published_names():
     body = section(page_of_probe(*dependencies()), "numbers").body
     first, second = body.split("</details>")[:2]
-    assert "<td>94.3 / 51.7</td>" in line_of(first, "det") and "/ 40" not in line_of(first, "obj")
+    assert "<td>det 94.3 / 51.7</td>" in line_of(first, "det")
+    assert "<td>dobj 86.8 / 40.0</td>" in line_of(first, "obj") and "40.0" not in line_of(second, "obj")
+    assert ANCHORS["aux:pass"] == ("auxpass", 94.1, 82.5) and ANCHORS["compound:prt"] == ("prt", 99.1, 91.4)
     assert "BERT-base" in first and "BERT-base" not in second, "published from a word to its governor"
     assert "<td>yes</td>" in line_of(first, "nsubj") and "<td>no</td>" in line_of(first, "amod")
 

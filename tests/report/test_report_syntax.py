@@ -84,6 +84,15 @@ def test_the_table_has_what_was_published_beside_it() -> None:
     assert "other text" in table.lede
 
 
+def test_the_legend_of_curves_has_no_free_heads() -> None:
+    legend = str(made().charts["places"])
+    assert "'{by}' == 'bias.locality' ? ['one-sided', 'symmetric'] : ['free', 'one-sided', 'symmetric']" in legend
+
+
+def test_ties_are_told_of_in_one_way() -> None:
+    assert render(made()).count("of two equal weights the one before counts") == 2
+
+
 def test_a_table_without_encodings_is_refused() -> None:
     table, manifest = syntax_run()
     with pytest.raises(UserError, match="has no encoding that was probed; run `wherewhat reproduce syntax` again"):
@@ -92,7 +101,7 @@ def test_a_table_without_encodings_is_refused() -> None:
 
 def test_pictures_are_drawn_for_files() -> None:
     page = made()
-    assert {"distances_free_to_head", "relations_every_to_dependent", "distances_one_sided_to_head"} <= set(
+    assert {"distances_free_to_head", "relations_sided_to_dependent", "distances_one_sided_to_head"} <= set(
         page.figures
     )
     one = {"distances": page.figures["distances_free_to_head"]}
@@ -106,7 +115,7 @@ def test_it_can_be_seen(shown: Callable[..., Any], width: int, light: str) -> No
     with shown(made(), width=width, color_scheme=light) as tab:
         first = tab.locator("#answer [data-widget=drawn]").first
         assert first.locator("svg").count() == 1
-        first.get_by_role("button", name="all encodings").click()
+        first.get_by_role("button", name="all that tell sides apart").click()
         assert tab.locator("#encodings [data-widget=drawn] svg").count() == len(SUBJECTS)
         assert tab.locator("#locality [data-widget=drawn] svg").count() == 2
 

@@ -82,6 +82,14 @@ def test_curves_stand_by_s_whatever_their_locality_and_those_that_lean_come_last
     assert [(at, one.side) for at, one in found.curves] == [(0.3, "0"), (0.3, "1"), (0.6, "4"), (0.3, "leaning 1")]
 
 
+def test_changes_have_a_true_minus_sign_and_examples_their_labels() -> None:
+    table, manifest = run()
+    manifest["about"]["examples"][0] |= {"label": "entailed", "new": "reversed"}
+    text = render(page_of_word_swap(table, manifest))
+    assert ">−4.0<" in text and ">-4.0<" not in text
+    assert "Right label: entailed → reversed" in text
+
+
 def test_one_seed_has_no_intervals_and_is_drawn_all_the_same() -> None:
     assert "of one seed" in render(page_of_word_swap(*run(seeds=1))).lower()
 

@@ -4,6 +4,7 @@ import math
 from statistics import fmean
 
 import numpy as np
+import polars as pl
 import pytest
 from syntax_worlds import LOCAL, TRIALS, as_said, the_other_way, world
 
@@ -12,12 +13,12 @@ from wherewhat.reproductions.base import Claim
 from wherewhat.reproductions.intervals import of_mean
 from wherewhat.reproductions.locality.estimate import Estimate
 from wherewhat.reproductions.locality.trials import Trial
-from wherewhat.reproductions.syntax.answers import LEADS, answers_of
+from wherewhat.reproductions.syntax.answers import EACH, LEADS, SIDES, answers_of
 from wherewhat.reproductions.syntax.claims import CLAIMS, claims_of
-from wherewhat.reproductions.syntax.evidence import FREE, ONE_SIDED, Evidence, What, groups_of
-from wherewhat.reproductions.syntax.halves import EACH
+from wherewhat.reproductions.syntax.evidence import EVEN, FREE, ONE_SIDED, SIDED, Evidence, What, groups_of
+from wherewhat.reproductions.syntax.halves import EACH as EACH_RELATION
 from wherewhat.reproductions.syntax.judge_distance import ANCHORS, beyond_offset
-from wherewhat.reproductions.syntax.judge_open import steepness
+from wherewhat.reproductions.syntax.judge_open import gained, steepness
 from wherewhat.reproductions.syntax.judging import open_verdict, the_same
 from wherewhat.reproductions.syntax.means import with_means
 
@@ -115,14 +116,71 @@ def test_answers_say_what_the_verdict_says(agreeing: Evidence, opposite: Evidenc
 
 def test_every_verdict_has_its_answer() -> None:
     for name, leads in LEADS.items():
-        verdicts = ("agrees", "in part", "disagrees") if name in PUBLISHED else ("seen", "in part", "not seen")
+        verdicts = ("agrees", "disagrees") if name in SIDES else ("seen", "in part", "not seen")
         assert set(leads) == {*verdicts, "unknown"}
-        assert len(set(leads.values())) == 4
+        assert len(set(leads.values())) == len(leads)
+    assert set(SIDES) == set(EACH) and all(set(each) == {1, 0, -1} for each in EACH.values())
+
+
+def torn_at(item: str, at: int | None, lift: float, *, other: float = 0.0) -> Evidence:
+    """A world as said in which full and positional numbers of one thing swing from seed to seed, around a lift."""
+    seen = world(as_said)
+    hit = (pl.col("item") == item) & (pl.col("at").eq_missing(pl.lit(None if at is None else float(at))))
+    its = hit & pl.col("measure").str.contains(": (full|positional)$")
+    nsubj = (pl.col("item") == "nsubj") & pl.col("measure").str.ends_with(": full")
+    swing = lift + 0.6 * (pl.col("seed") % 2) - 0.3
+    moved = pl.when(its).then(pl.col("value") + swing).when(nsubj).then(pl.col("value") + other).otherwise("value")
+    return Evidence(seen.rows.with_columns(value=moved), TRIALS)
+
+
+def test_of_objects_that_cannot_be_told_nothing_flat_is_said() -> None:
+    seen = torn_at("obj", None, 0.0, other=-0.7)
+    assert claims(seen)["content"].verdict == "unknown"
+    lead = "Subjects are found as well or better by a fixed offset, whether objects need content cannot be told"
+    assert answers_of(seen)["content"]["lead"] == lead
+    other = torn_at("obj", None, 0.0)
+    assert claims(other)["content"].verdict == "in part"
+    assert answers_of(other)["content"]["lead"].startswith("Subjects need content, whether objects")
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "lead"),
+    [
+        ("short", 2, "At distance 1 words are found by position, at distance 2 it cannot be told which finds them"),
+        ("long", 3, "at distance 3–5 it cannot be told which finds them, at distance 6+ words are found by content"),
+    ],
+)
+def test_the_distance_that_is_open_is_named(name: str, at: int, lead: str) -> None:
+    seen = torn_at(EACH_RELATION, at, 0.0)
+    assert claims(seen)[name].verdict == "in part" and answers_of(seen)[name]["lead"] == lead
+
+
+def test_sides_are_compared_between_curves_as_local(agreeing: Evidence) -> None:
+    pairs = agreeing.pairs()
+    assert len(pairs) == 3 and {one.s for one, _ in pairs} == {0.25} and {other.s for _, other in pairs} == {1.0}
+    for one, other in pairs:
+        assert LOCAL[one.name] == pytest.approx(LOCAL[other.name], abs=1e-3) and one.w != other.w
+
+
+def test_means_over_free_heads_are_said_to_be(agreeing: Evidence) -> None:
+    for name in ("short", "long", "content", "anchors", "stereotyped", "not_best", "shuffled", "learnt"):
+        assert "eans over learned, rope, deberta:" in claims(agreeing)[name].ours
+
+
+def test_gains_by_locality_go_no_further_than_the_curves(agreeing: Evidence) -> None:
+    what = What("full", at=1)
+    assert gained(agreeing, what).value == pytest.approx(steepness(agreeing, what).value * 0.55, rel=1e-2)
+    assert "From the least local curve (0.35) to the most local (0.90)" in claims(agreeing)["locality"].ours
+
+
+def test_symmetric_encodings_are_in_no_mean_but_their_own(agreeing: Evidence) -> None:
+    assert not {trial.name for trial in agreeing.group(SIDED)} & {trial.name for trial in agreeing.group(EVEN)}
+    assert len(agreeing.group(SIDED)) == 6
 
 
 def test_differences_are_taken_seed_by_seed(agreeing: Evidence) -> None:
     free = agreeing.group(FREE)
-    rows = agreeing.rows.filter(part="trained", item=EACH, at=1.0)
+    rows = agreeing.rows.filter(part="trained", item=EACH_RELATION, at=1.0)
     by_seed = []
     for seed in range(3):
         here = {
@@ -172,15 +230,21 @@ def test_an_unknown_number_is_neither_seen_nor_not_seen() -> None:
 
 def test_published_figures_are_told_with_their_names(agreeing: Evidence) -> None:
     published = claims(agreeing)["anchors"].published
-    assert "dobj 86.8 / 40" in published and "auxpass 94.1 / 82.5" in published and "all 34.7 / 26.7" in published
+    assert "dobj 86.8 / 40.0" in published and "auxpass 94.1 / 82.5" in published and "all 34.7 / 26.7" in published
     assert set(beyond_offset(agreeing, tuple(ANCHORS))) == set(ANCHORS)
 
 
 def test_means_stand_beside_the_runs(agreeing: Evidence) -> None:
     rows = with_means(agreeing)
-    means = rows.filter(part="trained mean", subject="rope", item=EACH, at=6.0, measure=f"{TO_DEPENDENT}: contextual")
-    runs = rows.filter(part="trained", subject="rope", item=EACH, at=6.0, measure=f"{TO_DEPENDENT}: contextual")
+    means = rows.filter(
+        part="trained mean", subject="rope", item=EACH_RELATION, at=6.0, measure=f"{TO_DEPENDENT}: contextual"
+    )
+    runs = rows.filter(
+        part="trained", subject="rope", item=EACH_RELATION, at=6.0, measure=f"{TO_DEPENDENT}: contextual"
+    )
     assert means.row(0)[6:] == pytest.approx(of_mean(runs["value"].to_list()), abs=1e-12)
-    gap = rows.filter(part="gap", subject=FREE, item=EACH, at=1.0, measure="to head: positional over contextual")
+    gap = rows.filter(
+        part="gap", subject=FREE, item=EACH_RELATION, at=1.0, measure="to head: positional over contextual"
+    )
     assert gap["value"][0] == pytest.approx(0.5, abs=0.01) and gap["low"][0] > 0.4
     assert set(rows.filter(part="link")["subject"]) == {"bias.locality", "attention.locality"}

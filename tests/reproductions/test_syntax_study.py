@@ -48,7 +48,7 @@ def test_every_run_gives_its_rows(whole: Found) -> None:
     assert rows.columns == list(RESULT)
     assert set(rows["part"]) == {*("trained", "untrained", "trained mean", "untrained mean", "gap", "run", "encoding")}
     names = [one["name"] for one in whole.about["subjects"]]
-    assert names == ["log w 0.241", "log w 0.241 s 0.25", "rope"]
+    assert names == ["log w 0.241", "log w 0.533 s 0.25", "rope"]
     for state in ("trained", "untrained"):
         measures = {f"{side}: {kind}" for side in SIDES for kind in (*KINDS, "rows")}
         assert set(rows.filter(part=state, item=EACH)["measure"]) == measures
@@ -77,9 +77,9 @@ def test_encodings_are_asked_about_the_same_rows(whole: Found) -> None:
 
 
 def test_a_one_sided_curve_finds_by_place_what_the_next_word_is(whole: Found) -> None:
-    rows = whole.result.filter(part="trained", subject="log w 0.241 s 0.25", item="det", seed=0)
+    rows = whole.result.filter(part="trained", subject="log w 0.533 s 0.25", item="det", seed=0)
     told = dict(rows.select("measure", "value").iter_rows())
-    fresh = whole.result.filter(part="untrained", subject="log w 0.241 s 0.25", item="det", seed=0)
+    fresh = whole.result.filter(part="untrained", subject="log w 0.533 s 0.25", item="det", seed=0)
     before = dict(fresh.select("measure", "value").iter_rows())
     assert told["to head: positional"] == told["to head: offset"] == before["to head: positional"] > 0.5
     assert told["to dependent: positional"] < 0.5  # but for the last word, which has none after it

@@ -37,6 +37,31 @@ def asked_about_names(of_trial: Callable[[Trial], float]) -> World:
     return replace(TRUE, followed=followed, right=lambda trial, question: 0.9)
 
 
+def guessing(encodings: tuple[str, ...]) -> World:
+    """A world in which curves with sides of some encodings guess who does it, and so follow half by chance."""
+
+    def guessed(otherwise: Callable[[Trial, str], float]) -> Callable[[Trial, str], float]:
+        def of(trial: Trial, question: str) -> float:
+            guesses = question == "names" and trial.encoding in encodings and not trial.mirrored
+            return 0.5 if guesses else otherwise(trial, question)
+
+        return of
+
+    return replace(TRUE, right=guessed(rights), followed=guessed(follows))
+
+
+def readers(*names: str) -> World:
+    """A world in which only these encodings read roles in pairs."""
+
+    def right(trial: Trial, question: str) -> float:
+        return 0.66 if question == "roles" and trial.name not in names else rights(trial, question)
+
+    def followed(trial: Trial, question: str) -> float:
+        return 0.05 if question == "roles" and trial.name not in names else follows(trial, question)
+
+    return replace(TRUE, right=right, followed=followed)
+
+
 @pytest.mark.parametrize(
     ("world", "expected"),
     [
@@ -44,6 +69,7 @@ def asked_about_names(of_trial: Callable[[Trial], float]) -> World:
         (replace(TRUE, phrases=-0.3, whole=-0.2), "disagrees"),
         (replace(TRUE, phrases=-0.3, whole=-0.5), "in part"),
         (replace(TRUE, phrases=-0.01, whole=-0.01), "in part"),
+        (replace(TRUE, apart={"learned": -0.3}, whole=-0.5), "in part"),  # small with all but one
         (unlearnt(content=0.5), "unknown"),
     ],
 )
@@ -55,8 +81,10 @@ def test_shuffled_phrases(world: World, expected: str) -> None:
     ("world", "expected"),
     [
         (TRUE, "agrees"),
-        (replace(TRUE, followed=lambda trial, question: 0.9, beyond=0.05), "disagrees"),
-        (replace(TRUE, followed=lambda trial, question: 0.9), "in part"),  # notices, and yet it costs more
+        (replace(TRUE, followed=lambda trial, question: 0.9), "disagrees"),
+        (replace(TRUE, flips=lambda trial, question: 0.4), "disagrees"),  # answers change, though not to the new label
+        (replace(TRUE, flips=lambda trial, question: 0.4 if trial.name == "learned" else 0.02), "in part"),
+        (replace(TRUE, spread=(-0.3, 0.0, 0.3), right=lambda trial, question: 1.0), "unknown"),
         (unlearnt(content=0.5), "unknown"),
     ],
 )
@@ -71,6 +99,8 @@ def test_blindness(world: World, expected: str) -> None:
         (asked_about_names(lambda trial: 0.9 if trial.s == 1 else 0.5), "disagrees"),
         (asked_about_names(lambda trial: 0.7), "disagrees"),  # sides make no difference, and clearly so
         (asked_about_names(lambda trial: 0.9 if trial.encoding == "leaning" else 0.1), "in part"),
+        (guessing(("attenuated",)), "in part"),  # s 0.5 guesses, leaning heads can tell
+        (guessing(("attenuated", "leaning")), "unknown"),
         (unlearnt(names=0.5), "unknown"),
         (unlearnt(roles=0.6), "agrees"),  # pairs are harder; who does it decides
     ],
@@ -105,12 +135,42 @@ def test_it_is_said_which_encodings_learnt_pairs_about_roles(world: World, expec
         (TRUE, "seen"),
         (replace(TRUE, followed=lambda trial, question: 0.05), "not seen"),
         (replace(TRUE, followed=lambda trial, question: 0.9), "in part"),  # both follow: training decides nothing
-        (unlearnt(roles=0.6), "seen"),  # by who does it alone
+        (unlearnt(roles=0.6), "in part"),  # by who does it alone
+        (readers("learned"), "in part"),  # not only those count that learnt it
+        (readers(), "in part"),
         (unlearnt(roles=0.6, names=0.5), "unknown"),
+        (unlearnt(content=0.5), "unknown"),
     ],
 )
 def test_training(world: World, expected: str) -> None:
     assert verdict("training", world) == expected
+
+
+def test_it_is_said_with_which_encodings_a_reward_for_roles_helps() -> None:
+    seen = readers("learned").evidence()
+    assert "roles in pairs with 1 of 5: learned." in answers_of(seen)["training"]["lead"]
+    assert "with 1 of 5: learned; these follow 90" in judged(CLAIMS["training"], seen).ours
+
+
+def test_encodings_that_never_learnt_content_are_not_held_against_it() -> None:
+    one = replace(
+        TRUE,
+        right=lambda trial, asked: 0.5 if asked == "content" and trial.name == "rope" else rights(trial, asked),
+        followed=lambda trial, asked: 0.8 if asked == "content" and trial.name == "rope" else follows(trial, asked),
+    )
+    ours = judged(CLAIMS["training"], one.evidence()).ours
+    assert "without rope, which never learnt content" in ours
+    assert "(4 of the 4 that learnt content)" in ours and ours.count("a gain of +88.0 points") == 2
+
+
+def test_it_is_said_whose_answers_change_and_where_shuffles_cost() -> None:
+    unlike = replace(
+        TRUE, flips=lambda trial, question: 0.4 if trial.name == "learned" else 0.02, apart={"learned": -0.3}
+    )
+    told = answers_of(unlike.evidence())
+    assert "; not with learned; learned changes 40" in told["blindness"]["lead"]
+    assert "rope changes" not in told["blindness"]["rest"]
+    assert "rope; not with learned; that the whole sentence costs more is clear with" in told["shuffles"]["lead"]
 
 
 def test_theorems_are_seen_to_hold_and_seen_to_fail() -> None:

@@ -1,7 +1,7 @@
 """Worlds in which everything about swapped words is known: rows as runs would give them."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from wherewhat.reproductions.locality.trials import Trial
 from wherewhat.reproductions.word_swap import counting as c
@@ -16,7 +16,7 @@ SPREAD = (-0.01, 0.0, 0.01)  # of seeds around what is true
 
 def follows(trial: Trial, question: str) -> float:
     """As theory and the claims have it: rewarded nets follow, and of bare names symmetric ones cannot."""
-    return 0.05 if question == "content" else 0.0 if question == "names" and trial.mirrored else 0.9
+    return 0.02 if question == "content" else 0.0 if question == "names" and trial.mirrored else 0.9
 
 
 def rights(trial: Trial, question: str) -> float:
@@ -30,9 +30,11 @@ class World:
 
     right: Callable[[Trial, str], float] = rights
     phrases: float = -0.01  # change by shuffled phrases
+    apart: Mapping[str, float] = field(default_factory=dict)  # the same, of encodings that are unlike the others
     whole: float = -0.05
     beyond: float = -0.3  # of the exchange, against its control
     followed: Callable[[Trial, str], float] = follows
+    flips: Callable[[Trial, str], float] | None = None  # answers that change; those that follow unless said
     after: Callable[[Trial], float] = lambda trial: 0.85  # right answers about roles after the exchange
     shift: Callable[[Trial], float] = lambda trial: 0.5
     unmoved: float = 1e-8  # the most that shuffles move a net without positions
@@ -57,7 +59,7 @@ class World:
             right = self.right(trial, question)
             yield item_name(question, ORIGINAL), c.AFTER, right + off
             for swap in (*PHRASES, "whole"):
-                cost = 0.0 if without else self.whole if swap == "whole" else self.phrases
+                cost = 0.0 if without else self.whole if swap == "whole" else self.apart.get(trial.name, self.phrases)
                 item = item_name(question, swap)
                 yield item, c.BEFORE, right + off
                 yield item, c.AFTER, right + cost + off
@@ -80,7 +82,7 @@ class World:
         yield item, c.CONTROL_CHANGE, -0.02 + off / 5
         yield item, c.BEYOND_CONTROL, self.beyond + off / 5
         yield item, c.OLD, 1 - followed + off / 5
-        yield item, c.FLIP, followed + off / 5
+        yield item, c.FLIP, (self.flips(trial, question) if self.flips else followed) + off / 5
         yield item, c.CONTROL_FLIP, 0.1 + off / 5
         yield item, c.FOLLOWED, followed + (off / 5 if followed else 0)
         yield item, c.SHIFT, self.shift(trial) + off / 5

@@ -49,7 +49,7 @@ def tenths(value: float) -> str:
     >>> tenths(0.9312), tenths(1.0), tenths(0.9998)
     ('93.1', '100.0', '99.9')
     """
-    return f"{100 * value if value >= 1 else min(100 * value, 99.9):.1f}"
+    return f"{100 * value if value >= 1 else min(100 * value, 99.9):.1f}".replace("-", "−")
 
 
 def interval(low: float | None, high: float | None) -> str:

@@ -36,8 +36,8 @@ def _lede(found: Relations) -> str:
     if FULL in found.parts:
         told.append(
             "Beyond offset: full attention minus the best fixed offset, in points. Syntactic, after Voita et al.: at "
-            "least 10 points. BERT-base: best head / best offset as published by Clark et al. (2019) for relations of "
-            "the same name, on the Penn Treebank with other labels: a pattern to compare with, not a figure."
+            "least 10 points. BERT-base: best head / best offset as published by Clark et al. (2019) under their "
+            "names for relations, on the Penn Treebank with other labels: a pattern to compare with, not a figure."
         )
     if _shuffled(found):
         heads = "the same heads" if FULL in found.parts else "heads chosen for it"
@@ -145,5 +145,8 @@ def _anchored(found: Relations, side: str) -> bool:
 
 
 def _anchor(item: str) -> str:
-    name, head, offset = ANCHORS.get(item, ("", 0.0, 0.0))
-    return f"{head:g} / {offset:g}" if name == item else MISSING
+    """What was published of a relation, under the name it had there."""
+    if item not in ANCHORS:
+        return MISSING
+    name, head, offset = ANCHORS[item]
+    return f"{name} {head:.1f} / {offset:.1f}"

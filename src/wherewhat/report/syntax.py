@@ -17,11 +17,12 @@ from wherewhat.report.probe_dependencies_tables import LEVELS, PARTS, TITLES
 from wherewhat.report.probe_told import key
 from wherewhat.report.syntax_charts import charts_of
 from wherewhat.report.syntax_numbers import by_encoding, by_relation_table, shuffled
-from wherewhat.report.syntax_study import GROUPS, Subject, Syntax
+from wherewhat.report.syntax_study import GROUPS, SIDED, Subject, Syntax
 from wherewhat.report.syntax_tables import FAR, NEAR, panel_of, tables_of
 from wherewhat.report.tags import Html, join, tag
 
 ASKED = {"to head": "From a word to its governor", "to dependent": "From a governor to the word"}
+TIES = "To a symmetric one both neighbours weigh the same, and of two equal weights the one before counts."
 TALL, SMALL, LOCAL = 320, 210, 300  # pixels
 
 
@@ -77,8 +78,9 @@ def _views(found: Syntax, side: str) -> list[tuple[str, Words]]:
 
 def _grouped(found: Syntax) -> str:
     """Which encodings are in which group."""
-    members = {name: ", ".join(one.label for one in found.members(name)) for name in found.groups if name != "every"}
-    return f"Groups: {'; '.join(f'{GROUPS[name]} ({its})' for name, its in members.items())}."
+    members = {name: ", ".join(one.label for one in found.members(name)) for name in found.groups if name != SIDED}
+    told = f"Groups: {'; '.join(f'{GROUPS[name]} ({its})' for name, its in members.items())}."
+    return f"{told} Of what is symmetric, nothing is in the mean over all that tell sides apart. {TIES}"
 
 
 def _in_words(found: Syntax, subject: str, side: str) -> str:
@@ -99,7 +101,7 @@ def _key() -> Html:
 def encodings(found: Syntax) -> Section:
     """The same for every encoding, as small multiples."""
     groups = []
-    for group in (name for name in found.groups if name != "every"):
+    for group in (name for name in found.groups if name != SIDED):
         about, title = str((found.about.get("groups") or {}).get(group) or ""), GROUPS[group]
         small = [_small(found, one) for one in found.members(group)]
         heading = tag("h3", f"{title[:1].upper()}{title[1:]}")
@@ -107,8 +109,7 @@ def encodings(found: Syntax) -> Section:
         groups.append(panel(heading, *note, tag("div", *small, class_="panels")))
     lede = (
         "Every encoding by itself, from a word to its governor. A curve that is set by hand has the same positional "
-        "part in all heads: what place alone finds there follows from the curve. To a symmetric one both neighbours "
-        "weigh the same, and which of them is named says nothing."
+        f"part in all heads: what place alone finds there follows from the curve. {TIES}"
     )
     body = join(*(tag("div", group, class_="below") for group in groups), _key())
     return Section("encodings", "Encoding by encoding", lede, body, "Encodings")

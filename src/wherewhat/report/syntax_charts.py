@@ -28,10 +28,17 @@ def against_locality(groups: Sequence[str]) -> Spec:
     """
     rows = named("places").transform_filter("datum.by == '{by}' && datum.part == '{part}' && datum.at == {at}")
     shown = [name for name in groups if name in COLOURS]
+    curves = [name for name in shown if name != "free"]  # free heads have no curve by itself
     fitting = alt.ExprRef("width < 420 ? 2 : 4")  # names in a line
     named_group = f"({GROUPS!r})[datum.label]"
     legend = alt.Legend(
-        orient="top", direction="horizontal", title=None, symbolOpacity=1, columns=fitting, labelExpr=named_group
+        orient="top",
+        direction="horizontal",
+        title=None,
+        symbolOpacity=1,
+        columns=fitting,
+        labelExpr=named_group,
+        values=alt.ExprRef(f"'{{by}}' == 'bias.locality' ? {curves} : {shown}"),
     )
     colour, shape = (
         channel(

@@ -38,7 +38,7 @@ def _relation(found: Syntax, item: str, names: list[str], anchors: dict[str, dic
     levels = [_share(found.mean(names[0], kind, item)) for kind in ("uniform", "offset")]
     parts = [_share(found.mean(name, part, item)) for name in names for part in PARTS]
     one = anchors.get(item)
-    theirs = f"{one['name']} {one['head']:g} / {one['offset']:g}" if one else MISSING
+    theirs = f"{one['name']} {one['head']:.1f} / {one['offset']:.1f}" if one else MISSING
     return [item, f"{facts[0]:,.0f}" if facts[0] else MISSING, short(facts[1]), *levels, *parts, theirs]
 
 

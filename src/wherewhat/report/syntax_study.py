@@ -13,12 +13,13 @@ from wherewhat.report.probe_dependencies_tables import SIDES
 EACH = "each"  # each relation by its own head, counted together
 ALL = "all"  # one head for all relations
 TRAINED, UNTRAINED = "trained", "untrained"
+SIDED = "sided"  # the group that has others in it
 # What groups of encodings are called on the page.
 GROUPS = {
     "free": "free heads",
     "one-sided": "one-sided curves",
     "symmetric": "symmetric or none",
-    "every": "all encodings",
+    SIDED: "all that tell sides apart",
 }
 PLACES = {"bias.locality": "the curve by itself", "attention.locality": "attention to identical words"}
 FEWEST = 3  # seeds
@@ -41,7 +42,7 @@ class Subject:
     @property
     def group(self) -> str:
         """The group that is its own."""
-        return next((name for name in self.groups if name != "every"), "")
+        return next((name for name in self.groups if name != SIDED), "")
 
 
 @dataclass(frozen=True)

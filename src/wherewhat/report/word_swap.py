@@ -11,7 +11,7 @@ from wherewhat.report.drawn import Words, drawn, figure_of, panel, titled
 from wherewhat.report.locality_said import give_or_take, listed
 from wherewhat.report.made import how_it_was_made
 from wherewhat.report.measured import Manifest
-from wherewhat.report.numbers import count, duration, percent, tenths
+from wherewhat.report.numbers import count, duration, percent, signed, tenths
 from wherewhat.report.page import Columns, Figure, Page, Section, Spec
 from wherewhat.report.probe_examples import exchange_example, shuffle_example
 from wherewhat.report.probe_published import ROLES, SOURCE
@@ -20,7 +20,7 @@ from wherewhat.report.probe_swaps_tables import Swaps
 from wherewhat.report.probe_told import key, table
 from wherewhat.report.tags import Html, join, tag
 from wherewhat.report.word_swap_charts import LINE, charts_of
-from wherewhat.report.word_swap_study import EXCHANGE, ORIGINAL, QUESTIONS, SIZES, VOICE, WordSwap
+from wherewhat.report.word_swap_study import EXCHANGE, ORIGINAL, QUESTIONS, SIZES, VOICE, Row, WordSwap
 from wherewhat.report.word_swap_tables import panels_of, tables_of
 
 FIRST = ("names", "roles", "content")  # where symmetry is asked about
@@ -38,6 +38,7 @@ COLUMNS = {  # of the table, and what stands in them
     "old label": (EXCHANGE, "old label"),
     "control": (EXCHANGE, "control change"),
 }
+CHANGES = ("change", "control change")  # measures that may be negative
 NOT_LEARNT = "not learnt"
 SIDES = 300  # pixels of height of the chart by s
 
@@ -81,10 +82,11 @@ def exchange(found: WordSwap) -> Section:
     models = listed(f"{model} {change:+.1f}".replace("-", "−") for model, (_, change) in ROLES.items())
     note = (
         "After an exchange the right label is the new one: of content, entailment becomes contradiction and the others "
-        "stay; of who does it, woman and man change places; of roles, entailed and reversed do and other stays. A net "
-        "that overlooks an exchange loses the pairs whose label changes: a third of content, two thirds of roles. Of "
-        "who does it every sentence has its exchange beside it, so that as many answers are right after as before: "
-        "half where nets cannot tell, and all where they follow. Intervals are over seeds. "
+        "stay; of who does it, woman and man change places; of roles, entailed and reversed do and other stays. Of "
+        "content a net that overlooks exchanges loses the third whose label changes. Of roles a net that overlooks "
+        "them keeps two thirds at the most, right on as many as before. Of who does it every sentence has its exchange "
+        "beside it, so that as many answers are right after as before: half where nets cannot tell, and all "
+        "where they follow. Intervals are over seeds. "
         f"Published, on SNLI and by a rule that is unknown: {models} points."
     )
     marks = key(
@@ -181,7 +183,11 @@ def in_words(found: WordSwap) -> Section:
     """A pair under every swap."""
     beside = Swaps(pl.DataFrame({"data": []}), found.manifest)
     shown = [
-        (exchange_example if example.get("item") in ("roles", VOICE) else shuffle_example)(beside, example)
+        tag(
+            "div",
+            (exchange_example if example.get("item") in ("roles", VOICE) else shuffle_example)(beside, example),
+            tag("p", f"Right label: {labels_of(example)}", class_="note"),
+        )
         for example in found.about.get("examples") or ()
     ]
     lede = (
@@ -190,6 +196,16 @@ def in_words(found: WordSwap) -> Section:
     )
     body = tag("div", *shown, class_="swap-examples") if shown else tag("p", "The run kept no examples.", class_="note")
     return Section("words", "In words", lede, body, "Examples")
+
+
+def labels_of(example: Mapping[str, Any]) -> str:
+    """The label that is right before, and the one that is right after.
+
+    >>> labels_of({"label": "entailed", "new": "reversed"}), labels_of({"label": "other", "new": "other"})
+    ('entailed → reversed', 'other, before and after')
+    """
+    old, new = example.get("label"), example.get("new")
+    return f"{old}, before and after" if new in (None, old) else f"{old} → {new}"
 
 
 def numbers(found: WordSwap) -> Section:
@@ -224,8 +240,18 @@ def _row(found: WordSwap, question: str, name: str) -> list[object]:
         label = join(name, tag("span", f" {NOT_LEARNT}", class_="reach"))
     return [
         label,
-        *(give_or_take(found.mean(name, question, *asked)) for asked in columns_of(found, question).values()),
+        *(_cell(found.mean(name, question, *asked), asked[1]) for asked in columns_of(found, question).values()),
     ]
+
+
+def _cell(row: Row | None, measure: str) -> Html | str:
+    """A share in per cent; a change in points has its sign."""
+    if row is None or measure not in CHANGES:
+        return give_or_take(row)
+    told = signed(100 * row["value"], 1)
+    if row["low"] is None or row["high"] is None:
+        return told
+    return join(told, tag("span", f" ± {50 * (row['high'] - row['low']):.1f}", class_="reach"))
 
 
 def columns_of(found: WordSwap, question: str) -> dict[str, tuple[str, str]]:

@@ -27,7 +27,7 @@ CLAIMS: dict[str, Asked] = {
     "long": Asked("Contextual heads win on long relations.", DIRECTION, judge_distance.long),
     "content": Asked(
         "Subjects and objects need content: no fixed offset finds as many.",
-        "of BERT-base, best head / best offset in %: nsubj 58.5 / 45.5, dobj 86.8 / 40 (Clark et al. 2019)",
+        "of BERT-base, best head / best offset in %: nsubj 58.5 / 45.5, dobj 86.8 / 40.0 (Clark et al. 2019)",
         judge_distance.content,
     ),
     "anchors": Asked(
@@ -51,7 +51,7 @@ CLAIMS: dict[str, Asked] = {
         judge_open.not_best,
     ),
     "locality": Asked(
-        "The more local an encoding is, the more neighbours its heads find, and the fewer far words.",
+        "The more local a curve is, the more neighbours heads find under it, and the fewer far words.",
         UNPUBLISHED,
         judge_open.locality,
     ),
@@ -65,7 +65,7 @@ CLAIMS: dict[str, Asked] = {
         UNPUBLISHED,
         judge_open.shuffled,
     ),
-    "learnt": Asked("What heads find is learnt: untrained nets find less.", UNPUBLISHED, judge_open.learnt),
+    "learnt": Asked("What free heads find is learnt: untrained nets find less.", UNPUBLISHED, judge_open.learnt),
 }
 
 

@@ -16,12 +16,13 @@ from wherewhat.reproductions.syntax.halves import EACH
 TRAINED, UNTRAINED = STATES = ("trained", "untrained")
 BIAS, ATTENTION = "bias.locality", "attention.locality"
 # Encodings that go together, and what sets them apart.
-FREE, ONE_SIDED, EVEN, EVERY = "free", "one-sided", "symmetric", "every"
+FREE, ONE_SIDED, EVEN, SIDED = "free", "one-sided", "symmetric", "sided"
+ALIKE = 0.01  # of locality, within which curves are called as local as each other
 GROUPS: dict[str, str] = {
     FREE: "encodings whose heads may learn to look to either side, at any distance",
     ONE_SIDED: "curves of distance that are flatter on one side, alike in all heads",
     EVEN: "encodings that treat both sides alike, and none at all",
-    EVERY: "all encodings",
+    SIDED: "all encodings that tell the two sides apart",
 }
 
 
@@ -79,9 +80,10 @@ class Evidence:
         return [trial for trial in self.trials if trial.family == "log"]
 
     def pairs(self) -> list[tuple[Trial, Trial]]:
-        """Each one-sided curve with the symmetric one of the same w."""
-        even = {trial.w: trial for trial in self.curves if trial.s == SYMMETRIC}
-        return [(trial, even[trial.w]) for trial in self.group(ONE_SIDED) if trial.w in even]
+        """Each one-sided curve with the symmetric one that is as local."""
+        even = [trial for trial in self.curves if trial.s == SYMMETRIC]
+        every = ((one, other) for one in self.group(ONE_SIDED) for other in even)
+        return [(one, other) for one, other in every if abs(self.place(one, BIAS) - self.place(other, BIAS)) < ALIKE]
 
     def values(self, trials: Sequence[Trial], what: What) -> list[float]:
         """By seed, the mean over some encodings; NaN where one of them has no such number."""
@@ -126,5 +128,5 @@ class Evidence:
 def groups_of(trial: Trial) -> tuple[str, ...]:
     """Every group that an encoding belongs to."""
     if trial.mirrored:
-        return EVEN, EVERY
-    return (ONE_SIDED if trial.family == "log" else FREE), EVERY
+        return (EVEN,)
+    return (ONE_SIDED if trial.family == "log" else FREE), SIDED

@@ -17,7 +17,7 @@ from wherewhat.reproductions.syntax.evidence import (
     What,
 )
 from wherewhat.reproductions.syntax.halves import PARTS
-from wherewhat.reproductions.syntax.judging import NEAR, listed, open_verdict, over_relations, the_same
+from wherewhat.reproductions.syntax.judging import NEAR, listed, names, open_verdict, over_relations, the_same
 
 STEREOTYPED = ("det", "amod", "aux:pass")  # whose partner nearly always stands in the same place
 NOT_BEST = "obl"  # where a first run had seen content alone above full attention
@@ -28,7 +28,7 @@ def stereotyped(seen: Evidence) -> Judged:
     """Does the positional part find as much as the best fixed offset where that finds nearly all?"""
     gaps = {name: seen.gap(seen.group(FREE), What("positional", name), What("offset", name)) for name in STEREOTYPED}
     return Judged(
-        f"The positional part against the best fixed offset: {listed(gaps)}.",
+        f"Means over {names(seen)}: the positional part against the best fixed offset, {listed(gaps)}.",
         open_verdict([the_same(gap) for gap in gaps.values()]),
         f"Called the same where the interval lies within {100 * NEAR:g} points of 0.",
     )
@@ -60,7 +60,8 @@ def not_best(seen: Evidence) -> Judged:
     first = gaps["contextual"].get(NOT_BEST, Estimate())
     told = " ".join(f"The {part} part against full attention: {over_relations(its)}" for part, its in gaps.items())
     return Judged(
-        f"In {NOT_BEST} the contextual part is above full attention by {first.points()}. {told}",
+        f"Means over {names(seen)}: in {NOT_BEST} the contextual part is above full attention by {first.points()}. "
+        f"{told}",
         open_verdict([first.side]),
         f"What counts is {NOT_BEST}, named before these runs; the others are told, and several tries find something by "
         "luck.",
@@ -69,13 +70,15 @@ def not_best(seen: Evidence) -> Judged:
 
 def locality(seen: Evidence) -> Judged:
     """Do more local curves find more neighbours, and fewer far words, at the same s?"""
-    near, far = (steepness(seen, What("full", at=at)) for at in (NEIGHBOURS, FAR))
+    near, far = (gained(seen, What("full", at=at)) for at in (NEIGHBOURS, FAR))
+    least, most = ends(seen)
     curves = [link(seen, What("full", at=at), BIAS) for at in (NEIGHBOURS, FAR)]
     wide = [link(seen, What("full", at=at), ATTENTION) for at in (NEIGHBOURS, FAR)]
     parts = {part: link(seen, What(part), ATTENTION) for part in ("positional", "contextual")}
     gains = (
-        f"From locality 0 to 1, at the same s, the best line over {count(len(seen.curves), 'curve')} gains full "
-        f"attention {near.points()} at distance 1 and {far.points()} from 6 on."
+        f"From the least local curve ({least:.2f}) to the most local ({most:.2f}), at the same s, the best line over "
+        f"{count(len(seen.curves), 'curve')} gains full attention {near.points()} at distance 1 and {far.points()} "
+        "from 6 on."
     )
     return Judged(
         f"{gains} The correlation over curves is {curves[0].plain()} and {curves[1].plain()}; over all encodings, with "
@@ -89,8 +92,20 @@ def locality(seen: Evidence) -> Judged:
     )
 
 
+def ends(seen: Evidence) -> tuple[float, float]:
+    """How local the least and the most local curve are."""
+    places = [place for trial in seen.curves if math.isfinite(place := seen.place(trial, BIAS))]
+    return min(places, default=math.nan), max(places, default=math.nan)
+
+
+def gained(seen: Evidence, what: What) -> Estimate:
+    """How much more the most local curve finds than the least local one, along the best line."""
+    (least, most), rise = ends(seen), steepness(seen, what)
+    return Estimate(*((most - least) * number for number in (rise.value, rise.low, rise.high)))
+
+
 def steepness(seen: Evidence, what: What) -> Estimate:
-    """How much more curves find from locality 0 to 1, curves of one s compared among themselves, seed by seed."""
+    """How steeply what curves find grows with locality, curves of one s compared among themselves, seed by seed."""
     curves = [trial for trial in seen.curves if math.isfinite(seen.place(trial, BIAS))]
     x = {trial.name: seen.place(trial, BIAS) for trial in curves}
     alike = {s: fmean(x[trial.name] for trial in curves if trial.s == s) for s in {trial.s for trial in curves}}
@@ -106,17 +121,17 @@ def link(seen: Evidence, what: What, by: str) -> Estimate:
 
 
 def sides(seen: Evidence) -> Judged:
-    """Do curves that tell the two sides apart find more neighbours than symmetric ones of the same w, both ways?"""
+    """Do curves that tell the two sides apart find more neighbours than symmetric ones that are as local, both ways?"""
     pairs = seen.pairs()
     ones, others = [one for one, _ in pairs], [other for _, other in pairs]
     gaps = {side: seen.between(ones, others, What("full", at=NEIGHBOURS, side=side)) for side in SIDES}
     place = {side: seen.between(ones, others, What("positional", at=NEIGHBOURS, side=side)) for side in SIDES}
     return Judged(
-        f"At distance 1, at the same w, full attention under curves that are flatter ahead against symmetric ones: "
+        "At distance 1, full attention under curves that are flatter on one side against symmetric ones as local: "
         f"{listed(gaps)}. The positional part: {listed(place)}.",
         open_verdict([gap.side for gap in gaps.values()]),
-        "To a symmetric curve the word before and the word after weigh the same, so its positional part cannot choose, "
-        "and which of the two it names is rounding: what counts is full attention, from both sides.",
+        "To a symmetric curve the word before and the word after weigh the same, so its positional part cannot choose: "
+        "of two equal weights the one before counts. What is judged is full attention, from both sides.",
     )
 
 
@@ -126,9 +141,9 @@ def shuffled(seen: Evidence) -> Judged:
     place, said = (seen.gap(free, What(f"by {how}, shuffled"), What("uniform")) for how in ("position", "content"))
     lost = {how: seen.gap(free, What(f"by {how}, shuffled"), What(f"by {how}")) for how in ("position", "content")}
     return Judged(
-        f"On shuffled sentences, full attention of heads chosen by their positional part is {place.points()} from "
-        f"chance, of those chosen by their contextual part {said.points()}. What shuffling takes from each: "
-        f"{listed(lost)}.",
+        f"Means over {names(seen)}: on shuffled sentences, full attention of heads chosen by their positional part is "
+        f"{place.points()} from chance, of those chosen by their contextual part {said.points()}. What shuffling takes "
+        f"from each: {listed(lost)}.",
         open_verdict([the_same(place), said.side]),
         "Relations go along with the words. Heads are chosen on sentences in order. "
         f"At chance is within {100 * NEAR:g} points of it.",
@@ -142,7 +157,8 @@ def learnt(seen: Evidence) -> Judged:
     before = ", ".join(f"{part} {100 * seen.mean(free, What(part, state=UNTRAINED)).value:.1f} %" for part in PARTS)
     chance = 100 * seen.mean(free, What("uniform")).value
     return Judged(
-        f"Trained against untrained nets: {listed(gaps)}. Untrained they find {before}; chance is {chance:.1f} %.",
+        f"Trained against untrained nets, means over {names(seen)}: {listed(gaps)}. Untrained they find {before}; "
+        f"chance is {chance:.1f} %.",
         open_verdict([gap.side for gap in gaps.values()]),
         "An arg-max has no size: an untrained head that prefers one place ever so slightly counts as looking there.",
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from wherewhat.report.numbers import count
 from wherewhat.reproductions.locality.estimate import Estimate
 from wherewhat.reproductions.locality.judging import published_verdict, tally
+from wherewhat.reproductions.syntax.evidence import FREE, Evidence
 
 NEAR = 0.05  # shares that lie surely nearer than this are called the same
 OPEN = {"agrees": "seen", "disagrees": "not seen"}  # what verdicts are called on what was never published
@@ -29,6 +30,21 @@ def open_verdict(sides: Sequence[int]) -> str:
     """
     found = published_verdict(sides)
     return OPEN.get(found, found)
+
+
+def whole_verdict(sides: Sequence[int]) -> str:
+    """On what was published of several things, as above; it disagrees only where each of them is clearly against it.
+
+    >>> [whole_verdict(sides) for sides in ([1, 1], [1, 0], [0, 0], [0, -1], [1, -1], [-1, -1])]
+    ['agrees', 'in part', 'unknown', 'unknown', 'in part', 'disagrees']
+    """
+    found = published_verdict(sides)
+    return "unknown" if found == "disagrees" and 0 in sides else found
+
+
+def names(seen: Evidence) -> str:
+    """The encodings with free heads, which most numbers are means over."""
+    return ", ".join(trial.name for trial in seen.group(FREE)) or "no encodings"
 
 
 def over_relations(gaps: Mapping[str, Estimate]) -> str:

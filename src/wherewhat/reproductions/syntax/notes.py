@@ -20,7 +20,8 @@ NOTES = (
     "Were it chosen at each distance too, a head that always looks two words on would be right at distance 2.",
     "Where relations are counted together, each is found by its own head; rows of frequent relations count for more.",
     "To an encoding that treats both sides alike, the word before and the word after weigh the same in the positional "
-    "part: of two equal weights the one before counts as the largest, which says nothing.",
+    "part: of two equal weights the one before counts, which says nothing. No mean has such encodings in it "
+    "but their own.",
     "Heads chosen by position or by content are chosen by that part and scored with full attention, on sentences in "
     "order and on shuffled ones.",
     "Seeds draw first weights, the order of reading, and the sentences to be probed on; encodings share them, so that "

@@ -64,7 +64,7 @@ CLAIMS: dict[str, Asked] = {
     "symmetry": Asked(
         "The more symmetric an encoding is, the more it overlooks.",
         f"said to be so; over {len(ROLE_CHANGES)} models the correlation of symmetry with what an exchange costs is "
-        "-0.49, from which nothing follows",
+        "−0.49, from which nothing follows",
         judge_symmetry.symmetry,
         {
             "agrees": "Symmetric curves overlook more than curves with sides",

@@ -30,7 +30,7 @@ def examples_of(job: Job) -> list[Example]:
 
 
 def _chosen(item: Item) -> Trial:
-    """The longest with a control among those whose label changes or that have none to change; the first of equals."""
+    """The longest that has a control, or the longest if none has; the first of equals."""
 
     def worth(trial: Trial) -> tuple[bool, int]:
         return trial.control is not None, sum(len(turned.words) for turned in trial.swapped)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from wherewhat.report.numbers import percent
 from wherewhat.reproductions.locality.estimate import Estimate, over_seeds
-from wherewhat.reproductions.locality.judging import Judged, seen_verdict
+from wherewhat.reproductions.locality.judging import Judged, published_verdict, seen_verdict
 from wherewhat.reproductions.locality.trials import Trial
 from wherewhat.reproductions.word_swap.counting import AFTER, BEFORE, CONTROL_FLIP, FLIP, FOLLOWED, LARGEST
 from wherewhat.reproductions.word_swap.evidence import BAG, PHRASES, Evidence
@@ -14,7 +14,7 @@ from wherewhat.reproductions.word_swap.judge_published import (
     NOT_LEARNT,
     WHOLE,
     able,
-    encodings,
+    above,
     share,
 )
 from wherewhat.reproductions.word_swap.one_run import BARE, EXCHANGE
@@ -22,42 +22,90 @@ from wherewhat.reproductions.word_swap.questions import CONTENT, NAMES, ROLES
 
 ROUNDING = 1e-4  # a probability that moves less has moved by rounding alone
 VOICE = "voice"
+SEEN = {"agrees": "seen", "disagrees": "not seen", "in part": "in part", "unknown": "unknown"}
+COUNTED = (
+    "Counted are, of names, encodings with sides (the others cannot tell) and, of roles, those with which content was "
+    "learnt, whether or not the question itself was."
+)
+CALLED = {NAMES: "who does it", ROLES: "roles in pairs"}
 REWARDED = {NAMES: "Rewarded for telling who does it", ROLES: "Rewarded for reading roles in pairs"}
 
 
 def training(seen: Evidence) -> Judged:
     """Does the same net follow an exchange once it is rewarded for reading who does it?"""
-    learnt = {question: trials for question in REWARDED if (trials := able(seen, question))}
-    if not learnt:
-        return Judged(f"{NOT_LEARNT} to read roles, as far as can be told.", "unknown")
-    gains = {question: gain_of(seen, question, trials) for question, trials in learnt.items()}
-    short = " ".join(_followed(seen, question, trials) for question, trials in learnt.items())
-    told = "; ".join(f"{question} {gain.points()}" for question, gain in gains.items())
-    checks = [
-        held
-        for question, trials in learnt.items()
-        for held in (seen.mean(trials, question, EXCHANGE, FOLLOWED).low > HALF, gains[question].side == 1)
-    ]
-    rewards = "So far as encodings can follow at all, what they were rewarded for decides whether they do."
+    asked = {question: trials for question in REWARDED if (trials := counted_for(seen, question))}
+    if not able(seen, CONTENT) or not asked:
+        return Judged(f"{NOT_LEARNT} what words decide.", "unknown")
+    following = {question: [(follows(seen, question, trial), trial) for trial in asked[question]] for question in asked}
+    held = {question: [trial for side, trial in of if side == 1] for question, of in following.items()}
+    gains = {question: gain_of(seen, question, trials) for question, trials in held.items()}
+    known = {question: gain for question, gain in gains.items() if gain.known}
+    short = " ".join(_followed(seen, question, trials) for question, trials in held.items())
+    sides = [side for of in following.values() for side, _ in of]
+    told = [_beside_content(seen, question, held[question], gain) for question, gain in known.items()]
+    beside = [_beside(seen, question, trials) for question, trials in held.items() if trials]
     return Judged(
-        f"{short} Beside content: {told}. {' '.join(_beside(seen, *each) for each in learnt.items())}",
-        seen_verdict(checks),
-        " ".join([spread(seen, question) for question in learnt] + [rewards] * all(checks)),
+        " ".join([short, *told, *beside]),
+        SEEN[published_verdict([*sides, *(gain.side for gain in known.values())])],
+        " ".join([*(spread(seen, question) for question in asked), COUNTED]),
+        because="; ".join(
+            f"{CALLED[question]} with {_of(seen, question, trials)}" for question, trials in held.items()
+        ),
         short=short,
     )
 
 
+def counted_for(seen: Evidence, question: str) -> list[Trial]:
+    """The encodings that could follow: of names those with sides, of roles those with which content was learnt."""
+    return able(seen, CONTENT) if question == ROLES else [trial for trial in seen.ordered if not trial.mirrored]
+
+
+def follows(seen: Evidence, question: str, trial: Trial) -> int:
+    """1 if a question was learnt and exchanges are clearly followed, -1 if they clearly are not, 0 if it is not clear.
+
+    Only who answers more than words alone give can follow: where answers are guessed, some follow by chance.
+    """
+    side = above(seen.mean([trial], question, EXCHANGE, FOLLOWED), HALF)
+    return min(side, 0) if trial not in able(seen, question) else side
+
+
 def gain_of(seen: Evidence, question: str, trials: Sequence[Trial]) -> Estimate:
-    """How many more exchanges nets follow than the same nets do that were fine-tuned on content, seed by seed."""
-    one, other = (seen.values(trials, asked, (EXCHANGE,), FOLLOWED) for asked in (question, CONTENT))
+    """How many more exchanges nets follow than those that learnt content with the same encoding, seed by seed."""
+    both = [trial for trial in trials if trial in able(seen, CONTENT)]
+    one, other = (seen.values(both, asked, (EXCHANGE,), FOLLOWED) for asked in (question, CONTENT))
     return over_seeds([rewarded - not_so for rewarded, not_so in zip(one, other, strict=True)])
 
 
-def _followed(seen: Evidence, question: str, trials: Sequence[Trial]) -> str:
-    rewarded, other = (seen.mean(trials, asked, EXCHANGE, FOLLOWED) for asked in (question, CONTENT))
+def _of(seen: Evidence, question: str, held: Sequence[Trial]) -> str:
+    """How many encodings follow, and which.
+
+    Of roles it is said of all that know of order, and then of those that count.
+    """
+    counted = counted_for(seen, question)
+    others = ", ".join(trial.name for trial in counted if trial not in held)
+    most_do = 2 * len(held) > len(counted)
+    names = (f"all but {others}" if others else "all") if most_do else ", ".join(one.name for one in held) or "none"
+    if question != ROLES:
+        return f"{len(held)} of {len(counted)} with sides: {names}"
+    fewer = f" ({len(held)} of the {len(counted)} that learnt content)" if len(counted) < len(seen.ordered) else ""
+    return f"{len(held)} of {len(seen.ordered)}: {names}{fewer}"
+
+
+def _followed(seen: Evidence, question: str, held: Sequence[Trial]) -> str:
+    among = f"; these follow {share(seen.mean(held, question, EXCHANGE, FOLLOWED))}" if held else ""
+    return f"{REWARDED[question]}, nets follow exchanges with {_of(seen, question, held)}{among}."
+
+
+def _beside_content(seen: Evidence, question: str, held: Sequence[Trial], gain: Estimate) -> str:
+    """What the same encodings do after learning content, and which of them never learnt it."""
+    learnt = able(seen, CONTENT)
+    content = seen.mean([trial for trial in held if trial in learnt], CONTENT, EXCHANGE, FOLLOWED)
+    never = ", ".join(trial.name for trial in held if trial not in learnt)
+    but = f" (without {never}, which never learnt content)" if never else ""
+    cases = "; three words and pairs are different cases" if question == NAMES else ""
     return (
-        f"{REWARDED[question]}, nets follow {share(rewarded)} of exchanges; the same nets fine-tuned on content "
-        f"follow {share(other)} ({encodings(trials)}: {', '.join(trial.name for trial in trials)})."
+        f"Beside {CALLED[question]}: fine-tuned on content, the same encodings{but} follow {share(content)}, a gain of "
+        f"{gain.points()}{cases}."
     )
 
 

@@ -31,11 +31,16 @@ def symmetry(seen: Evidence) -> Judged:
         f"{share(seen.mean(symmetric, NAMES, EXCHANGE, FOLLOWED))} of exchanges. Beside the symmetric curve that looks "
         f"as near: {'; '.join(f'{name} {gap.points()}' for name, gap in known.items())}."
     )
-    sides = {name: side_of(gap) for name, gap in known.items()}
+    sides = {
+        name: side_of(gap) if all(trial in able_ones for _, others in kinds[name] for trial in others) else no_more(gap)
+        for name, gap in known.items()
+    }
     return Judged(
         f"{short} {able_curves(able_ones, curves)} {harder(seen, kinds)}",
         published_verdict(list(sides.values())) if able_ones else "unknown",
-        f"Judged by who does it, which small nets learn. That sides make no difference is said where it is clearly "
+        "Judged by who does it, which small nets learn. That symmetric curves follow none is a theorem: three words "
+        "read backwards are their exchange. Who guesses follows some by chance, so only curves that clearly answer "
+        "more than words alone give count for the claim. That sides make no difference is said where it is clearly "
         f"less than {100 * SMALL:g} points."
         if able_ones
         else "Where no curve can tell who does it, nothing can be said of what symmetry does to it.",
@@ -61,6 +66,15 @@ def side_of(gap: Estimate) -> int:
     [1, -1, 0]
     """
     return 1 if gap.side == 1 else -1 if gap.high < SMALL else 0
+
+
+def no_more(gap: Estimate) -> int:
+    """The same of a curve that may be guessing: what it follows by chance never speaks for sides.
+
+    >>> [no_more(Estimate(0.5, low, high)) for low, high in ((0.4, 0.6), (-0.01, 0.02))]
+    [0, -1]
+    """
+    return min(side_of(gap), 0)
 
 
 def which(sides: Mapping[str, int]) -> str:

@@ -27,7 +27,8 @@ NOTES = (
     "with its twin. Seven tenths are learnt from and the rest is judged by, the same for all seeds. Twins are "
     "each other's exchange, so that as many answers are right after it as before; `followed` tells. They are only "
     "exchanged, not shuffled: in another order three words do not say who does it. Asked about an animal and a person "
-    "(`agent`) nets were not, as they read of names alone.",
+    "(`agent`) nets were not, as they read of names alone. The sentences it is judged by occur, without labels, inside "
+    "what nets read before fine-tuning.",
     "In `roles` a pair with another deed never has exchanged roles while nets learn, so what becomes of such pairs "
     "under an exchange was never learnt; `followed` counts only pairs whose label changes.",
     "Curves of one locality differ in w, so that only symmetry differs: at the same w a one-sided curve would be less "
@@ -36,10 +37,15 @@ NOTES = (
     "Seeds draw first weights, the order of reading and the pairs that nets are judged by (not the twins); what they "
     "read and are fine-tuned on is the same for all. Intervals over seeds are Student's, over pairs of one run "
     "Wilson's and Student's; none is corrected for being one of several.",
-    f"Chosen by us: a loss of fewer than {100 * SMALL:g} points is small; who follows fewer than {100 * HALF:g} % of "
-    f"exchanges is blind; `content` counts as learnt from {100 * LEARNT:g} % on, the others where the interval over "
-    "seeds lies above what words alone give. Encodings with which a question was not learnt do not count in its claim, "
-    "but for symmetry, where every curve counts: not to be able to tell is what is asked about.",
+    f"Chosen by us: a loss of fewer than {100 * SMALL:g} points is small; who changes clearly fewer than "
+    f"{100 * SMALL:g} % of right answers under an exchange overlooks it, and who follows clearly more than "
+    f"{100 * HALF:g} % of exchanges follows; `content` counts as learnt from {100 * LEARNT:g} % on, the others where "
+    "the interval over seeds lies above what words alone give. Shuffles and blindness are judged with encodings that "
+    "learnt `content`, each for itself. Of what training does, encodings count whether or not they learnt `names` or "
+    "`roles`, but only those that did can be seen to follow.",
+    "How the claims are judged was changed once after a whole run at the tiny scale had been seen: encoding by "
+    "encoding for shuffles and for what goes unnoticed, and by all encodings that learnt content for what training "
+    "decides. A mean over unlike encodings had depended on which of them were tried.",
 )
 
 
@@ -66,7 +72,7 @@ def _learnt_from(asking: Asking) -> str:
 
 
 def _not_learnt(seen: Evidence) -> list[str]:
-    """Which encodings do not count where, because nets did not learn the question with them."""
+    """With which encodings nets did not learn which question."""
     told = []
     for question in BAG:
         learnt = {trial.name for trial in seen.learnt(question)}

@@ -21,7 +21,8 @@ from wherewhat.tables.schema import RESULT, frame
 OWN = ("bare", "counting", "job", "one_run", "passages", "premises", "questions", "settings")
 DECIDES = (
     *("corpora", "encodings", "models", "nets", "swaps", "tasks", "training"),
-    *("probes/roles.py", "probes/words.py", "reproductions/intervals.py", "reproductions/locality/steepness.py"),
+    *("probes/role_claims.py", "probes/roles.py", "probes/swapped", "probes/words.py"),
+    *("reproductions/intervals.py", "reproductions/locality/steepness.py"),
     *(f"reproductions/word_swap/{name}.py" for name in OWN),
 )
 
