@@ -32,7 +32,7 @@ def test_the_grammar_by_default(net: Path, tmp_path: Path, capsys: pytest.Captur
     assert told["probe"] == "dependencies" and told["model"] == "small"
     assert told["said"].startswith("grammar: governors found by the best head: full attention ")
     manifest = json.loads((tmp_path / "x" / "manifest.json").read_text())
-    assert manifest["kind"] == "probe" and manifest["command"].startswith("wherewhat ")
+    assert manifest["kind"] == "probe" and manifest["command"].startswith("wherewhat")
     table = pl.read_parquet(tmp_path / "x" / "probe.parquet")
     assert set(table["kind"]) >= {"full", "positional", "contextual", "shuffled", "offset", "uniform", "order"}
     assert "<html" in (tmp_path / "x" / "report.html").read_text()
