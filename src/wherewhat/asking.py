@@ -43,6 +43,7 @@ class Measuring:
     hidden: bool | None = None  # look for position inside hidden states; None: where logits do not tell what slots do
     max_texts: int = 100
     max_tokens: int | None = None  # None: what the model was made for, but at most 1,024
+    add_bos: bool = False  # put the beginning-of-text token in front, where the tokenizer does not
     batch_tokens: int = 2048  # padded tokens that run through the model together
     scores: tuple[str, ...] = ()  # () for all
     layers: tuple[int, ...] = ()  # () for all

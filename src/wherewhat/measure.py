@@ -15,7 +15,7 @@ from wherewhat.capture.blocks import blocks_by
 from wherewhat.capture.door import Captured, capture
 from wherewhat.capture.load import Loading, Subject, find, wrap
 from wherewhat.capture.reader import Place, Seen, numbered
-from wherewhat.capture.texts import OWN, encode, own_texts
+from wherewhat.capture.texts import OWN, Encoded, encode, own_texts
 from wherewhat.correspondence import correspondence
 from wherewhat.errors import UserError
 from wherewhat.hidden.moving import LEAST_SLOTS
@@ -58,7 +58,11 @@ def profile(
     settings = Measuring(**measuring)
     loading = loading or Loading()
     subject = _subject(model, tokenizer, loading)
-    ids, cut = read(subject, texts, settings)
+    encoded = read(subject, texts, settings)
+    ids = encoded.ids
+    if say is not None:
+        for note in encoded.notes:
+            say(note)
     tally, captured = listen(subject, ids, settings, on_text=on_text, say=say)
     layers = numbered(captured.places)
     refuse_in_vain(subject.id, ids, tally, captured.opaque, settings)
@@ -97,7 +101,7 @@ def profile(
         "correspondence": correspondence(frequencies, heads, seed=settings.seed),
         "notes": [
             *notes(subject, layers, settings.asked),
-            *cut,
+            *encoded.notes,
             *silent,
             *hidden.notes,
             *positional.notes,
@@ -124,12 +128,12 @@ def _subject(model: str | nn.Module | Subject, tokenizer: Any, loading: Loading)
     return model if isinstance(model, Subject) else wrap(model, tokenizer)
 
 
-def read(
-    subject: Subject, texts: Iterable[str | Tensor | Text] | None, settings: Measuring
-) -> tuple[list[Tensor], list[str]]:
+def read(subject: Subject, texts: Iterable[str | Tensor | Text] | None, settings: Measuring) -> Encoded:
     """The token ids to run, and what was cut: of the texts given, or of the task that a net was trained on."""
+    if texts is None and settings.add_bos:
+        raise UserError(f"{subject.id} is to read texts of its own, which begin as they are; leave out --add-bos")
     if texts is None:
-        return own_texts(subject, settings.max_texts, settings.seed, settings.max_tokens), []
+        return own_texts(subject, settings.max_texts, settings.seed, settings.max_tokens)
     if isinstance(texts, str):
         texts = [texts]
     if isinstance(texts, Tensor) and texts.dim() < 2:
@@ -137,7 +141,13 @@ def read(
             f"the texts are one tensor of {texts.numel()} token ids, which would be as many texts of one token; "
             "put it into a list, [ids]"
         )
-    return encode(subject, texts, max_tokens=settings.max_tokens, max_texts=settings.max_texts)
+    return encode(
+        subject,
+        texts,
+        max_tokens=settings.max_tokens,
+        max_texts=settings.max_texts,
+        add_bos=settings.add_bos,
+    )
 
 
 def listen(

@@ -183,7 +183,9 @@ def test_the_command_and_the_folder_it_leaves(tmp_path: Path, capsys: pytest.Cap
     firsts = [tuple(part + " ." for part in text.removesuffix(" .").split(" . ")) for text in texts]
     assert judged(subject, firsts) == pytest.approx(theirs.numpy(), abs=1e-5), "a premise and a hypothesis"
     ids = {tuple(stored.words.ids(one.words)) for one in test}
-    assert {tuple(text_T.tolist()) for text_T in own_texts(subject, 5, 0, None)} < ids, "test sentences of the question"
+    assert {tuple(text_T.tolist()) for text_T in own_texts(subject, 5, 0, None).ids} < ids, (
+        "test sentences of the question"
+    )
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["settings"]["question"] == "roles" and manifest["settings"]["net"]["labels"] == list(
         QUESTIONS["roles"].labels
@@ -198,7 +200,7 @@ def test_a_question_of_a_file(table: Path, tmp_path: Path, monkeypatch: pytest.M
     assert main(["train", "nli_tiny", *told("question=size.tsv"), "--out", "run", "--quiet"]) == 0
     monkeypatch.chdir("/")
     subject = find_reader(str(tmp_path / "run"), Loading(device="cpu"))
-    assert labels_of(subject) == ("big", "small") and len(own_texts(subject, 3, 0, None)) == 3
+    assert labels_of(subject) == ("big", "small") and len(own_texts(subject, 3, 0, None).ids) == 3
     assert load_model(tmp_path / "run" / "model").question == str(table.resolve())
 
 

@@ -37,7 +37,7 @@ def text(tmp_path: Path) -> Path:
 
 def test_texts_are_read_through_its_words(folder: Path) -> None:
     subject, words = find(str(folder), Loading()), load_model(folder / "model").words
-    encoded, _ = encode(subject, ["The dog sees many cats."], max_tokens=None, max_texts=3)
+    encoded = encode(subject, ["The dog sees many cats."], max_tokens=None, max_texts=3).ids
     assert encoded[0].tolist() == words.ids(["the", "dog", "sees", "many", "cats", "."])
     assert token_names(subject, encoded[0])[:2] == ["the", "dog"]
     assert (subject.tokenizer.mask_token_id, subject.tokenizer.pad_token_id) == (words.mask, words.pad)
@@ -47,9 +47,9 @@ def test_texts_are_read_through_its_words(folder: Path) -> None:
 def test_without_texts_it_reads_test_sentences_of_its_corpus(reader: Reading, folder: Path) -> None:
     subject, words = find(str(folder), Loading()), load_model(folder / "model").words
     told = [one.words for one in reader.corpus.some("test", 5, seed=0)]
-    assert [ids.tolist() for ids in own_texts(subject, 5, 1, None)] != [words.ids(one)[:12] for one in told]
-    assert [ids.tolist() for ids in own_texts(subject, 5, 0, None)] == [words.ids(one)[:12] for one in told]
-    assert max(len(ids) for ids in own_texts(subject, 5, 0, 4)) == 4
+    assert [ids.tolist() for ids in own_texts(subject, 5, 1, None).ids] != [words.ids(one)[:12] for one in told]
+    assert [ids.tolist() for ids in own_texts(subject, 5, 0, None).ids] == [words.ids(one)[:12] for one in told]
+    assert max(len(ids) for ids in own_texts(subject, 5, 0, 4).ids) == 4
 
 
 def test_heads_of_a_run_and_of_a_snapshot(reader: Reading, text: Path, tmp_path: Path) -> None:

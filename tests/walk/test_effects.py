@@ -76,7 +76,7 @@ def test_the_loss_of_masked_tokens_by_hand():
 
 def test_a_net_of_ours_is_asked_for_its_answers():
     subject = find_speaking("tiny", Loading(dtype="float64", device="cpu"))
-    texts = own_texts(subject, 20, 0, None)
+    texts = own_texts(subject, 20, 0, None).ids
     tried = trial(subject, texts)
     able = ability(subject, tried)
     assert subject.task is not None

@@ -215,11 +215,11 @@ def test_token_ids_that_are_not_read_are_counted():
     assert notes(16, 24, 32) == []
     (one,) = notes(23, 16)
     assert one == (
-        "Of one text the last tokens, 7 in all, were not read: texts are cut into windows of 16 tokens, and what is "
+        "The last tokens of one text, 7 in all, were not read: texts are cut into windows of 16 tokens, and what is "
         "left over counts only if it is at least half as long."
     )
     (several,) = notes(23, 34, 16)
-    assert several.startswith("Of 2 texts the last tokens, 9 in all, were not read")
+    assert several.startswith("The last tokens of 2 texts, 9 in all, were not read")
 
 
 def test_leaving_out_what_has_no_weight_changes_no_table(monkeypatch: pytest.MonkeyPatch):

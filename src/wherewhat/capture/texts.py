@@ -1,7 +1,8 @@
 """Turn texts into the token ids that a model reads, cut to what it can hold."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -16,43 +17,95 @@ OWN = "its own texts"  # what a manifest says of texts that were not given
 LONGEST = 1024  # tokens a text is cut to unless asked otherwise or the model holds fewer
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """Windows of token ids, the whole text that each one was cut from, and notes on what was cut or left out."""
+
+    ids: list[Tensor]
+    origins: list[int]  # for each window its text, numbered over the texts that gave at least one window
+    notes: list[str] = field(default_factory=list)
+
+
 def encode(
-    subject: Subject, texts: Iterable[str | Tensor | Text], *, max_tokens: int | None, max_texts: int
-) -> tuple[list[Tensor], list[str]]:
+    subject: Subject,
+    texts: Iterable[str | Tensor | Text],
+    *,
+    max_tokens: int | None,
+    max_texts: int,
+    add_bos: bool = False,
+) -> Encoded:
     """Tokenise texts (token ids are taken as they are) and cut long ones into windows, until there are `max_texts`.
 
-    Beside them, what has to be said of token ids that were left out.
+    A left-over window shorter than half is dropped: scores depend on length, and it would only add noise.
     """
-    window = window_for(subject, max_tokens)
+    window = window_for(subject, max_tokens, more=int(add_bos))
+    tokeniser = _Tokeniser(subject, window, add_bos)
+    ids: list[Tensor] = []
+    origins: list[int] = []
     dropped: list[int] = []
-    encoded = list(islice(_windows(subject, texts, window, dropped), max_texts))
-    if not encoded:
+    for number, text in enumerate(texts):
+        pieces = _pieces(text, number, tokeniser)
+        kept = [piece for piece in pieces if piece is pieces[0] or 2 * len(piece) >= window][: max_texts - len(ids)]
+        if len(kept) == len(pieces) - 1 and 2 * len(pieces[-1]) < window:
+            dropped.append(len(pieces[-1]) - (0 if isinstance(text, Tensor) else tokeniser.special))
+        ids += kept
+        origins += [number] * len(kept)
+        if len(ids) == max_texts:
+            break
+    if not ids:
         raise UserError("there is no text to read; give --text FILE with at least one text in it")
-    check_vocabulary(subject, encoded)
-    check_known(subject, encoded)
-    return encoded, _left_out(dropped, window)
+    check_vocabulary(subject, ids)
+    check_known(subject, ids)
+    notes = [*_cut(origins, window), *_left_out(dropped, window), *_too_long(subject, ids), *tokeniser.notes]
+    return Encoded(ids, origins, notes)
+
+
+def _cut(origins: Sequence[int], window: int) -> list[str]:
+    """Say how many texts were cut into how many windows."""
+    windows = [count for count in Counter(origins).values() if count > 1]
+    if not windows:
+        return []
+    texts = "One text is" if len(windows) == 1 else f"{len(windows)} texts are"
+    was = "was" if len(windows) == 1 else "were"
+    return [f"{texts} longer than {window} tokens and {was} cut into {sum(windows)} windows, which ran separately."]
 
 
 def _left_out(dropped: Sequence[int], window: int) -> list[str]:
-    """Say how many token ids were not read at the ends of how many texts."""
+    """Say how many tokens were not read at the ends of how many texts."""
     if not dropped:
         return []
     texts = "one text" if len(dropped) == 1 else f"{len(dropped)} texts"
     return [
-        f"Of {texts} the last tokens, {sum(dropped)} in all, were not read: texts are cut into windows of {window} "
+        f"The last tokens of {texts}, {sum(dropped)} in all, were not read: texts are cut into windows of {window} "
         "tokens, and what is left over counts only if it is at least half as long."
     ]
 
 
-def window_for(subject: Subject, max_tokens: int | None) -> int:
-    """How many tokens a text may have: what was asked for, but never more than a table of positions holds."""
+def _too_long(subject: Subject, ids: Sequence[Tensor]) -> list[str]:
+    """Say that texts are longer than what the model was made for."""
+    longest, context = max(map(len, ids)), subject.context
+    if context is None or longest <= context:
+        return []
+    long = sum(len(text) > context for text in ids)
+    return [
+        f"{long} of {len(ids)} windows {'is' if long == 1 else 'are'} longer than the {context} positions that "
+        f"{subject.id} was made for (up to {longest} tokens): beyond them its attention is extrapolation, not what it "
+        f"learnt; --max-tokens {context} keeps to what it knows."
+    ]
+
+
+def window_for(subject: Subject, max_tokens: int | None, *, more: int = 0) -> int:
+    """How many tokens a text may have: what was asked for, but never more than a table of positions holds.
+
+    `more` special tokens are put into every text beside those of the tokenizer.
+    """
     if max_tokens is None:
         return min(subject.context or LONGEST, LONGEST)
-    special = 0 if subject.tokenizer is None else subject.tokenizer.num_special_tokens_to_add()
+    special = more + (0 if subject.tokenizer is None else subject.tokenizer.num_special_tokens_to_add())
     if max_tokens <= special:
         raise UserError(
-            f"max_tokens is {max_tokens}, and the tokenizer of {subject.id} adds {special} tokens of its own to every "
-            f"text; ask for at least {special + 1}"
+            f"max_tokens is {max_tokens}, and {special} special token(s) are added to every text that {subject.id} "
+            f"reads; ask for at least {special + 1}"
         )
     if subject.table is not None and max_tokens > subject.table:
         raise UserError(
@@ -62,27 +115,81 @@ def window_for(subject: Subject, max_tokens: int | None) -> int:
     return max_tokens
 
 
-def _windows(
-    subject: Subject, texts: Iterable[str | Tensor | Text], window: int, dropped: list[int]
-) -> Iterator[Tensor]:
-    """A left-over window shorter than half is dropped: scores depend on length, and it would only add noise.
+class _Tokeniser:
+    """Turns strings into windows of token ids, with the beginning-of-text token in front if that is asked for."""
 
-    How long it was goes into `dropped` where token ids were handed in, which nobody expects to be cut.
-    """
-    for number, text in enumerate(texts):
-        where = text.where if isinstance(text, Text) else f"text {number}"
-        if isinstance(text, Tensor):
-            pieces = list(text.flatten().long().cpu().split(window))
-        else:
-            pieces = _tokenise(tokenizer_of(subject), text.content if isinstance(text, Text) else text, window)
-        if not pieces or len(pieces[0]) < 2:
-            raise UserError(
-                f"{where} has {len(pieces[0]) if pieces else 0} token(s); a text needs at least 2, take it out"
-            )
-        if isinstance(text, Tensor) and len(pieces) > 1 and 2 * len(pieces[-1]) < window:
-            dropped.append(len(pieces[-1]))
-        yield pieces[0]
-        yield from (piece for piece in pieces[1:] if 2 * len(piece) >= window)
+    def __init__(self, subject: Subject, window: int, add_bos: bool) -> None:
+        self.subject, self.window = subject, window
+        self.front = (_bos_to_add(subject),) if add_bos else ()
+        self.notes: list[str] = []  # what has to be said once a string was read
+
+    @property
+    def special(self) -> int:
+        """How many tokens of a window are not the text's own."""
+        return len(self.front) + int(tokenizer_of(self.subject).num_special_tokens_to_add())
+
+    def __call__(self, content: str) -> list[Tensor]:
+        """Windows of one string."""
+        tokenizer = tokenizer_of(self.subject)
+        if not self.notes and not self.front:
+            self.notes = _without_bos(self.subject)
+        pieces = _tokenise(tokenizer, content, self.window - len(self.front))
+        return [torch.cat([torch.tensor(self.front, dtype=torch.long), piece]) for piece in pieces]
+
+
+def _pieces(text: str | Tensor | Text, number: int, tokeniser: _Tokeniser) -> list[Tensor]:
+    """All windows of one text."""
+    where = text.where if isinstance(text, Text) else f"text {number}"
+    if isinstance(text, Tensor):
+        pieces = list(text.flatten().long().cpu().split(tokeniser.window))
+    else:
+        pieces = tokeniser(text.content if isinstance(text, Text) else text)
+    if not pieces or len(pieces[0]) < 2:
+        raise UserError(f"{where} has {len(pieces[0]) if pieces else 0} token(s); a text needs at least 2, take it out")
+    return pieces
+
+
+def _named_bos(subject: Subject) -> int | None:
+    """The beginning-of-text token that the model's config names, if its tokenizer knows it as one."""
+    config: Any = getattr(subject.model, "config", None)
+    config = config.get_text_config() if hasattr(config, "get_text_config") else config
+    named = getattr(config, "bos_token_id", None)
+    return named if named in getattr(subject.tokenizer, "all_special_ids", ()) else None
+
+
+def _token_in_front(tokenizer: Any) -> int | None:
+    """The token that a tokenizer puts in front of every text by itself, if there is one."""
+    bare, whole = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
+    return None if whole[: len(bare)] == bare else int(whole[0])
+
+
+def _without_bos(subject: Subject) -> list[str]:
+    """Say that texts do not begin as the config suggests that they began in training."""
+    named = _named_bos(subject)
+    if named is None or _token_in_front(subject.tokenizer) is not None:
+        return []
+    return [
+        f"The config of {subject.id} names a beginning-of-text token ({token_names(subject, torch.tensor([named]))[0]})"
+        " that its tokenizer does not add, so no text began with it. If the model was trained with it, heads that park "
+        "their attention there do something else here; --add-bos puts it in front of every text."
+    ]
+
+
+def _bos_to_add(subject: Subject) -> int:
+    """The beginning-of-text token to put in front of texts, where that is asked for."""
+    tokenizer = tokenizer_of(subject)
+    if (there := _token_in_front(tokenizer)) is not None:
+        name = token_names(subject, torch.tensor([there]))[0]
+        raise UserError(
+            f"the tokenizer of {subject.id} already puts {name} in front of every text; leave out --add-bos"
+        )
+    named = _named_bos(subject)
+    named = getattr(tokenizer, "bos_token_id", None) if named is None else named
+    if named is None:
+        raise UserError(
+            f"neither the config nor the tokenizer of {subject.id} names a beginning-of-text token; leave out --add-bos"
+        )
+    return int(named)
 
 
 def tokenizer_of(subject: Subject) -> Any:
@@ -133,10 +240,11 @@ def check_known(subject: Subject, encoded: list[Tensor]) -> None:
         )
 
 
-def own_texts(subject: Subject, count: int, seed: int, max_tokens: int | None) -> list[Tensor]:
+def own_texts(subject: Subject, count: int, seed: int, max_tokens: int | None) -> Encoded:
     """Fresh sequences of the task, or sentences of the corpus, of a net of ours; no split that it has learnt from."""
     if subject.corpus is not None:
-        return _own_sentences(subject, subject.corpus, (count, seed), max_tokens)
+        sentences = _own_sentences(subject, subject.corpus, (count, seed), max_tokens)
+        return Encoded(sentences, list(range(len(sentences))))
     if subject.task is None:
         raise UserError(f"there is no text for {subject.id}; give --text FILE (one text a line)")
     if max_tokens is not None and max_tokens < subject.task.length:
@@ -145,7 +253,7 @@ def own_texts(subject: Subject, count: int, seed: int, max_tokens: int | None) -
             "cannot be cut; leave it out"
         )
     input_NT = subject.task.batch(seed, "test", range(count)).input_NT
-    return list(torch.from_numpy(input_NT))
+    return Encoded(list(torch.from_numpy(input_NT)), list(range(len(input_NT))))
 
 
 def _own_sentences(subject: Subject, corpus: Corpus, some: tuple[int, int], max_tokens: int | None) -> list[Tensor]:

@@ -127,7 +127,7 @@ def _other_than(named: Named, asked: Way, way: Way, first: Subject) -> list[str]
     found = [one.name for one in fields(Measuring) if getattr(before, one.name) != getattr(after, one.name)]
     if asked.loading is not None and asked.loading.dtype != manifest.get("dtype"):
         found.append("dtype")
-    if asked.texts is not None and hash_of(read(first, way.texts, after)[0]) != _hash(manifest):
+    if asked.texts is not None and hash_of(read(first, way.texts, after).ids) != _hash(manifest):
         found.append("texts")
     return found
 
@@ -147,7 +147,7 @@ def _with_texts(way: Way, named: Named, first: Subject) -> Way:
         return replace(way, texts=texts)
     told = manifest.get("texts") or {}
     if not told or told.get("source") == OWN:
-        return replace(way, texts=read(first, None, way.settings)[0], source=OWN)
+        return replace(way, texts=read(first, None, way.settings).ids, source=OWN)
     origin = origin_of(told)
     if not origin.here:
         raise UserError(
@@ -155,7 +155,7 @@ def _with_texts(way: Way, named: Named, first: Subject) -> Way:
         )
     own = Measuring(**_settings_of(named))
     again = list(islice(origin.read(), max(own.max_texts, way.settings.max_texts)))
-    if hash_of(read(first, again, own)[0]) != _hash(manifest):
+    if hash_of(read(first, again, own).ids) != _hash(manifest):
         raise UserError(
             f"{named.given} read other texts than are in {origin.source} now; profile it again, or name texts with "
             "--text or --dataset, on which all are profiled"

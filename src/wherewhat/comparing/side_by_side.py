@@ -36,7 +36,7 @@ def side_by_side(named: Sequence[Named], asked: Way, *, draws: int, waiting: Wai
     """Hold each against the first, and where draws are asked for also fresh weights of its own shape."""
     first, way = begin(named[0], asked)
     settings = way.settings
-    ids, _ = read(first, way.texts, settings)
+    ids = read(first, way.texts, settings).ids
     others = [subject_of(one, way.loading or Loading()) for one in named[1:]]
     names = names_of([subject.id for subject in (first, *others)], [one.given for one in named])
     first, *others = (replace(subject, id=name) for subject, name in zip((first, *others), names, strict=True))
@@ -61,7 +61,7 @@ def side_by_side(named: Sequence[Named], asked: Way, *, draws: int, waiting: Wai
 def _again(other: Subject, way: Way, ids: Sequence[Tensor]) -> list[Tensor]:
     """What a later model reads: the same texts, in its own tokens where it has a tokenizer and texts are words."""
     words = isinstance(way.texts, str) or any(not isinstance(text, Tensor) for text in way.texts or ())
-    return read(other, way.texts if words else ids, way.settings)[0]
+    return read(other, way.texts if words else ids, way.settings).ids
 
 
 def _telling(waiting: Waiting, number: int, other: Subject) -> Callable[[int, int], None]:

@@ -80,7 +80,8 @@ def edited(
     subject = _subject(model, tokenizer, loading)
     layers = survey(subject.model)
     steps = _steps(subject, wanted, each, layers)
-    ids, cut = read(subject, texts, settings)
+    encoded = read(subject, texts, settings)
+    ids = encoded.ids
     study = Study(subject, trial(subject, ids, random=random, seed=settings.seed), settings, layers)
     progress = _Progress(on_step, (len(ids) + 1) * (2 if _changes(wanted) else 1) + len(steps))
     before = _look(study, progress, "before", say)
@@ -98,7 +99,7 @@ def edited(
         **_about(study, before, steps),
         "seconds": round(time.perf_counter() - began, 3),
         "peak_memory_bytes": peak_memory(),
-        "notes": [*notes(subject, before.layers, settings.asked), *cut, *_uncopied(study), *_silent(before)],
+        "notes": [*notes(subject, before.layers, settings.asked), *encoded.notes, *_uncopied(study), *_silent(before)],
     }
     return Edited(frame(rows, EDIT), heads, manifest)
 

@@ -130,11 +130,11 @@ def _texts(subject: Subject, order: Order, settings: Settings) -> tuple[list[Ten
     tokens = min(settings.max_tokens, subject.context or settings.max_tokens)
     if order.texts is not None:
         asked = Measuring(max_texts=settings.max_texts, max_tokens=tokens, seed=order.seed)
-        ids, cut = read(subject, order.texts, asked)
-        return _several(ids), order.source, cut
+        encoded = read(subject, order.texts, asked)
+        return _several(encoded.ids), order.source, encoded.notes
     if subject.task is not None or subject.corpus is not None:
-        ids, _ = read(subject, None, Measuring(max_texts=settings.answers, seed=order.seed))
-        return ids, OWN, []
+        own = read(subject, None, Measuring(max_texts=settings.answers, seed=order.seed))
+        return own.ids, OWN, []
     return (
         written(subject, min(settings.max_texts, WRITTEN), tokens, seed=order.seed),
         "written by the model",
