@@ -1,12 +1,14 @@
 """What all tests share."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may ask the network
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several tests run at once on few cores
+os.environ["WHEREWHAT_CACHE"] = tempfile.mkdtemp(prefix="wherewhat-")  # nothing is kept from other runs
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -85,7 +85,9 @@ MAY_KNOW = {
         "summing",
         "tables",
         "tally",
+        "untrained",
     },
+    "untrained": {"about", "asking", "capture", "tables", "tally"},
     "swaps": {"corpora", "tasks"},
     "probes": {
         "about",
@@ -162,6 +164,7 @@ BORDERS = {
         "about",
         "silence",
         "measure",
+        "untrained",
         "comparing",
         "effects",
         "edits",

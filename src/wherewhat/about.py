@@ -10,7 +10,7 @@ from torch import Tensor
 
 from wherewhat.capture.load import Subject, fingerprint
 from wherewhat.capture.reader import Place
-from wherewhat.capture.texts import token_names
+from wherewhat.capture.texts import Encoded, token_names
 from wherewhat.scores.base import Score
 from wherewhat.tables.origin import Origin
 
@@ -42,12 +42,14 @@ def hash_of(ids: Sequence[Tensor]) -> str:
     return digest.hexdigest()
 
 
-def about_texts(subject: Subject, ids: Sequence[Tensor], source: str | Origin) -> dict[str, Any]:
+def about_texts(subject: Subject, encoded: Encoded, source: str | Origin) -> dict[str, Any]:
     """Which texts were read: where from, a hash of their token ids, and the first few to look at."""
+    ids = encoded.ids
     return {
         **(source.told if isinstance(source, Origin) else {"source": source}),
         "hash": hash_of(ids),
-        "count": len(ids),
+        "count": encoded.texts,
+        "windows": len(ids),
         "tokens": sum(len(text) for text in ids),
         "shortest": min(len(text) for text in ids),
         "longest": max(len(text) for text in ids),
@@ -71,6 +73,8 @@ def about_score(score: Score) -> dict[str, Any]:
 def _chance(score: Score) -> str:
     """Which head that knows nothing the score is held against; empty where there is none."""
     known = score.expected or score.chance
+    if score.matched is not None:
+        return "as peaked"
     return "" if known is None else known.__name__.replace("_", " ")
 
 

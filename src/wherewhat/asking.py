@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,12 +20,10 @@ from wherewhat.scores.base import Score
 from wherewhat.scores.frequencies import SWAPPED_SLOTS
 from wherewhat.scores.registry import SCORES, at_temperature, blocks_at
 from wherewhat.scores.swaps import DRAWN, PUBLISHED, at
-from wherewhat.tally import QUICK_ROWS, QUICK_SWAPS
 
 INSIDE = {**input_level.ABOUT, **mean_parts.ABOUT}  # scores that look for position inside hidden states
 SWAPPED_INSIDE = ("input.positional", "input.symbolic")  # those of them that have temperatures
-QUERIES = 64  # rows looked at in each text unless said
-WORDS = {"all": ALL, "last": LAST}  # what may be said for a number of queries
+WORDS = {"last": LAST, "all": ALL}  # what may be said for a number of queries
 HEAD_NAME = re.compile(r"L(\d+)H(\d+)")
 
 
@@ -33,7 +31,9 @@ HEAD_NAME = re.compile(r"L(\d+)H(\d+)")
 class Measuring:
     """What is to be measured, and on how much."""
 
-    queries: int | None = None  # rows looked at in each text, "all" or "last"; None: some for attention, last for swaps
+    queries: int = 64  # rows of each window whose attention is read, spread over it; or "all", or "last"
+    logit_rows: int = 8  # of these, spread over the window, those whose logits are decomposed and swapped; or "all"
+    max_swaps: int | None = 1 << 14  # of a row computed one by one; of more, a sample stands for all; None: no limit
     seed: int = 0
     tau: tuple[float, ...] = (PUBLISHED,)  # temperatures of the published scores; inf weighs all swaps alike
     first: int = 1  # the first slot whose content may change places
@@ -41,6 +41,7 @@ class Measuring:
     positional: Probing | bool | None = None  # also the positional part of attention, three ways; True: as by default
     random: Repeating | bool | None = None  # also random tokens, said twice; True: as by default
     hidden: bool | None = None  # look for position inside hidden states; None: where logits do not tell what slots do
+    untrained: bool | None = None  # also fresh weights of the same architecture; None: unless the model is large
     max_texts: int = 100
     max_tokens: int | None = None  # None: what the model was made for, but at most 1,024
     add_bos: bool = False  # put the beginning-of-text token in front, where the tokenizer does not
@@ -50,13 +51,14 @@ class Measuring:
     heads: tuple[str, ...] = ()  # names like L3H7; () for all
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "queries", _rows_asked(self.queries))
+        object.__setattr__(self, "queries", _rows_asked("queries", self.queries, WORDS))
+        object.__setattr__(self, "logit_rows", _rows_asked("logit_rows", self.logit_rows, {"all": ALL}))
+        object.__setattr__(self, "max_swaps", _most_swaps(self.max_swaps))
         object.__setattr__(self, "positional", self._probing())
         object.__setattr__(self, "random", self._repeating())
-        if self.max_texts < 1 or self.batch_tokens < 1 or (self.queries is not None and self.queries < LAST):
+        if self.max_texts < 1 or self.batch_tokens < 1:
             raise UserError(
-                f"queries is {self.queries}, max_texts {self.max_texts} and batch_tokens {self.batch_tokens}; "
-                "each must be at least 1"
+                f"max_texts is {self.max_texts} and batch_tokens {self.batch_tokens}; each must be at least 1"
             )
         if not self.tau or not all(tau > 0 for tau in self.tau):
             raise UserError(f"tau is {_listed(self.tau)}; a temperature must be above 0 (inf weighs all swaps alike)")
@@ -115,7 +117,7 @@ class Measuring:
     @property
     def inside(self) -> tuple[str, ...]:
         """The scores asked for by name that look inside hidden states."""
-        return tuple(name for name in self.scores if name in self._inside)
+        return tuple(name for name in self._inside if _is_asked(name, self.scores)) if self.scores else ()
 
     @property
     def _inside(self) -> dict[str, Any]:
@@ -123,10 +125,14 @@ class Measuring:
         plain = {name: about for name, about in INSIDE.items() if name not in SWAPPED_INSIDE}
         return plain | {f"{name}{at(tau)}": INSIDE[name] for tau in self.tau for name in SWAPPED_INSIDE}
 
+    def knows(self, name: str) -> bool:
+        """Whether a score is measured on the texts as they are under these settings."""
+        return any(_is_asked(known, [name]) for known in (*self.known, *self._inside))
+
     def _check_score(self, name: str) -> None:
         """Refuse a score that there is none of, or none under these settings."""
         bare, _, tau = name.partition("@")
-        if name in self.known or name in self._inside:
+        if self.knows(name):
             return
         if name in positional_told.names():
             if self.positional is None:
@@ -147,33 +153,49 @@ class Measuring:
     @property
     def asked(self) -> dict[str, Score]:
         """The scores to compute."""
-        return {name: score for name, score in self.known.items() if not self.scores or name in self.scores}
-
-    @property
-    def quick(self) -> bool:
-        """Whether a quick look will do: nobody asked for certain rows."""
-        return self.queries is None
+        return {name: score for name, score in self.known.items() if not self.scores or _is_asked(name, self.scores)}
 
 
-def _rows_asked(queries: object) -> int | None:
+def _is_asked(name: str, asked: Collection[str]) -> bool:
+    """Whether a score was asked for: by its whole name, or without a temperature, which means at every temperature.
+
+    >>> _is_asked("positional@0.1", ["positional"]), _is_asked("positional", ["positional@0.1"])
+    (True, False)
+    """
+    return name in asked or name.partition("@")[0] in asked
+
+
+def _rows_asked(setting: str, rows: object, words: Mapping[str, int]) -> int:
     """How many rows are asked for, the words for all and for the last one as their numbers."""
-    if queries is None or (isinstance(queries, int) and not isinstance(queries, bool)):
-        return queries
-    if isinstance(queries, str) and queries in WORDS:
-        return WORDS[queries]
-    raise UserError(f"queries is {queries!r}; give a number of rows, at least 1, or 'last', or 'all'")
+    if isinstance(rows, str) and rows in words:
+        return words[rows]
+    if isinstance(rows, int) and not isinstance(rows, bool) and (rows >= 1 or rows in words.values()):
+        return rows
+    named = ", or ".join(f"'{word}'" for word in words)
+    raise UserError(f"{setting} is {rows!r}; give a number of rows, at least 1, or {named}")
+
+
+def _most_swaps(swaps: object) -> int | None:
+    """How many swaps of a row are computed one by one; None for all."""
+    if swaps is None or swaps == "all":
+        return None
+    if isinstance(swaps, int) and not isinstance(swaps, bool) and swaps >= 1:
+        return swaps
+    raise UserError(f"max_swaps is {swaps!r}; give a number of swaps, at least 1, or 'all'")
 
 
 def told(settings: Measuring, loading: Loading | None) -> dict[str, Any]:
     """As the manifest tells them: how a module that was handed in was loaded is not known."""
-    said = {**asdict(settings), "queries": _told_queries(settings), "tau": [_number(tau) for tau in settings.tau]}
+    rows = {"queries": _named(settings.queries), "logit_rows": _named(settings.logit_rows)}
+    said = {**asdict(settings), **rows, "max_swaps": settings.max_swaps or "all"}
+    said["tau"] = [_number(tau) for tau in settings.tau]
     said["blocks"] = settings.blocks if settings.blocks is None or isinstance(settings.blocks, str) else "given"
     return said if loading is None else {**said, **asdict(loading)}
 
 
-def _told_queries(settings: Measuring) -> int | str:
-    named = {ALL: "all", LAST: "last", None: QUERIES}
-    return named.get(settings.queries, settings.queries)  # type: ignore[return-value]
+def _named(rows: int) -> int | str:
+    """A number of rows as the command line has it."""
+    return {ALL: "all", LAST: "last"}.get(rows, rows)
 
 
 def _number(tau: float) -> float | str:
@@ -186,11 +208,10 @@ def about_swaps(settings: Measuring) -> dict[str, Any]:
     return {
         "tau": [_number(tau) for tau in settings.tau],
         "first": settings.first,
-        "queries": "last" if settings.quick else _told_queries(settings),
-        "swaps": f"all, or where more than {QUICK_SWAPS:,} count {DRAWN:,} that stand for them"
-        if settings.quick
-        else "all",
-        "rows_taken_apart": QUICK_ROWS if settings.quick else _told_queries(settings),
+        "rows": "last" if settings.queries == LAST else _named(settings.logit_rows),
+        "swaps": "all"
+        if settings.max_swaps is None
+        else f"all; of rows in which more than {settings.max_swaps:,} count, a sample of {DRAWN:,}",
         "blocks": told(settings, None)["blocks"],
         "frequency_slots": SWAPPED_SLOTS,
     }

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import polars as pl
 import torch
 from torch import Tensor, nn
 
 from wherewhat.about import about_model, about_score, about_texts, notes
-from wherewhat.asking import QUERIES, Measuring, about_swaps, told
-from wherewhat.capture.batch import LAST, batches
+from wherewhat.asking import Measuring, about_swaps, told
+from wherewhat.capture.batch import ALL, LAST, batches
 from wherewhat.capture.blocks import blocks_by
 from wherewhat.capture.door import Captured, capture
 from wherewhat.capture.load import Loading, Subject, find, wrap
@@ -30,7 +31,8 @@ from wherewhat.summing import chosen, frequencies_table, heads_table, offsets_ta
 from wherewhat.tables.manifest import peak_memory, provenance
 from wherewhat.tables.origin import Origin
 from wherewhat.tables.texts import Text
-from wherewhat.tally import Swapping, Tally
+from wherewhat.tally import TABLES, Resampling, Swapping, Tally
+from wherewhat.untrained import measure_untrained
 
 Progress = Callable[[int, int], None]  # texts done, texts in all
 Say = Callable[[str], None]  # takes a sentence for whoever waits
@@ -39,7 +41,7 @@ SLOW = 2 * 10**8  # entries of whole tables beyond which it takes long to build 
 
 def profile(
     model: str | nn.Module | Subject = "tiny",
-    texts: Iterable[str | Tensor | Text] | None = None,
+    texts: Iterable[str | Tensor | Text] | Encoded | None = None,
     *,
     tokenizer: Any = None,
     loading: Loading | None = None,
@@ -66,11 +68,13 @@ def profile(
     tally, captured = listen(subject, ids, settings, on_text=on_text, say=say)
     layers = numbered(captured.places)
     refuse_in_vain(subject.id, ids, tally, captured.opaque, settings)
-    hidden = look_inside(subject, ids, _unread(subject, tally, captured), settings, on_text)
-    positional = look_at_position(subject, ids, settings, on_text)
+    hidden = look_inside(subject, encoded, _unread(subject, tally, captured), settings, on_text)
+    positional = look_at_position(subject, encoded, settings, on_text)
     repeats = look_at_repeats(subject, settings, on_text)
     more = (hidden.answers, positional.answers, repeats.answers)
-    heads = heads_table(subject.id, tally, layers, settings, texts=len(ids), more=more)
+    heads = heads_table(subject.id, tally, layers, settings, resampling=_resampling(encoded, settings), more=more)
+    untrained = measure_untrained(subject, encoded, settings, _heads_alone)
+    heads = untrained.beside(heads)
     frequencies = frequencies_table(subject.id, tally, layers, settings)
     silent = silences(tally, captured.opaque, layers, asked_inside=bool(hidden.answers))
     manifest = {
@@ -78,7 +82,7 @@ def profile(
         "command": None,
         "settings": told(settings, loading if isinstance(model, str) else None),
         "model": about_model(subject, layers=len(layers), heads=heads.select("layer", "head").n_unique()),
-        "texts": about_texts(subject, ids, OWN if texts is None else source),
+        "texts": about_texts(subject, encoded, OWN if texts is None else source),
         "seed": settings.seed,
         "dtype": str(next(subject.model.parameters()).dtype).removeprefix("torch."),
         "device": str(next(subject.model.parameters()).device),
@@ -89,6 +93,7 @@ def profile(
             for place, number in layers.items()
         ],
         "swaps": about_swaps(settings),
+        "untrained": untrained.about,
         "scores": {
             **{name: about_score(settings.asked[name]) for name in _answered(tally)},
             **hidden.scores,
@@ -102,6 +107,7 @@ def profile(
         "notes": [
             *notes(subject, layers, settings.asked),
             *encoded.notes,
+            *untrained.notes,
             *silent,
             *hidden.notes,
             *positional.notes,
@@ -110,6 +116,18 @@ def profile(
     }
     offsets = offsets_table(subject.id, tally, layers, settings)
     return Profile(heads, offsets, frequencies, manifest, positional.within(heads).maps)
+
+
+def _heads_alone(subject: Subject, encoded: Encoded, settings: Measuring) -> pl.DataFrame:
+    """The rows of heads.parquet and nothing else, without a word to whoever waits."""
+    tally, captured = listen(subject, encoded.ids, settings)
+    hidden = look_inside(subject, encoded, _unread(subject, tally, captured), settings)
+    layers, resampling = numbered(captured.places), _resampling(encoded, settings)
+    return heads_table(subject.id, tally, layers, settings, resampling=resampling, more=(hidden.answers,))
+
+
+def _resampling(encoded: Encoded, settings: Measuring) -> Resampling:
+    return Resampling(tuple(encoded.origins), settings.seed)
 
 
 def _refuse_extra(subject: Subject, places: Sequence[Place]) -> None:
@@ -128,10 +146,12 @@ def _subject(model: str | nn.Module | Subject, tokenizer: Any, loading: Loading)
     return model if isinstance(model, Subject) else wrap(model, tokenizer)
 
 
-def read(subject: Subject, texts: Iterable[str | Tensor | Text] | None, settings: Measuring) -> Encoded:
+def read(subject: Subject, texts: Iterable[str | Tensor | Text] | Encoded | None, settings: Measuring) -> Encoded:
     """The token ids to run, and what was cut: of the texts given, or of the task that a net was trained on."""
     if texts is None and settings.add_bos:
         raise UserError(f"{subject.id} is to read texts of its own, which begin as they are; leave out --add-bos")
+    if isinstance(texts, Encoded):
+        return texts
     if texts is None:
         return own_texts(subject, settings.max_texts, settings.seed, settings.max_tokens)
     if isinstance(texts, str):
@@ -159,18 +179,18 @@ def listen(
     say: Say | None = None,
 ) -> tuple[Tally, Captured]:
     """Run the model over all texts while the tally listens."""
-    swapping = Swapping(settings.tau, settings.first, settings.quick, _blocks(subject, ids, settings))
+    blocks = _blocks(subject, ids, settings)
+    swapping = Swapping(settings.tau, settings.first, settings.logit_rows, settings.max_swaps, blocks)
     tally = Tally(settings.asked, swapping=swapping, longest=max(map(len, ids)), seed=settings.seed)
-    queries = QUERIES if settings.queries is None else settings.queries
-    done, waiting = 0, [] if say is None or settings.quick else [say]
+    done, waiting = 0, [] if say is None else [say]
 
     def see(seen: Seen) -> None:
-        if waiting and seen.logits is not None and (slow := _slow(subject, ids, queries, seen)):
+        if waiting and seen.logits is not None and (slow := _slow(subject, ids, settings, seen)):
             waiting.pop()(slow)
         tally.see(seen)
 
     with capture(subject.model, see) as captured:
-        for batch in batches(ids, queries=queries, seed=settings.seed, tokens=settings.batch_tokens):
+        for batch in batches(ids, queries=settings.queries, seed=settings.seed, tokens=settings.batch_tokens):
             captured.read(batch)
             tally.close()
             if not done:
@@ -182,18 +202,19 @@ def listen(
         return tally, captured
 
 
-def _slow(subject: Subject, ids: Sequence[Tensor], queries: int, seen: Seen) -> str | None:
+def _slow(subject: Subject, ids: Sequence[Tensor], settings: Measuring, seen: Seen) -> str | None:
     """What to say before many whole tables are built; nothing if there are none, or few."""
     if seen.logits is None or not seen.logits.by_table:
         return None
-    rows = [1 if queries == LAST else min(queries or len(text), len(text)) for text in ids]
+    read = [1 if settings.queries == LAST else min(settings.queries or len(text), len(text)) for text in ids]
+    most = max(1, settings.logit_rows // TABLES)
+    rows = read if settings.logit_rows == ALL else [min(count, most) for count in read]
     entries = sum(count * len(text) ** 2 for count, text in zip(rows, ids, strict=True))
     if entries * len(seen.attention_HQK) * (subject.layers or 1) < SLOW:
         return None
     return (
         f"the logits of {subject.id} are read off whole tables, {sum(rows):,} rows of up to {max(map(len, ids)):,} × "
-        f"{max(map(len, ids)):,} in every layer, which takes long; without --queries, or with --queries last, one row "
-        "of each text is taken apart, which is quick"
+        f"{max(map(len, ids)):,} in every layer, which takes long; --logit-rows 1 looks at one row of each text"
     )
 
 
@@ -227,32 +248,34 @@ def _unread(subject: Subject, tally: Tally, captured: Captured) -> bool:
 
 
 def look_inside(
-    subject: Subject, ids: Sequence[Tensor], unread: bool, settings: Measuring, on_text: Progress | None = None
+    subject: Subject, encoded: Encoded, unread: bool, settings: Measuring, on_text: Progress | None = None
 ) -> Hidden:
     """Look for position inside hidden states, where that was asked for or where logits do not tell what slots do."""
-    long_enough = max(map(len, ids)) >= settings.first + LEAST_SLOTS
+    long_enough = max(map(len, encoded.ids)) >= settings.first + LEAST_SLOTS
     by_itself = bool(settings.inside) or (unread and long_enough and not settings.scores)
     if not (by_itself if settings.hidden is None else settings.hidden):
         return Hidden({}, {}, [], [])
     found = measure_hidden(
         subject,
-        ids,
+        encoded.ids,
         taus=settings.tau,
         first=settings.first,
         seed=settings.seed,
         batch_tokens=settings.batch_tokens,
+        resampling=_resampling(encoded, settings),
         on_text=on_text,
     )
     return found.only(settings.inside) if settings.inside else found
 
 
 def look_at_position(
-    subject: Subject, ids: Sequence[Tensor], settings: Measuring, on_text: Progress | None = None
+    subject: Subject, encoded: Encoded, settings: Measuring, on_text: Progress | None = None
 ) -> Positional:
     """The positional part of attention, where that was asked for."""
     if not isinstance(settings.positional, Probing):
         return nothing_measured()
-    found = measure_positional(subject, ids, settings.positional, on_text)
+    resampling = _resampling(encoded, settings)
+    found = measure_positional(subject, encoded.ids, settings.positional, resampling, on_text)
     return found.only(settings.by_position) if settings.by_position else found
 
 

@@ -25,7 +25,7 @@ def refuse_in_vain(
     if any(settings.known[name].turning for name in named) and not tally.turning:
         turning = next(name for name in named if settings.known[name].turning)
         raise UserError(f"{turning} cannot be asked of {model}: {NO_TURNS}; leave it out")
-    asked = named or settings.queries is not None or settings.first > 1
+    asked = named or settings.queries == LAST or settings.first > 1
     if asked and _slots_matter(tally) and _asks_logits(tally) and not _measured(tally):
         raise UserError(_too_few(ids, settings))
 

@@ -8,25 +8,37 @@ from wherewhat.asking import HEAD_NAME, Measuring
 from wherewhat.capture.reader import Place
 from wherewhat.errors import UserError
 from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS, frame, without_nan
-from wherewhat.tally import Account, Summary, Tally, summarise
+from wherewhat.tally import Account, Resampling, Summary, Tally, summarise
 
 Answers = Mapping[Place, Mapping[str, Summary]]  # of every place, by score
 
 
 def heads_table(
-    model: str, tally: Tally, layers: dict[Place, int], settings: Measuring, *, texts: int, more: Sequence[Answers] = ()
+    model: str,
+    tally: Tally,
+    layers: dict[Place, int],
+    settings: Measuring,
+    *,
+    resampling: Resampling,
+    more: Sequence[Answers] = (),
 ) -> pl.DataFrame:
-    """heads.parquet: one row a head and score; `more` are answers that other walks have found."""
+    """heads.parquet: one row per head and score; `more` are answers that other walks have found."""
     rows = []
     for place, layer, account, heads in chosen(tally, layers, settings):
-        answers = {name: summarise(account, name, texts=texts, seed=settings.seed) for name in account.values}
+        answers = {name: summarise(account, name, resampling) for name in account.values}
         for found in more:
             answers |= found.get(place, {})
         for head in heads:
             for name, answer in answers.items():
-                spread = (answer.value_H[head], answer.low_H[head], answer.high_H[head], answer.chance)
-                rows.append((model, layer, head, name, *map(float, spread), int(answer.texts_H[head]), place.part))
+                rows.append((model, layer, head, name, *_numbers(answer, head), place.part))
     return frame(rows, HEADS)
+
+
+def _numbers(answer: Summary, head: int) -> tuple[object, ...]:
+    """The columns from the value to the number of rows; `untrained` is filled in later, by those who measure it."""
+    spread = (answer.value_H[head], answer.low_H[head], answer.high_H[head], answer.chance_H[head])
+    rests = (int(answer.texts_H[head]), int(answer.windows_H[head]), int(answer.rows_H[head]) or None)
+    return *map(float, spread), None, *rests
 
 
 def offsets_table(model: str, tally: Tally, layers: dict[Place, int], settings: Measuring) -> pl.DataFrame:

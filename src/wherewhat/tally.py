@@ -1,13 +1,14 @@
-"""Keeps score while a model runs: rows in, one number a head, score and text out, then intervals and chance."""
+"""Keeps score while a model runs: rows in, one number per head, score and window out, then intervals and chance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from wherewhat.capture.batch import ALL, generator_of
 from wherewhat.capture.reader import Place, Seen
 from wherewhat.errors import UserError
 from wherewhat.scores.base import PerRow, Rows, Score
@@ -16,24 +17,20 @@ from wherewhat.scores.offset_mass import offset_mass
 
 RESAMPLES = 1000
 LEVEL = 0.95
-QUICK_ROWS = 8  # of a text whose logits a quick look takes apart
-QUICK_SWAPS = 1 << 14  # of a row that it looks at one by one; of more some stand for all
+TABLES = 4  # logits that need whole tables are decomposed in one row where others are in so many
 
 Answers = dict[str, list[PerRow]]  # by score: values and weights of the rows seen so far
 
 
 @dataclass(frozen=True)
 class Swapping:
-    """How contents are to change places: for scores that ask what logits would be if they did.
-
-    A quick look takes logits apart in a few of the rows and swaps contents at the last query of each text only, there
-    no more of them than needed; otherwise all of it is done in every row.
-    """
+    """How contents are to change places: for scores that ask what logits would be if they did."""
 
     taus: tuple[float, ...]  # temperatures of the published scores
     first: int  # slots before this one keep their content
-    quick: bool
-    blocks: Sequence[Tensor] | None = None  # by text, stretches of slots that move as one
+    rows: int = ALL  # of a window, spread over it, in which logits are decomposed and swapped
+    max_swaps: int | None = None  # of a row that are computed one by one; of more, a sample
+    blocks: Sequence[Tensor] | None = None  # by window, stretches of slots that move as one
 
     def of(self, seen: Seen) -> Rows:
         """The rows, with all that a score may ask of them."""
@@ -46,18 +43,27 @@ class Swapping:
             first=self.first,
             blocks=None if self.blocks is None else self.blocks[seen.text].to(seen.attention_HQK.device),
             taus=self.taus,
+            max_swaps=self.max_swaps,
         )
-        if not self.quick:
+        if self.rows == ALL or seen.logits is None:
             return rows
-        last_Q = seen.queries_Q == len(seen.tokens_K) - 1
-        every = max(1, round(len(seen.wanted_Q) / QUICK_ROWS))
-        few_Q = torch.isin(seen.queries_Q, seen.wanted_Q.flip(0)[::every])  # the last is among them
-        return replace(rows, tabled_Q=last_Q, apart_Q=few_Q, most=QUICK_SWAPS)
+        count = max(1, self.rows // TABLES) if seen.logits.by_table else self.rows
+        return replace(rows, decomposed_Q=torch.isin(seen.queries_Q, spread_out(seen.wanted_Q, count)))
+
+
+def spread_out(rows_Q: Tensor, count: int) -> Tensor:
+    """At most `count` of some rows: the last of each of as many equal stretches, so always the last of all.
+
+    >>> spread_out(torch.arange(64), 4)
+    tensor([15, 31, 47, 63])
+    """
+    count = min(count, len(rows_Q))
+    return rows_Q[torch.arange(1, count + 1, device=rows_Q.device) * len(rows_Q) // count - 1]
 
 
 @dataclass
 class Text:
-    """What one text has shown at one place so far, in as many pieces as it came."""
+    """What one window has shown at one place so far, in as many pieces as it came."""
 
     real: Answers
     chance: Answers
@@ -68,16 +74,37 @@ class Text:
 
 @dataclass
 class Account:
-    """Everything known of one place: a row a text."""
+    """Everything known of one place, window by window."""
 
     heads: int = 0
-    values: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # by score and text, value_H
-    weights: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # how much the text counts, weight_H
-    chances: dict[str, dict[int, float]] = field(default_factory=dict)
+    values: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # by score and window, value_H
+    weights: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # how much the window counts, weight_H
+    chances: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # of every head, or of all heads alike
+    rows: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # how many rows the value rests on, rows_H
     mass_HO: np.ndarray | None = None  # by offset, summed over texts
-    texts_O: np.ndarray | None = None  # by offset, how many texts showed it
-    rows_O: np.ndarray | None = None  # by offset, in how many rows of all texts together
-    frequencies: Frequencies | None = None  # of all texts together, where the logits turn
+    texts_O: np.ndarray | None = None  # by offset, how many windows showed it
+    rows_O: np.ndarray | None = None  # by offset, in how many rows of all windows together
+    frequencies: Frequencies | None = None  # of all windows together, where the logits turn
+
+    def add(self, score: str, window: int, answer: "Answer") -> None:
+        """Write down what a window says about a score."""
+        for book, value in (
+            (self.values, answer.value_H),
+            (self.weights, answer.weight_H),
+            (self.chances, answer.chance_H),
+            (self.rows, answer.rows_H),
+        ):
+            book.setdefault(score, {})[window] = value.cpu().double().numpy()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one window says about one score of every head of a layer."""
+
+    value_H: Tensor
+    weight_H: Tensor  # how much the window counts beside others
+    chance_H: Tensor  # one number for all heads, or one for each
+    rows_H: Tensor  # how many rows it rests on
 
 
 class Tally:
@@ -112,7 +139,7 @@ class Tally:
         text = self._open.setdefault(seen.text, Text({}, {}))
         for name, score in self._asked(seen.place).items():
             text.real.setdefault(name, []).append(score.rows(rows))
-        for name, answers in self._chance(seen, rows).items():
+        for name, answers in (self._chance(seen, rows) | self._matched(seen.place, rows)).items():
             text.chance.setdefault(name, []).extend(answers)
         asks_logits = any(score.logits for score in self.scores.values())
         if asks_logits and (found := frequencies(rows)) is not None:
@@ -161,8 +188,7 @@ class Tally:
             same = torch.equal(queries_Q, rows.queries_Q) and torch.equal(allowed_QK, rows.allowed_QK)
             if same and answers.keys() == asked.keys():
                 return answers
-        generator = torch.Generator(device=rows.attention_HQK.device)
-        generator.manual_seed((self._seed * 1_000_003 + seen.text) * 1_000_003 + int(rows.queries_Q[0]))
+        generator = generator_of(rows.tokens_K, self._seed, int(rows.queries_Q[0]))
         kinds = dict.fromkeys(score.chance for score in asked.values() if score.chance is not None)
         ignorant = {kind: kind(rows, generator) for kind in kinds}
         answers = {}
@@ -175,6 +201,11 @@ class Tally:
                 answers[name] = [rows.nothing]
         self._known.setdefault(seen.text, []).append((rows.queries_Q, rows.allowed_QK, answers))
         return answers
+
+    def _matched(self, place: Place, rows: Rows) -> Answers:
+        """What random heads that are as peaked as each of these would answer, where a score has such a baseline."""
+        asked = self._asked(place).items()
+        return {name: [score.matched(rows)] for name, score in asked if score.matched is not None}
 
     def _close_place(self) -> None:
         if self._place is None:
@@ -195,10 +226,9 @@ class Tally:
         value_HQ, weight_HQ = _joined(text.real[score.name])
         value_H, weight_H = score.pool(value_HQ, weight_HQ), weight_HQ.sum(-1)
         weight_H = weight_H if score.pooled else torch.ones_like(weight_H)
-        account.values.setdefault(score.name, {})[number] = value_H.cpu().double().numpy()
-        account.weights.setdefault(score.name, {})[number] = weight_H.cpu().double().numpy()
         chance_H = score.pool(*_joined(text.chance[score.name]))
-        account.chances.setdefault(score.name, {})[number] = float(chance_H.nanmean())
+        chance_H = chance_H.nanmean(0, keepdim=True) if score.matched is None else chance_H
+        account.add(score.name, number, Answer(value_H, weight_H, chance_H, (weight_HQ > 0).sum(-1)))
 
     def _add_offsets(self, account: Account, text: Text) -> None:
         """Add one text's mean mass by offset, its middle laid on the middle of the longest text's."""
@@ -223,53 +253,81 @@ def _joined(pieces: list[PerRow]) -> PerRow:
 
 
 @dataclass(frozen=True)
+class Resampling:
+    """How intervals are resampled: whole texts, all windows of a text together."""
+
+    origins: tuple[int, ...]  # of every window, the number of the text it was cut from
+    seed: int
+
+    @cached_property
+    def draws_RN(self) -> np.ndarray:
+        """How often each resample takes each window."""
+        drawn_RX = draws(max(self.origins) + 1, self.seed)
+        return np.asarray(drawn_RX[:, list(self.origins)])
+
+    def texts(self, known_NH: np.ndarray) -> np.ndarray:
+        """texts_H: how many texts have a window that is known."""
+        belongs_XN = np.arange(max(self.origins) + 1)[:, None] == np.array(self.origins)
+        return np.asarray((belongs_XN @ known_NH > 0).sum(0))
+
+
+def each_alone(texts: int, seed: int) -> Resampling:
+    """Texts of one window each."""
+    return Resampling(tuple(range(texts)), seed)
+
+
+@dataclass(frozen=True)
 class Summary:
-    """One score of every head of a layer: the mean over texts with its interval, and chance."""
+    """One score of every head of a layer: the mean over windows with its interval, chance, and what it rests on."""
 
     value_H: np.ndarray
     low_H: np.ndarray
     high_H: np.ndarray
-    chance: float
+    chance_H: np.ndarray
     texts_H: np.ndarray
+    windows_H: np.ndarray
+    rows_H: np.ndarray
 
 
-def summarise(account: Account, score: str, *, texts: int, seed: int) -> Summary:
-    """Average a score over texts, alike or by what they weigh.
+def summarise(account: Account, score: str, resampling: Resampling) -> Summary:
+    """Average a score over windows, alike or by what they weigh.
 
-    The interval resamples texts; the same draws serve every head and score.
+    The interval resamples whole texts; the same draws serve every head and score.
     """
-    values, weights = _by_text(account, score, texts)
-    known = np.isfinite(values)
-    value_H, means = _averaged(values, weights, known, draws(texts, seed))
-    texts_H = known.sum(0)
-    chances = np.array([account.chances[score].get(number, np.nan) for number in range(texts)])
+    value_NH, weight_NH, chance_NH, rows_NH = _by_window(account, score, len(resampling.origins))
+    known_NH = np.isfinite(value_NH)
+    value_H, means_RH = _averaged(value_NH, weight_NH, known_NH, resampling.draws_RN)
+    texts_H = resampling.texts(known_NH)
     with np.errstate(invalid="ignore", divide="ignore"):
-        chance = np.nansum(chances) / np.isfinite(chances).sum()
-    return Summary(value_H, *interval(means, texts_H), float(chance), texts_H)
+        chance_H = np.nansum(chance_NH, 0) / np.isfinite(chance_NH).sum(0)
+    rows_H = np.nansum(np.where(known_NH, rows_NH, 0), 0)
+    return Summary(value_H, *interval(means_RH, texts_H), chance_H, texts_H, known_NH.sum(0), rows_H)
 
 
-def paired(before: Account, after: Account, score: str, *, texts: int, seed: int) -> Summary:
-    """By how much a score changed from one reading of some texts to another; each resample takes the same of both.
+def paired(before: Account, after: Account, score: str, resampling: Resampling) -> Summary:
+    """By how much a score changed from one reading of some windows to another; each resample takes the same of both.
 
     Chance is left out: it belongs to the rows, which are the same in both.
     """
-    drawn = draws(texts, seed)
-    first, second = _by_text(before, score, texts), _by_text(after, score, texts)
-    known = np.isfinite(first[0]) & np.isfinite(second[0])  # a text that answers once only says nothing of a change
-    first_H, firsts = _averaged(*first, known, drawn)
-    second_H, seconds = _averaged(*second, known, drawn)
-    texts_H = known.sum(0)
-    return Summary(second_H - first_H, *interval(seconds - firsts, texts_H), float("nan"), texts_H)
+    first, second = (_by_window(account, score, len(resampling.origins)) for account in (before, after))
+    known_NH = np.isfinite(first[0]) & np.isfinite(second[0])  # what answers once only says nothing of a change
+    first_H, firsts_RH = _averaged(first[0], first[1], known_NH, resampling.draws_RN)
+    second_H, seconds_RH = _averaged(second[0], second[1], known_NH, resampling.draws_RN)
+    texts_H, rows_H = resampling.texts(known_NH), np.nansum(np.where(known_NH, first[3], 0), 0)
+    spread = interval(seconds_RH - firsts_RH, texts_H)
+    return Summary(second_H - first_H, *spread, np.full_like(first_H, np.nan), texts_H, known_NH.sum(0), rows_H)
 
 
-def _by_text(account: Account, score: str, texts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Values and weights of a score, a row a text and a column a head; NaN where a text gave no value."""
-    values = np.full((texts, len(next(iter(account.values[score].values())))), np.nan)
-    weights = np.zeros_like(values)
-    for number, value_H in account.values[score].items():
-        values[number] = value_H
-        weights[number] = account.weights[score][number]
-    return values, weights
+def _by_window(account: Account, score: str, windows: int) -> tuple[np.ndarray, ...]:
+    """Values, weights, chances and rows of a score, each by window and head; NaN where a window gave no value."""
+    heads = len(next(iter(account.values[score].values())))
+    tables = []
+    for book in (account.values, account.weights, account.chances, account.rows):
+        table_NH = np.full((windows, heads), np.nan)
+        for number, known_H in book.get(score, {}).items():
+            table_NH[number] = known_H
+        tables.append(table_NH)
+    return tuple(tables)
 
 
 def _averaged(

@@ -187,7 +187,7 @@ def test_a_file_or_an_empty_folder_is_no_model(capsys, earlier: Path, text: Path
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--queries", "many"], "--queries is 'many'; give a number of rows, at least 1, or last, or all"),
+        (["--queries", "many"], "--queries is 'many'; give a number, at least 1, or last, or all"),
         (["--queries", "0"], "--queries is '0'"),
         (["--layers", "first"], "--layers is 'first'; write numbers and ranges like 0,3-5"),
         (["--layers", "9"], "there is no layer 9"),
@@ -201,7 +201,7 @@ def test_a_file_or_an_empty_folder_is_no_model(capsys, earlier: Path, text: Path
         (["--dtype", "float31"], "unknown dtype 'float31'; did you mean 'float32'?"),
         (["--device", "quantum"], "the device 'quantum' cannot be used"),
         (["--max-tokens", "1"], "max_tokens is 1"),
-        (["--max-texts", "0"], "max_texts 0"),
+        (["--max-texts", "0"], "max_texts is 0"),
         (["--dataset", "x", "--text", "y"], "both --text and --dataset were given"),
     ],
 )
@@ -284,7 +284,7 @@ def test_a_bug_of_ours_says_so(capsys, monkeypatch, tmp_path: Path):
         (["--tau", "nan"], "tau is nan; a temperature must be above 0"),
         (["--tau", "warm"], "--tau is 'warm'; write numbers above 0 with commas between them, or inf"),
         (["--first", "-1"], "first is -1; slots are counted from 0"),
-        (["--queries", "first"], "--queries is 'first'; give a number of rows, at least 1, or last, or all"),
+        (["--queries", "first"], "--queries is 'first'; give a number, at least 1, or last, or all"),
         (
             ["--blocks", "sentense"],
             "there is no file sentense, nor are blocks called so; give a file, or sentence or line",

@@ -71,7 +71,7 @@ def test_heads_with_swaps_of_every_kind(folder: Path, text: Path, tmp_path: Path
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["swaps"] | {"frequency_slots": 32} == manifest["swaps"]
     assert manifest["swaps"]["tau"] == [1e-4, 0.1, "inf"] and manifest["swaps"]["first"] == 0
-    assert manifest["swaps"]["queries"] == "last" and manifest["settings"]["blocks"] == "given"
+    assert manifest["swaps"]["rows"] == "last" and manifest["settings"]["blocks"] == "given"
     assert manifest["hidden"][0]["layer"] == 0
 
 

@@ -25,7 +25,8 @@ def profile(model: str, scores: Values, *, reach: float = 0.02, part: str = "enc
             for name, value_of in scores.items():
                 value, exact = value_of(layer, head), name.startswith("delta")
                 ends = (None, None) if exact else (value - reach, value + reach)
-                rows.append((model, layer, head, name, value, *ends, 0.05, 0 if exact else 20, part))
+                count = 0 if exact else 20
+                rows.append((model, layer, head, name, value, *ends, 0.05, None, count, count, 8 * count, part))
     return Profile(
         frame(rows, HEADS), pl.DataFrame(schema=OFFSETS), pl.DataFrame(schema=FREQUENCIES), manifest(model, **more)
     )

@@ -11,6 +11,7 @@ from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadMode
 
 from wherewhat.capture.load import Subject, wrap
 from wherewhat.capture.survey import survey
+from wherewhat.capture.texts import Encoded
 from wherewhat.capture.writing import written
 from wherewhat.edits.door import edit
 from wherewhat.edits.plan import Edit
@@ -62,7 +63,7 @@ def test_a_change_is_the_edit_of_the_same_name(operation: str):
         assert torch.equal(table.gain_HF, theirs[number].gain_HF)
         assert torch.equal(table.turned_HF, theirs[number].turned_HF)
     subject = wrap(model)
-    bench = Bench(subject, layers, trial(subject, texts_of(3), random=2, half=4), used)
+    bench = Bench(subject, layers, trial(subject, Encoded.of(texts_of(3)), random=2, half=4), used)
     with edit(model, **{operation: "high:0.25"}, heads=names):
         theirs_able = ability(subject, bench.trial)
     ours_able, before = bench.under(change, operation), ability(subject, bench.trial)

@@ -101,8 +101,9 @@ def share(which: int, *, attended: bool = False) -> Callable[[Row], Answer]:
         if len(row.swappable) < 2:
             return OUT
         weights = row.weights(list(range(len(row.table))))[row.swappable]
-        parts = variances(row, weights / weights.sum() if attended else None)
-        return (parts[which] / sum(parts), sum(parts)) if sum(parts) > 1e-25 else OUT
+        mixed = (weights / weights.sum() + 1 / len(weights)) / 2
+        parts = variances(row, mixed if attended else None)
+        return (parts[which] / sum(parts), 1.0 if attended else sum(parts)) if sum(parts) > 1e-25 else OUT
 
     return answer
 

@@ -240,11 +240,11 @@ def test_a_cap_far_above_all_logits_changes_nothing():
 
 
 def test_under_a_cap_only_rows_that_may_be_tabled_are_measured():
-    rows = replace(rows_of("capped", keys=10), tabled_Q=torch.tensor([True, False, False, True, False]))
+    rows = replace(rows_of("capped", keys=10), decomposed_Q=torch.tensor([True, False, False, True, False]))
     for name in ("exclusion_positional", "position_share", "attended.position_share", "positional"):
-        assert (SCORES[name].rows(rows)[1] > 0)[0].tolist() == rows.tabled_Q.tolist()
+        assert (SCORES[name].rows(rows)[1] > 0)[0].tolist() == rows.decomposed_Q.tolist()
         if SCORES[name].expected is not None:
-            assert (SCORES[name].expected(rows)[1] > 0)[0].tolist() == rows.tabled_Q.tolist()
+            assert (SCORES[name].expected(rows)[1] > 0)[0].tolist() == rows.decomposed_Q.tolist()
 
 
 # Swaps ----------------------------------------------------------------------------------------------------------------

@@ -90,19 +90,19 @@ def plane_row(row: Row, plane: int) -> Row:
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("kind", TURNING)
 def test_frequencies_equal_whole_tables(kind: str, mask: str):
-    asked = rows_of(kind, mask=mask, taus=(0.01,), tabled_Q=torch.tensor([True, False, True, True, True]))
+    asked = rows_of(kind, mask=mask, taus=(0.01,), decomposed_Q=torch.tensor([True, False, True, True, True]))
     ours = frequencies(asked).values()
     found = {head: [row for other, _, row in rows(asked, tau=0.01) if other == head] for head in range(4)}
-    for head, whole in found.items():
-        tabled = [row for index, row in enumerate(whole) if index != 1]
+    for head, every in found.items():
+        whole = [row for index, row in enumerate(every) if index != 1]
         total = math.fsum(sum(variances(row)) for row in whole)
         for plane in range(4):
-            diagonals = [row.planes[plane].diagonal()[row.swappable] for row in tabled]
+            diagonals = [row.planes[plane].diagonal()[row.swappable] for row in whole]
             theirs = {
                 "logit": np.mean([np.abs(logits).mean() for logits in diagonals]),
                 "peak": np.mean([max(0, logits.max()) for logits in diagonals]),
-                "positional": np.mean([published(plane_row(row, plane))[0] for row in tabled]),
-                "symbolic": np.mean([published(plane_row(row, plane))[1] for row in tabled]),
+                "positional": np.mean([published(plane_row(row, plane))[0] for row in whole]),
+                "symbolic": np.mean([published(plane_row(row, plane))[1] for row in whole]),
             }
             for measure, value in theirs.items():
                 assert ours[measure][head, plane].item() == pytest.approx(value, abs=NEAR), measure
@@ -146,7 +146,7 @@ def test_frequencies_of_texts_add_up():
 def test_pieces_in_which_nothing_can_be_swapped_add_nothing():
     asked = rows_of("turned", keys=9, queries=None)
     shown = frequencies(asked)
-    for rest in (replace(asked, tabled_Q=torch.zeros(9, dtype=torch.bool)), replace(asked, first=9)):
+    for rest in (replace(asked, decomposed_Q=torch.zeros(9, dtype=torch.bool)), replace(asked, first=9)):
         total = shown + frequencies(rest)
         for measure in ("logit", "peak", "positional", "symbolic"):
             assert torch.equal(total.values()[measure], shown.values()[measure])

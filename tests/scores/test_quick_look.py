@@ -31,7 +31,7 @@ def rows_of(spread: float, *, queries: tuple[int, ...] = (200, 399)) -> Rows:
 @pytest.mark.parametrize("spread", [0.03, 0.3, 1.0])
 def test_swaps_that_stand_for_all_give_nearly_their_score(spread: float, tau: float):
     rows = replace(rows_of(spread), taus=(tau,))
-    whole, quick = rows.swaps, replace(rows, most=1000).swaps
+    whole, quick = rows.swaps, replace(rows, max_swaps=1000).swaps
     assert whole is not None and quick is not None
     for score in ("positional_THQ", "symbolic_THQ"):
         assert not torch.equal(getattr(whole, score), getattr(quick, score)), "more swaps count than are looked at"
@@ -41,13 +41,13 @@ def test_swaps_that_stand_for_all_give_nearly_their_score(spread: float, tau: fl
 @pytest.mark.parametrize("name", ["positional", "symbolic"])
 def test_a_peaked_row_is_swapped_whole_where_it_counts(name: str):
     rows = rows_of(4.0)
-    whole_HQ, quick_HQ = (SCORES[name].rows(replace(rows, most=most))[0] for most in (None, 100_000))
+    whole_HQ, quick_HQ = (SCORES[name].rows(replace(rows, max_swaps=max_swaps))[0] for max_swaps in (None, 100_000))
     torch.testing.assert_close(quick_HQ, whole_HQ, atol=1e-12, rtol=0)
 
 
 def test_rows_that_are_not_taken_apart_have_no_weight():
     rows = rows_of(1.0, queries=(50, 200, 399))
-    some = replace(rows, apart_Q=torch.tensor([True, False, True]))
+    some = replace(rows, decomposed_Q=torch.tensor([True, False, True]))
     value_HQ, weight_HQ = SCORES["position_share"].rows(some)
     every_HQ, _ = SCORES["position_share"].rows(rows)
     assert (weight_HQ[:, 1] == 0).all() and (weight_HQ[:, [0, 2]] > 0).all()

@@ -99,8 +99,8 @@ def test_float32_agrees_with_float64(score: Score, mask: str):
 
 def test_chance_is_drawn_or_known_or_said_to_be_neither(score: Score):
     unknown = {"exclusion_positional", "exclusion_symbolic", "logit_variance", "mean_frequency"}
-    none = score.name in unknown or score.name.startswith("attended.")
-    assert [score.chance, score.expected].count(None) == (2 if none else 1)
+    none = score.name in unknown or score.name.startswith(("attended.", "block."))
+    assert [score.chance, score.expected, score.matched].count(None) == (3 if none else 2)
 
 
 def test_chance_is_attention_on_the_same_rows(score: Score, rows: Rows):
@@ -148,12 +148,10 @@ def test_rows_without_logits_have_nothing_to_say_of_them(score: Score, rows: Row
             assert torch.equal(ours, theirs)
 
 
-def test_only_rows_that_may_be_tabled_are_asked_for_tables(score: Score, rows: Rows):
-    tabled_Q = torch.arange(len(rows.queries_Q)) % 3 == 0
-    value_HQ, weight_HQ = score.rows(replace(rows, tabled_Q=tabled_Q))
-    needs_tables = score.logits and "share" not in score.name and "exclusion" not in score.name
-    needs_tables = (needs_tables and score.name != "logit_variance") or score.name.startswith("attended.")
-    kept_Q = tabled_Q if needs_tables else torch.ones_like(tabled_Q)
+def test_only_rows_chosen_for_it_have_their_logits_decomposed(score: Score, rows: Rows):
+    decomposed_Q = torch.arange(len(rows.queries_Q)) % 3 == 0
+    value_HQ, weight_HQ = score.rows(replace(rows, decomposed_Q=decomposed_Q))
+    kept_Q = decomposed_Q if score.logits else torch.ones_like(decomposed_Q)
     torch.testing.assert_close(weight_HQ, score.rows(rows)[1] * kept_Q)
     torch.testing.assert_close(value_HQ[:, kept_Q], score.rows(rows)[0][:, kept_Q])
 

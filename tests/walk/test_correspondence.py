@@ -17,7 +17,7 @@ def tables(behave, *, layers: int = 2, heads: int = 6, planes: int = 5) -> tuple
     ]
     still = [("m", 0, 0, planes, 0.0, "positional", -5.0)]
     scores = [
-        ("m", layer, head, name, value, None, None, None, 1, "decoder")
+        ("m", layer, head, name, value, None, None, None, None, 1, 1, 8, "decoder")
         for layer in range(layers)
         for head in range(heads)
         for name, value in (("mean_frequency", head + 1.0), ("position_share", 1 / (head + 2)))

@@ -12,7 +12,7 @@ from torch import Tensor
 from wherewhat.capture.load import Loading, Subject, wrap
 from wherewhat.capture.speech import find_speaking, plain_tokens
 from wherewhat.capture.survey import Layer, survey
-from wherewhat.capture.texts import own_texts
+from wherewhat.capture.texts import Encoded, own_texts
 from wherewhat.edits.door import applied
 from wherewhat.edits.plan import Edit
 from wherewhat.effects import Ability, Trial, ability, effect, measures, trial
@@ -20,7 +20,7 @@ from wherewhat.effects.sweeps import Step, steps_of
 from wherewhat.effects.telling import frequencies_of
 from wherewhat.effects.walk import edited
 from wherewhat.errors import UserError
-from wherewhat.tally import Account, paired
+from wherewhat.tally import Account, each_alone, paired
 
 HIGH = Edit(unrotate=("high:0.5",))
 
@@ -35,7 +35,7 @@ def causal(**more: object) -> Subject:
 @pytest.mark.parametrize("name", ["llama", "gpt2"])
 def test_the_loss_of_a_text_is_the_sum_over_all_tokens_but_the_first(name: str):
     subject, texts = wrap(speaking(name)), some_texts(9, 14, 5)
-    able = ability(subject, trial(subject, texts, random=2, half=4))
+    able = ability(subject, trial(subject, Encoded.of(texts), random=2, half=4))
     with torch.no_grad():
         theirs = [float(subject.model(input_ids=ids_T[None], labels=ids_T[None]).loss) for ids_T in texts]
     assert able.tokens_N.tolist() == [8, 13, 4]
@@ -47,7 +47,7 @@ def test_the_loss_of_a_text_is_the_sum_over_all_tokens_but_the_first(name: str):
 def test_masked_tokens_are_the_same_each_time_and_never_special():
     subject = wrap(speaking("bert"), reader(masks=True))
     texts = [torch.cat([torch.tensor([1]), ids_T, torch.tensor([2])]) for ids_T in some_texts(40, 6)]
-    tried = trial(subject, texts, random=2, half=4, seed=3)
+    tried = trial(subject, Encoded.of(texts), random=2, half=4, seed=3)
     asked: list[Tensor] = []
     hook = subject.model.register_forward_pre_hook(
         lambda module, args, named: asked.append(named["input_ids"].clone()), with_kwargs=True
@@ -64,7 +64,7 @@ def test_masked_tokens_are_the_same_each_time_and_never_special():
 def test_the_loss_of_masked_tokens_by_hand():
     subject = wrap(speaking("bert"), reader(masks=True))
     (ids_T,) = some_texts(6)
-    able = ability(subject, trial(subject, [ids_T], random=0))
+    able = ability(subject, trial(subject, Encoded.of([ids_T]), random=0))
     nats = 0.0
     for slot in range(6):  # each is masked alone: 15 % of six is one
         masked_T = ids_T.clone()
@@ -77,7 +77,7 @@ def test_the_loss_of_masked_tokens_by_hand():
 def test_a_net_of_ours_is_asked_for_its_answers():
     subject = find_speaking("tiny", Loading(dtype="float64", device="cpu"))
     texts = own_texts(subject, 20, 0, None).ids
-    tried = trial(subject, texts)
+    tried = trial(subject, Encoded.of(texts))
     able = ability(subject, tried)
     assert subject.task is not None
     target_N = torch.from_numpy(subject.task.batch(0, "test", range(20)).target_N)
@@ -91,7 +91,7 @@ def test_a_net_of_ours_is_asked_for_its_answers():
 def test_a_text_of_special_tokens_is_refused():
     subject = wrap(speaking("bert"), reader(masks=True))
     with pytest.raises(UserError, match="text 0 holds nothing but special tokens"):
-        ability(subject, Trial([torch.tensor([1, 2])], None, speaks="masked"))
+        ability(subject, Trial(Encoded.of([torch.tensor([1, 2])]), None, speaks="masked"))
 
 
 def test_a_loss_that_is_no_number_is_refused():
@@ -99,7 +99,7 @@ def test_a_loss_that_is_no_number_is_refused():
     with torch.no_grad():
         subject.model.lm_head.weight[7, 0] = float("nan")
     with pytest.raises(UserError, match="the loss of .* is not finite on text 0; load the model with --dtype float32"):
-        ability(subject, Trial(some_texts(6), None))
+        ability(subject, Trial(Encoded.of(some_texts(6)), None))
 
 
 # Copying --------------------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_a_perfect_copier_copies_all_and_one_that_errs_nothing(
         "wherewhat.capture.speech._logits",
         lambda model, batch: torch.stack([copier.logits(ids_T, 99) for ids_T in batch.ids_BT]),
     )
-    tried = Trial([], torch.stack([torch.arange(5, 21).repeat(2), torch.arange(20, 4, -1).repeat(2)]))
+    tried = Trial(Encoded.of([]), torch.stack([torch.arange(5, 21).repeat(2), torch.arange(20, 4, -1).repeat(2)]))
     able = ability(subject, tried)
     assert able.copied_M is not None and able.gained_M is not None
     assert able.copied_M.tolist() == [copied, copied]
@@ -141,7 +141,7 @@ def test_a_perfect_copier_copies_all_and_one_that_errs_nothing(
 
 def test_induction_is_the_loss_of_the_first_half_minus_that_of_the_second():
     subject = causal()
-    tried = trial(subject, some_texts(5), random=3, half=7)
+    tried = trial(subject, Encoded.of(some_texts(5)), random=3, half=7)
     able = ability(subject, tried)
     assert tried.random is not None and tried.random.shape == (3, 14) and able.gained_M is not None
     for repeated_T, gained, copied in zip(tried.random, able.gained_M, able.copied_M, strict=True):  # type: ignore[arg-type]
@@ -158,7 +158,7 @@ def test_induction_is_the_loss_of_the_first_half_minus_that_of_the_second():
 
 def test_masked_models_fill_in_tokens_that_stood_there_before():
     subject = wrap(speaking("bert"), reader(masks=True))
-    tried = trial(subject, some_texts(5), random=2, half=6)
+    tried = trial(subject, Encoded.of(some_texts(5)), random=2, half=6)
     able = ability(subject, tried)
     assert tried.random is not None and able.gained_M is not None
     for repeated_T, gained in zip(tried.random, able.gained_M, strict=True):
@@ -178,16 +178,16 @@ def test_masked_models_fill_in_tokens_that_stood_there_before():
 
 def test_random_tokens_fit_the_model_and_follow_the_seed():
     subject = causal()
-    short = trial(subject, [], half=400).random
+    short = trial(subject, Encoded.of([]), half=400).random
     assert short is not None and short.shape == (32, 2 * len(plain_tokens(subject))), "no token stands twice in a half"
     assert all(len(half_T.unique()) == len(half_T) for half_T in short[:, : short.shape[1] // 2])
     subject.model.config.max_position_embeddings = 41
-    tight = trial(subject, [], half=400).random
+    tight = trial(subject, Encoded.of([]), half=400).random
     assert tight is not None and tight.shape == (32, 40), "its context holds 41, one begins the text"
-    one, same, other = (trial(subject, [], seed=seed).random for seed in (1, 1, 2))
+    one, same, other = (trial(subject, Encoded.of([]), seed=seed).random for seed in (1, 1, 2))
     assert one is not None and same is not None and other is not None
     assert torch.equal(one, same) and not torch.equal(one, other)
-    assert trial(subject, [], random=0).random is None
+    assert trial(subject, Encoded.of([]), random=0).random is None
 
 
 # Intervals ------------------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_random_tokens_fit_the_model_and_follow_the_seed():
 
 def test_an_edit_that_does_nothing_changes_nothing_at_all():
     subject = causal()
-    tried = trial(subject, some_texts(9, 14, 5, 12), random=4, half=6)
+    tried = trial(subject, Encoded.of(some_texts(9, 14, 5, 12)), random=4, half=6)
     before = ability(subject, tried)
     found = effect(subject, tried, before, Edit(scale=("all=1",)), survey(subject.model))
     for name in ("loss", "copy", "induction"):
@@ -223,7 +223,7 @@ def test_the_interval_of_a_changed_score_takes_the_same_texts_of_both_by_what_th
         Account(3, {"x": dict(enumerate(value_NH))}, {"x": dict(enumerate(weight_NH))})
         for value_NH, weight_NH in zip(value_SNH, weight_SNH, strict=True)
     )
-    found = paired(before, after, "x", texts=12, seed=5)
+    found = paired(before, after, "x", each_alone(12, seed=5))
     drawn = np.random.default_rng(5).multinomial(12, [1 / 12] * 12, size=1000)
     for head in range(3):
         means = []
@@ -241,7 +241,7 @@ def test_a_text_that_answers_on_one_side_only_is_no_change():
     values = {number: np.array([float(number)]) for number in range(6)}
     gone = {**values, 4: np.array([np.nan]), 5: np.array([np.nan])}
     alike = {"x": dict.fromkeys(range(6), np.ones(1))}
-    found = paired(Account(1, {"x": values}, alike), Account(1, {"x": gone}, alike), "x", texts=6, seed=0)
+    found = paired(Account(1, {"x": values}, alike), Account(1, {"x": gone}, alike), "x", each_alone(6, seed=0))
     assert (found.value_H[0], found.low_H[0], found.high_H[0], found.texts_H[0]) == (0, 0, 0, 4)
 
 
@@ -253,7 +253,7 @@ def test_nothing_is_said_of_chance_from_a_single_text():
 
 def test_an_effect_is_that_of_the_edited_model_and_leaves_it_as_it_was():
     subject = causal()
-    tried = trial(subject, some_texts(9, 14, 5), random=3, half=6)
+    tried = trial(subject, Encoded.of(some_texts(9, 14, 5)), random=3, half=6)
     layers = survey(subject.model)
     before = ability(subject, tried)
     found = effect(subject, tried, before, HIGH, layers)
@@ -417,7 +417,7 @@ def test_a_real_model_loses_more_by_its_fast_frequencies(shared: Path):
     subject = find_speaking(str(shared / "models" / "stories260K"), Loading(device="cpu"))
     text = (shared / "data" / "stories.txt").read_text()[:6000]
     ids = list(torch.tensor(subject.tokenizer(text)["input_ids"]).split(200))
-    tried, layers = trial(subject, ids, random=4), survey(subject.model)
+    tried, layers = trial(subject, Encoded.of(ids), random=4), survey(subject.model)
     before = ability(subject, tried)
     fast, slow = (
         effect(subject, tried, before, Edit(unrotate=(band,)), layers)["loss"] for band in ("high:0.25", "low:0.25")

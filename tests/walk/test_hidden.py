@@ -23,6 +23,7 @@ from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.scores.input_level import latin_square
 from wherewhat.scores.mean_parts import PARTS
+from wherewhat.tally import each_alone
 
 BY_NAME = {family.name: family for family in FAMILIES}
 SHARES = ("input.position_share", "input.symbol_share", "input.other_share")
@@ -35,7 +36,7 @@ def some_texts(*lengths: int, seed: int = 0, low: int = 3, high: int = 90) -> li
 
 
 def run_of(model: nn.Module, texts: list[Tensor], *, first: int = 1, seed: int = 0, batch_tokens: int = 200) -> Run:
-    return Run(wrap(model), texts, TAUS, first, seed, batch_tokens)
+    return Run(wrap(model), texts, TAUS, first, seed, batch_tokens, each_alone(len(texts), seed))
 
 
 def measure(model: nn.Module, texts: list[Tensor], *, first: int = 1, seed: int = 0, batch_tokens: int = 200) -> Hidden:
@@ -152,7 +153,7 @@ def test_position_shows_where_the_logits_say_nothing_of_it(name: str):
     assert logits is not None and logits.absorbed
     found = measure(model, texts)
     share = found.answers[first_place(found.answers)]["input.position_share"]
-    assert (share.value_H > 0.05).all() and (share.low_H > share.chance).all()
+    assert (share.value_H > 0.05).all() and (share.low_H > share.chance_H).all()
 
 
 def test_a_net_without_position_has_none():
@@ -177,7 +178,7 @@ def test_shares_add_up_for_every_encoding(encoding: str, kind: str):
     for answers in found.answers.values():
         np.testing.assert_allclose(sum(answers[name].value_H for name in SHARES), 1, atol=1e-12)
         assert (answers["input.position_share"].value_H > 1e-6).all()
-        chances = [answers[name].chance for name in SHARES]
+        chances = [answers[name].chance_H[0] for name in SHARES]
         assert sum(chances) == pytest.approx(1) and chances[0] == pytest.approx(
             np.mean([1 / m for m in (10, 12, 7, 8)])
         )
@@ -223,8 +224,8 @@ def test_the_same_seed_gives_the_same_numbers_and_batches_do_not_matter():
 def test_a_window_leaves_only_the_slots_it_shows():
     found = measure(BY_NAME["mistral"].build(), some_texts(16, 14))
     for answers in found.answers.values():  # the last query sees four slots beside its own
-        assert answers["input.symbol_share"].chance == pytest.approx(1 / 4)
-        assert answers["input.position_share"].chance == pytest.approx((1 / 14 + 1 / 12) / 2)
+        assert answers["input.symbol_share"].chance_H == pytest.approx(1 / 4)
+        assert answers["input.position_share"].chance_H == pytest.approx((1 / 14 + 1 / 12) / 2)
         np.testing.assert_allclose(sum(answers[name].value_H for name in SHARES), 1, atol=1e-9)
 
 
@@ -306,7 +307,7 @@ def test_every_number_has_its_interval_and_every_score_its_words():
         for name, one in answers.items():
             assert (one.low_H <= one.value_H).all() and (one.value_H <= one.high_H).all(), name
             assert (one.texts_H == (3 if name.startswith("mean.") else 4)).all()
-            assert np.isnan(one.chance) == (name.removeprefix("mean.") in PARTS)
+            assert np.isnan(one.chance_H).all() == (name.removeprefix("mean.") in PARTS)
     assert set(found.scores) == {name for answers in found.answers.values() for name in answers}
     wanted = {"asks", "low", "high", "range", "paper", "chance", "sides"}
     assert all(wanted <= set(about) for about in found.scores.values())

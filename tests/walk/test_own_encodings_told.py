@@ -167,11 +167,11 @@ def test_many_whole_tables_are_announced_before_they_are_built(monkeypatch: pyte
     monkeypatch.setattr("wherewhat.measure.SLOW", 1000)
     profile(net, ids, queries=4, hidden=False, say=said.append)
     (sentence,) = said
-    assert "are read off whole tables, 8 rows of up to 16 × 16 in every layer, which takes long" in sentence
-    assert sentence.endswith("with --queries last, one row of each text is taken apart, which is quick")
-    profile(net, ids, hidden=False, say=said.append)
+    assert "are read off whole tables, 4 rows of up to 16 × 16 in every layer, which takes long" in sentence
+    assert sentence.endswith("--logit-rows 1 looks at one row of each text")
+    profile(net, [text[:8] for text in ids], queries=4, logit_rows=1, hidden=False, say=said.append)
     profile(net_of("rope"), ids, queries=4, hidden=False, say=said.append)
-    assert len(said) == 1, "neither a quick look nor logits without tables are slow"
+    assert len(said) == 1, "neither one row of each text nor logits without tables are slow"
 
 
 @pytest.mark.parametrize(("word", "number"), [("last", LAST), ("all", ALL)])
@@ -263,6 +263,6 @@ def test_the_command_line_says_that_it_will_take_long(
     assert main(["train", "tiny", "--set", "encoding=dape", "--set", "steps=1", "--out", str(net), "--quiet"]) == 0
     capsys.readouterr()
     assert main(["heads", str(net), *asked, "--out", str(tmp_path / "run")]) == 0
-    assert capsys.readouterr().err.startswith("wherewhat: the logits of net are read off whole tables, 8 rows of")
+    assert capsys.readouterr().err.startswith("wherewhat: the logits of net are read off whole tables, 4 rows of")
     assert main(["heads", str(net), *asked, "--out", str(tmp_path / "quiet"), "--quiet"]) == 0
     assert capsys.readouterr().err == ""

@@ -333,7 +333,7 @@ def test_intervals_are_the_jackknifes_with_students_t():
         reach = stats.t.ppf(0.975, 4) * error
         np.testing.assert_allclose(found[name].high_H - found[name].value_H, reach, atol=1e-12)
         np.testing.assert_allclose(found[name].value_H - found[name].low_H, reach, atol=1e-12)
-        assert found[name].chance == 0.25 and found[name].texts_H.tolist() == [5, 5]
+        assert (found[name].chance_H == 0.25).all() and found[name].texts_H.tolist() == [5, 5]
 
 
 def test_intervals_stay_inside_what_can_be_and_are_missing_where_nothing_varies():

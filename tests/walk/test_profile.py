@@ -238,8 +238,13 @@ def test_attention_that_overflows_is_named():
 def test_long_texts_are_cut_into_windows_and_short_left_overs_dropped():
     ids = torch.randint(3, 90, (2 * 20 + 5,))
     manifest = profile(BY_NAME["llama"].build(), [ids], max_tokens=20).manifest
-    assert (manifest["texts"]["count"], manifest["texts"]["tokens"]) == (2, 40)
-    assert profile(BY_NAME["llama"].build(), [ids] * 3, max_tokens=20, max_texts=5).manifest["texts"]["count"] == 5
+    assert {name: manifest["texts"][name] for name in ("count", "windows", "tokens")} == {
+        "count": 1,
+        "windows": 2,
+        "tokens": 40,
+    }
+    three = profile(BY_NAME["llama"].build(), [ids] * 3, max_tokens=20, max_texts=5).manifest["texts"]
+    assert (three["count"], three["windows"]) == (3, 5)
 
 
 def test_the_manifest_knows_where_the_numbers_came_from(tmp_path: Path):
@@ -276,7 +281,7 @@ def test_layers_without_attention_are_told_of():
 
 
 def test_no_attention_is_kept_from_batch_to_batch_or_layer_to_layer():
-    tally = Tally(SCORES, swapping=Swapping((1e-4,), 1, quick=True), longest=50, seed=0)
+    tally = Tally(SCORES, swapping=Swapping((1e-4,), 1, rows=8), longest=50, seed=0)
     with capture(BY_NAME["llama"].build(), tally.see) as captured:
         ids_BT = torch.randint(3, 90, (1, 50))
         captured.read(Batch((0,), ids_BT, ids_BT > 0, (torch.arange(50),)))

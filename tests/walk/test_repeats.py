@@ -101,7 +101,7 @@ def test_a_net_by_a_plain_loop_over_its_attention():
             for text in range(3)
         ]
         assert ours["random.induction"].value_H == pytest.approx(np.mean(theirs, axis=0))
-        assert ours["random.induction"].chance == pytest.approx(1 / 8), "an encoder sees all eight tokens"
+        assert ours["random.induction"].chance_H == pytest.approx(1 / 8), "an encoder sees all eight tokens"
 
 
 def test_special_tokens_are_neither_rows_nor_keys():

@@ -48,7 +48,8 @@ def variances(table: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("name", ["llama", "gemma2", "gemma3", "bloom", "t5", "deberta-v2", "xlnet", "modernbert"])
 def test_shares_are_those_of_whole_tables_over_all_rows_and_texts(name: str):
     model, ids = BY_NAME[name].build().double(), texts()
-    found = profile(model, ids, queries=0, hidden=False, batch_tokens=1)  # no padding: gemma2 has none in float64
+    # One text at a time, without padding: gemma2 has none in float64.
+    found = profile(model, ids, queries=0, logit_rows=0, hidden=False, batch_tokens=1)
     spread: dict[tuple[str, int, int], np.ndarray] = {}
     for seen in rows_of(model, ids, 0):
         assert seen.logits is not None
@@ -72,8 +73,8 @@ def test_shares_are_those_of_whole_tables_over_all_rows_and_texts(name: str):
 
 def test_texts_count_by_their_variance_also_in_the_interval():
     model, ids = BY_NAME["llama"].build(), texts(7)
-    whole = profile(model, ids, queries=0, seed=3).heads
-    alone = [profile(model, [text], queries=0).heads for text in ids]
+    whole = profile(model, ids, queries=0, logit_rows=0, seed=3).heads
+    alone = [profile(model, [text], queries=0, logit_rows=0).heads for text in ids]
 
     def value(heads: pl.DataFrame, score: str, column: str = "value") -> float:
         chosen = (pl.col("layer") == 1) & (pl.col("head") == 2) & (pl.col("score") == score)
@@ -107,14 +108,15 @@ def test_parts_of_frequencies_add_up_to_the_shares():
     np.testing.assert_allclose(whole, 1, atol=1e-5)
 
 
-def test_unless_asked_swaps_are_made_at_the_last_query_alone():
+def test_all_scores_of_logits_rest_on_the_same_few_rows_unless_asked_otherwise():
     model, ids = BY_NAME["llama"].build(), texts()
     usual, last = profile(model, ids).heads, profile(model, ids, queries=LAST).heads
-    for score in ("positional", "attended.symbol_share"):
-        ours, theirs = (heads.filter(pl.col("score") == score)["value"] for heads in (usual, last))
-        np.testing.assert_allclose(ours, theirs, atol=1e-4)
-    every = profile(model, ids, queries=0).heads.filter(pl.col("score") == "positional")["value"]
-    assert not np.allclose(every, usual.filter(pl.col("score") == "positional")["value"], atol=1e-3)
+    every = profile(model, ids, queries=0, logit_rows=0).heads
+    for score in ("positional", "attended.symbol_share", "position_share"):
+        of_score = [heads.filter(pl.col("score") == score) for heads in (last, usual, every)]
+        few, some, all_rows = (int(heads["rows"].max()) for heads in of_score)
+        assert few < some < all_rows
+        assert not np.allclose(of_score[0]["value"], of_score[1]["value"], atol=1e-3)
 
 
 def test_other_temperatures_have_names_of_their_own():
@@ -133,9 +135,9 @@ def test_another_temperature_changes_nothing_at_the_published_one():
         np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("queries", [0, None])
+@pytest.mark.parametrize("queries", [0, 64])
 @pytest.mark.parametrize("name", ["llama", "mistral"])
-def test_nothing_depends_on_how_rows_are_chunked(name: str, queries: int | None, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_depends_on_how_rows_are_chunked(name: str, queries: int, monkeypatch: pytest.MonkeyPatch):
     model, ids = BY_NAME[name].build().double(), texts(3, shortest=40, longest=60)
     whole = profile(model, ids, queries=queries, max_tokens=60)
     monkeypatch.setattr(reader, "CHUNK_ENTRIES", 2000)

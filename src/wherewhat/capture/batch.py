@@ -1,5 +1,6 @@
 """Texts as the model reads them: padded together, with the query rows that will be looked at."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -50,10 +51,16 @@ def sample_rows(length: int, queries: int, generator: torch.Generator) -> Tensor
     return rows
 
 
+def generator_of(ids_T: Tensor, seed: int, *more: int) -> torch.Generator:
+    """The generator for what is drawn on a text: it depends on the seed and the tokens, not on the order of texts."""
+    content = f"{seed} {more} ".encode() + ids_T.cpu().to(torch.int64).numpy().tobytes()
+    return torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(content).digest()[:7], "big"))
+
+
 def batches(texts: Sequence[Tensor], *, queries: int, seed: int, tokens: int = 2048) -> Iterator[Batch]:
     """Group texts of similar length into batches of at most `tokens` padded tokens (one text may exceed it alone).
 
-    The rows of a text depend on the seed and its own number only, not on its neighbours in the batch.
+    The rows of a text depend on the seed and its own tokens only, not on its neighbours or its place among them.
     """
     order = sorted(range(len(texts)), key=lambda number: (len(texts[number]), number))
     group: list[int] = []
@@ -74,8 +81,5 @@ def _pad(group: list[int], texts: Sequence[Tensor], *, queries: int, seed: int) 
     for b, number in enumerate(group):
         ids_BT[b, : len(texts[number])] = texts[number]
         real_BT[b, : len(texts[number])] = True
-    rows = tuple(
-        sample_rows(len(texts[number]), queries, torch.Generator().manual_seed(seed * 1_000_003 + number))
-        for number in group
-    )
+    rows = tuple(sample_rows(len(texts[number]), queries, generator_of(texts[number], seed)) for number in group)
     return Batch(tuple(group), ids_BT, real_BT, rows)

@@ -25,6 +25,16 @@ class Encoded:
     origins: list[int]  # for each window its text, numbered over the texts that gave at least one window
     notes: list[str] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, ids: Sequence[Tensor]) -> "Encoded":
+        """Texts of one window each."""
+        return cls(list(ids), list(range(len(ids))))
+
+    @property
+    def texts(self) -> int:
+        """How many whole texts the windows come from."""
+        return len(set(self.origins))
+
 
 def encode(
     subject: Subject,
@@ -244,7 +254,7 @@ def own_texts(subject: Subject, count: int, seed: int, max_tokens: int | None) -
     """Fresh sequences of the task, or sentences of the corpus, of a net of ours; no split that it has learnt from."""
     if subject.corpus is not None:
         sentences = _own_sentences(subject, subject.corpus, (count, seed), max_tokens)
-        return Encoded(sentences, list(range(len(sentences))))
+        return Encoded.of(sentences)
     if subject.task is None:
         raise UserError(f"there is no text for {subject.id}; give --text FILE (one text a line)")
     if max_tokens is not None and max_tokens < subject.task.length:
@@ -253,7 +263,7 @@ def own_texts(subject: Subject, count: int, seed: int, max_tokens: int | None) -
             "cannot be cut; leave it out"
         )
     input_NT = subject.task.batch(seed, "test", range(count)).input_NT
-    return Encoded(list(torch.from_numpy(input_NT)), list(range(len(input_NT))))
+    return Encoded.of(list(torch.from_numpy(input_NT)))
 
 
 def _own_sentences(subject: Subject, corpus: Corpus, some: tuple[int, int], max_tokens: int | None) -> list[Tensor]:

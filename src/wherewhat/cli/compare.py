@@ -62,7 +62,7 @@ def compare(
     column: Column = "text",
     dataset: Dataset = None,
     split: Split = "test",
-    max_texts: Annotated[int | None, option(TEXTS, "N", "Stop after so many texts.")] = None,
+    max_texts: Annotated[int | None, option(TEXTS, "N", "Read at most so many windows of texts.")] = None,
     max_tokens: MaxTokens = None,
     similar: Annotated[
         bool, option(ASKED, None, "Also hold every head against every head by what they look at.", "--similar")

@@ -70,7 +70,7 @@ def edit(
     max_texts: MaxTexts = 100,
     max_tokens: MaxTokens = None,
     random: Annotated[int, option(ASKED, "N", "Sequences of random tokens to copy; 0 leaves copying out.")] = 32,
-    queries: Queries = None,
+    queries: Queries = "64",
     scores: Scores = None,
     tau: Tau = "1e-4",
     first: First = 1,

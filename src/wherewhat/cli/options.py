@@ -37,7 +37,7 @@ Files = Annotated[list[Path], option(TEXTS, "FILE", "One text a line, running pr
 Column = Annotated[str, option(TEXTS, "NAME", "The column of .jsonl files and data sets to read.")]
 Dataset = Annotated[str | None, option(TEXTS, "NAME", "A data set on the Hub, as NAME or NAME:CONFIG.")]
 Split = Annotated[str, option(TEXTS, "NAME", "The part of the data set to read.")]
-MaxTexts = Annotated[int, option(TEXTS, "N", "Stop after so many texts.")]
+MaxTexts = Annotated[int, option(TEXTS, "N", "Read at most so many windows of texts.")]
 MaxTokens = Annotated[int | None, option(TEXTS, "N", "Cut texts into windows of so many tokens.")]
 
 Treebanks = Annotated[
@@ -47,11 +47,19 @@ Treebanks = Annotated[
 MaxSentences = Annotated[int, option(TEXTS, "N", "Take so many sentences of each, chosen by the seed.")]
 
 Queries = Annotated[
-    str | None,
+    str | None, option(ASKED, "last|N|all", "Query rows of each window whose attention is read, spread over it.")
+]
+LogitRows = Annotated[
+    str, option(ASKED, "N|all", "Of these rows, how many have their logits decomposed and their keys swapped.")
+]
+MaxSwaps = Annotated[str, option(ASKED, "N|all", "Swaps of a row computed one by one; of more, a sample is drawn.")]
+Untrained = Annotated[
+    bool | None,
     option(
         ASKED,
-        "last|N|all",
-        "Rows looked at in each text. Unless said 64, of which 8 for shares and the last for swaps.",
+        None,
+        "Also profile fresh weights, as a baseline (unless the model is large).",
+        "--untrained/--no-untrained",
     ),
 ]
 Scores = Annotated[str | None, option(ASKED, "NAMES", "Only these scores, such as locality,sink.")]
@@ -124,14 +132,22 @@ def words(text: str | None, option: str) -> tuple[str, ...]:
     return found
 
 
-def rows_asked(text: str | None) -> int | None:
-    """Read --queries; every row is asked for by 0 inside, the last by -1."""
-    named = {None: None, "all": 0, "last": -1}
+def number_or(text: str, option: str, *named: str) -> int | str:
+    """Read a number, at least 1, or one of a few words.
+
+    >>> number_or("8", "--logit-rows", "all"), number_or("all", "--logit-rows", "all")
+    (8, 'all')
+    """
     if text in named:
-        return named[text]
-    if text is None or not text.isdecimal() or int(text) < 1:
-        raise UserError(f"--queries is '{text}'; give a number of rows, at least 1, or last, or all")
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise UserError(f"{option} is '{text}'; give a number, at least 1, or {', or '.join(named)}")
     return int(text)
+
+
+def rows_asked(text: str | None) -> int | str | None:
+    """Read --queries; nothing where it was left out."""
+    return None if text is None else number_or(text, "--queries", "last", "all")
 
 
 def texts_from(files: list[Path], *, column: str, dataset: str | None, split: str) -> "Iterator[Text] | None":

@@ -112,7 +112,8 @@ def _profiled(subject: Subject, way: Way, waiting: Waiting, *, done: int, note: 
         if waiting.on_step is not None:
             waiting.on_step(done, waiting.of, f"{note}: {texts} of {of} texts")
 
-    made = profile(subject, way.texts, on_text=on_text, say=waiting.say, source=way.source, **way.measuring)
+    measuring = {**way.measuring, "untrained": False}  # fresh weights are compared as models of their own
+    made = profile(subject, way.texts, on_text=on_text, say=waiting.say, source=way.source, **measuring)
     if waiting.on_step is not None:
         waiting.on_step(done + 1, waiting.of, note)
     return made
@@ -192,14 +193,12 @@ def _settings_of(named: Named) -> dict[str, Any]:
     if named.profile is None:
         return {}
     manifest = named.profile.manifest
-    told, swaps = manifest.get("settings") or {}, manifest.get("swaps") or {}
+    told = manifest.get("settings") or {}
     known = {one.name: told[one.name] for one in fields(Measuring) if one.name in told}
     if known.get("blocks") == GIVEN:
         raise UserError(f"{named.given} swapped blocks that were handed in, which is not known any more; profile again")
     known |= {name: tuple(known[name]) for name in ("scores", "layers", "heads") if name in known}
     known["tau"] = tuple(float(tau) for tau in known.get("tau") or (1e-4,))
-    if swaps.get("queries") == "last" != known.get("queries"):
-        known["queries"] = None  # a quick look, which has no number of its own
     if known.get("positional"):
         known["positional"] = Probing(**known["positional"])
     if known.get("random"):

@@ -36,7 +36,8 @@ def side_by_side(named: Sequence[Named], asked: Way, *, draws: int, waiting: Wai
     """Hold each against the first, and where draws are asked for also fresh weights of its own shape."""
     first, way = begin(named[0], asked)
     settings = way.settings
-    ids = read(first, way.texts, settings).ids
+    encoded = read(first, way.texts, settings)
+    ids = encoded.ids
     others = [subject_of(one, way.loading or Loading()) for one in named[1:]]
     names = names_of([subject.id for subject in (first, *others)], [one.given for one in named])
     first, *others = (replace(subject, id=name) for subject, name in zip((first, *others), names, strict=True))
@@ -53,7 +54,7 @@ def side_by_side(named: Sequence[Named], asked: Way, *, draws: int, waiting: Wai
         pairs=pairs,
         alike=not any(shape_of_model(first).unlike(shape_of_model(other)) for other in others),
         sides=[_told(subject) for subject in (first, *others)],
-        texts=about_texts(first, ids, way.source),
+        texts=about_texts(first, encoded, way.source),
         seed=settings.seed,
     )
 

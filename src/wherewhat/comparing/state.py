@@ -98,6 +98,6 @@ def mean_of(draws: Sequence[State], name: str) -> State:
     for key, group in pl.concat([draw.heads for draw in draws]).group_by(OWN, maintain_order=True):
         values = group["value"].drop_nulls().to_numpy()
         spread = one_more(values) if len(values) == len(draws) else (np.nan, np.nan, np.nan)
-        chance = group["chance"].mean()
-        rows.append((name, *key, *spread, chance, len(draws), group["part"][0]))
+        rests = (len(draws), len(draws), group["rows"].sum() or None)  # an interval over draws, not over texts
+        rows.append((name, *key, *spread, group["chance"].mean(), None, *rests, group["part"][0]))
     return State(name, frame(rows, HEADS), draws[0].manifest, draws=len(draws), drawn=tuple(draws))

@@ -19,6 +19,7 @@ from wherewhat.capture.speech import (
     speaks,
     special_tokens,
 )
+from wherewhat.capture.texts import Encoded
 from wherewhat.errors import UserError
 
 HIDDEN = 0.15  # of a text's tokens that are masked at a time, as masked language models are trained
@@ -30,10 +31,15 @@ LEAST_HALF = 2  # tokens: the first of the second half cannot be known, so there
 class Trial:
     """What a model is tried on: made once, so that before and after see the same."""
 
-    ids: Sequence[Tensor]  # the texts
+    encoded: Encoded  # the texts
     random: Tensor | None  # repeated_MT: random tokens, then the same again; None where copying is not asked for
     seed: int = 0
     speaks: str = NEXT  # what the model predicts: "next", "masked" or "answer"
+
+    @property
+    def ids(self) -> Sequence[Tensor]:
+        """The windows of the texts."""
+        return self.encoded.ids
 
 
 @dataclass(frozen=True)
@@ -46,13 +52,14 @@ class Ability:
     gained_M: np.ndarray | None  # induction: nats a token by which the loss falls from the first half to the second
 
 
-def trial(subject: Subject, ids: Sequence[Tensor], *, random: int = 32, half: int = 48, seed: int = 0) -> Trial:
+def trial(subject: Subject, encoded: Encoded, *, random: int = 32, half: int = 48, seed: int = 0) -> Trial:
     """What to try a model on: the texts, and `random` sequences of `half` tokens that are written twice.
 
     Halves are shorter where the model holds fewer tokens. A net of ours is asked only for the answers of its task.
     """
     how = speaks(subject)
-    return Trial(ids, None if how == ANSWER else _repeated(subject, random, half, seed), seed, how)
+    repeated = None if how == ANSWER else _repeated(subject, random, half, seed)
+    return Trial(encoded, repeated, seed, how)
 
 
 def ability(subject: Subject, trial: Trial) -> Ability:
@@ -71,6 +78,7 @@ def ability(subject: Subject, trial: Trial) -> Ability:
             f"the loss of {subject.id} is not finite on text {int(np.isfinite(nats_N).argmin())}; "
             "load the model with --dtype float32, or change it less"
         )
+    nats_N, tokens_N = (np.bincount(trial.encoded.origins, weights=sum_N) for sum_N in (nats_N, tokens_N))
     return Ability(nats_N, tokens_N, *_copying(subject, trial))
 
 

@@ -29,7 +29,7 @@ from wherewhat.summing import chosen, heads_table
 from wherewhat.tables.manifest import peak_memory, provenance
 from wherewhat.tables.schema import EDIT, OF_HEAD, frame
 from wherewhat.tables.texts import Text
-from wherewhat.tally import Tally, paired
+from wherewhat.tally import Resampling, Tally, paired
 
 OnStep = Callable[[int, int, str], None]  # done, of how many, what to say beside it
 Row = tuple[object, ...]  # of edit.parquet
@@ -43,6 +43,10 @@ class Study:
     trial: Trial
     settings: Measuring
     layers: Sequence[Layer]
+
+    @property
+    def resampling(self) -> Resampling:
+        return Resampling(tuple(self.trial.encoded.origins), self.settings.seed)
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def edited(
     steps = _steps(subject, wanted, each, layers)
     encoded = read(subject, texts, settings)
     ids = encoded.ids
-    study = Study(subject, trial(subject, ids, random=random, seed=settings.seed), settings, layers)
+    study = Study(subject, trial(subject, encoded, random=random, seed=settings.seed), settings, layers)
     progress = _Progress(on_step, (len(ids) + 1) * (2 if _changes(wanted) else 1) + len(steps))
     before = _look(study, progress, "before", say)
     refuse_in_vain(subject.id, ids, before.tally, before.opaque, settings)
@@ -95,7 +99,7 @@ def edited(
         "command": None,
         "edit": _told_edit(wanted, each, layers),
         "settings": {**told(settings, loading if isinstance(model, str) else None), "random": random},
-        "texts": about_texts(subject, ids, OWN if texts is None else source),
+        "texts": about_texts(subject, encoded, OWN if texts is None else source),
         **_about(study, before, steps),
         "seconds": round(time.perf_counter() - began, 3),
         "peak_memory_bytes": peak_memory(),
@@ -187,7 +191,7 @@ def _whole(study: Study, before: State, after: State | None, wanted: Edit) -> li
 def _measured(study: Study, state: str, name: str, one: Interval) -> Row:
     """The last columns of a row; copying counts random sequences for texts."""
     sequences = 0 if study.trial.random is None else len(study.trial.random)
-    return name, state, one.value, one.low, one.high, len(study.trial.ids) if name == "loss" else sequences
+    return name, state, one.value, one.low, one.high, study.trial.encoded.texts if name == "loss" else sequences
 
 
 def _heads(study: Study, before: State, after: State | None, wanted: Edit) -> list[Row]:
@@ -199,7 +203,7 @@ def _heads(study: Study, before: State, after: State | None, wanted: Edit) -> li
     for _, layer, account, heads in chosen(before.tally, before.layers, study.settings):
         other = after.tally.accounts[later[layer]]
         for name in (name for name in account.values if name in other.values):
-            change = paired(account, other, name, texts=len(study.trial.ids), seed=study.settings.seed)
+            change = paired(account, other, name, study.resampling)
             for head in heads:
                 spread = map(float, (change.value_H[head], change.low_H[head], change.high_H[head]))
                 about = (study.subject.id, wanted.told, layer, head, None, f"{OF_HEAD}{name}", "change")
@@ -223,8 +227,8 @@ def _head_tables(study: Study, before: State, after: State | None, wanted: Edit)
     tables = []
     for name, state in ((study.subject.id, before), (f"{study.subject.id} · {wanted.told}", after)):
         if state is not None:
-            texts = len(study.trial.ids)
-            tables.append(heads_table(name, state.tally, state.layers, study.settings, texts=texts))
+            found = heads_table(name, state.tally, state.layers, study.settings, resampling=study.resampling)
+            tables.append(found)
     return pl.concat(tables)
 
 

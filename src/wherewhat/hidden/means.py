@@ -95,7 +95,7 @@ class Means:
         position_H = product_6H[::2].sum(0)  # every other one meets what the key's slot brings
         chances = (*[unknown] * len(PARTS), 1 / len(self.texts))
         for name, part_H, chance in zip(mean_parts.ABOUT, (*product_6H, position_H), chances, strict=True):
-            enter(self.accounts[place], name, self.texts[text], (part_H / total_H, total_H, chance))
+            enter(self.accounts[place], name, self.texts[text], (part_H / total_H, total_H, chance), rows=self.length)
 
     def part_kept(self) -> bool:
         """Take apart what was kept; whether that was everything."""

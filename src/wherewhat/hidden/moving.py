@@ -92,12 +92,13 @@ class Moved:
         chances = chance_shares(len(visible_S), int(visible_S.sum()))
         for name, part_H, chance in zip(SHARES, found.parts, chances, strict=True):
             # Weighed by the whole, the mean over texts is the share of sums over texts.
-            enter(self.accounts[place], name, text, (part_H / found.total_H, found.total_H, chance))
+            enter(self.accounts[place], name, text, (part_H / found.total_H, found.total_H, chance), rows=1)
         for tau in run.taus if swaps else ():
             assert swaps is not None
             chance_H = swaps.chance(tau)
             for name, value_H in zip(published(tau), swaps.scores(tau), strict=True):
-                enter(self.accounts[place], name, text, (value_H, torch.ones_like(value_H), float(chance_H.mean())))
+                answer = (value_H, torch.ones_like(value_H), float(chance_H.mean()))
+                enter(self.accounts[place], name, text, answer, rows=1)
 
     def notes(self, run: Run) -> list[str]:
         """What has to be known to read them."""

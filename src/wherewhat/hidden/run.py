@@ -8,7 +8,7 @@ from torch import Tensor
 
 from wherewhat.capture.load import Subject
 from wherewhat.capture.reader import Place
-from wherewhat.tally import Account, Summary, summarise
+from wherewhat.tally import Account, Answer, Resampling, Summary, summarise
 
 Progress = Callable[[int, int], None]  # texts done, texts in all
 
@@ -23,6 +23,7 @@ class Run:
     first: int  # slots before this one stay as they are, and nothing is said of them
     seed: int
     batch_tokens: int
+    resampling: Resampling
 
     @property
     def eps(self) -> float:
@@ -31,15 +32,14 @@ class Run:
         return torch.finfo(next(dtype for dtype in dtypes if dtype.is_floating_point)).eps
 
 
-def enter(account: Account, name: str, text: int, answer: tuple[Tensor, Tensor, float]) -> None:
-    """Write down a text's answer to a score: value_H, how much the text counts for each head, and chance."""
+def enter(account: Account, name: str, window: int, answer: tuple[Tensor, Tensor, float], rows: Tensor | int) -> None:
+    """Write down a window's answer to a score: value_H, how much it counts for each head, chance, and its rows."""
     value_H, weight_H, chance = answer
-    account.values.setdefault(name, {})[text] = value_H.cpu().double().numpy()
-    account.weights.setdefault(name, {})[text] = weight_H.cpu().double().numpy()
-    account.chances.setdefault(name, {})[text] = chance
+    rows_H = torch.as_tensor(rows).expand(len(value_H))
+    account.add(name, window, Answer(value_H, weight_H, torch.tensor([chance]), rows_H))
 
 
 def summaries(books: Iterable[dict[Place, Account]], place: Place, run: Run) -> dict[str, Summary]:
     accounts = [accounts[place] for accounts in books if place in accounts]
     found = [(account, name) for account in accounts for name in account.values]
-    return {name: summarise(account, name, texts=len(run.ids), seed=run.seed) for account, name in found}
+    return {name: summarise(account, name, run.resampling) for account, name in found}

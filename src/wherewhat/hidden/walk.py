@@ -14,7 +14,7 @@ from wherewhat.hidden.run import Progress, Run, summaries
 from wherewhat.scores import input_level, mean_parts
 from wherewhat.scores.input_level import SHARES
 from wherewhat.scores.swaps import PUBLISHED
-from wherewhat.tally import Summary
+from wherewhat.tally import Resampling, Summary, each_alone
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,11 @@ def measure_hidden(
     first: int,
     seed: int,
     batch_tokens: int,
+    resampling: Resampling | None = None,
     on_text: Progress | None = None,
 ) -> Hidden:
     """Ask of every head what of its attention comes from position, where position is not in the logits' form."""
-    run = Run(subject, ids, taus, first, seed, batch_tokens)
+    run = Run(subject, ids, taus, first, seed, batch_tokens, resampling or each_alone(len(ids), seed))
     moved = move_tokens(run, on_text)
     means = take_means(run, moved.places)
     answers = {place: summaries((moved.accounts, means.accounts), place, run) for place in moved.places}

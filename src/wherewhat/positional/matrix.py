@@ -38,8 +38,9 @@ class Matrix:
             name: Summary(
                 value_H,
                 *_interval(value_H, np.array([one[name] for one in self.others]), ENDS.get(name, (0.0, 1.0))),
-                chance[name],
-                np.where(np.isfinite(value_H), self.count, 0),
+                np.full_like(value_H, chance[name]),
+                *(np.where(np.isfinite(value_H), self.count, 0),) * 2,
+                np.zeros_like(value_H),
             )
             for name, value_H in measured(self.attention_HTT, self.allowed_TT).items()
         }

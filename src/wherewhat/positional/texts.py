@@ -60,7 +60,7 @@ def contextual(
         for name, value_H in found.items():
             for source, value in zip(there, value_H.split(len(left[0])), strict=True):
                 answer = (value, torch.ones_like(value), chance[name])
-                enter(accounts[whole.place], f"{source}.contextual.{name}", numbers[whole.text], answer)
+                enter(accounts[whole.place], f"{source}.contextual.{name}", numbers[whole.text], answer, rows=n)
 
     if texts and matrices:
         for _ in read_wholes(probe, texts, add):

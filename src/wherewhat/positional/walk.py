@@ -19,7 +19,7 @@ from wherewhat.positional.probing import Probing as Probing
 from wherewhat.positional.texts import contextual, cut_alike, mean_matrices
 from wherewhat.positional.told import about, names, notes
 from wherewhat.tables.schema import POSITIONAL
-from wherewhat.tally import Account, Summary, summarise
+from wherewhat.tally import Account, Resampling, Summary, each_alone, summarise
 
 MOST = 64  # rows and columns of a matrix that the table holds
 
@@ -65,7 +65,11 @@ def nothing_measured() -> Positional:
 
 
 def measure_positional(
-    subject: Subject, ids: Sequence[Tensor], probing: Probing, on_text: Progress | None = None
+    subject: Subject,
+    ids: Sequence[Tensor],
+    probing: Probing,
+    resampling: Resampling | None = None,
+    on_text: Progress | None = None,
 ) -> Positional:
     """Ask of every head how local and how symmetric the positional part of its attention is, three ways."""
     probe = prepare(subject, probing)
@@ -80,7 +84,7 @@ def measure_positional(
     }
     beside = {source: book for source, book in found.items() if source != "unmasked"}
     accounts = contextual(probe, numbers, texts, beside)
-    answers = _answers(found, accounts, len(ids), probing.seed)
+    answers = _answers(found, accounts, resampling or each_alone(len(ids), probing.seed), probing.seed)
     layers = numbered(probe.places)
     masks = {mask_name(reach_of(sums.allowed_TT)): sums.allowed_TT for sums in copies.identical.values()}
     under = {name: baselines(allowed_TT, probing.seed) for name, allowed_TT in masks.items() if name}
@@ -99,7 +103,9 @@ def measure_positional(
 Found = dict[str, dict[Place, Matrix]]
 
 
-def _answers(found: Found, accounts: dict[Place, Account], texts: int, seed: int) -> dict[Place, dict[str, Summary]]:
+def _answers(
+    found: Found, accounts: dict[Place, Account], resampling: Resampling, seed: int
+) -> dict[Place, dict[str, Summary]]:
     """Every score of every place: those of the matrices, then those of what is left beside them."""
     answers: dict[Place, dict[str, Summary]] = {place: {} for place in found["identical"]}
     known = Chances(seed)
@@ -108,7 +114,7 @@ def _answers(found: Found, accounts: dict[Place, Account], texts: int, seed: int
             summaries = matrix.summaries(known.under(matrix.allowed_TT))
             answers[place] |= {f"{source}.{name}": summary for name, summary in summaries.items()}
     for place, account in accounts.items():
-        answers[place] |= {name: summarise(account, name, texts=texts, seed=seed) for name in account.values}
+        answers[place] |= {name: summarise(account, name, resampling) for name in account.values}
     return answers
 
 

@@ -17,7 +17,7 @@ from wherewhat.repeats.sequences import Sequences, draw_sequences
 from wherewhat.repeats.told import ABOUT, notes
 from wherewhat.scores.base import Rows
 from wherewhat.scores.repeated import PATTERNS, answers
-from wherewhat.tally import Account, Summary, summarise
+from wherewhat.tally import Account, Summary, each_alone, summarise
 
 Progress = Callable[[int, int], None]  # sequences done, of how many
 
@@ -50,8 +50,9 @@ def measure_repeats(subject: Subject, repeating: Repeating, on_text: Progress | 
             done += len(batch.texts)
             if on_text is not None:
                 on_text(done, len(drawn.ids))
+    sequences = each_alone(len(drawn.ids), repeating.seed)
     found = {
-        place: {name: summarise(account, name, texts=len(drawn.ids), seed=repeating.seed) for name in account.values}
+        place: {name: summarise(account, name, sequences) for name in account.values}
         for place, account in books.items()
     }
     sizes = {"length": drawn.length, "sequences": len(drawn.ids), "special": len(drawn.ids[0]) - 2 * drawn.length}
@@ -82,7 +83,7 @@ def _note(books: dict[Place, Account], seen: Seen, drawn: Sequences) -> None:
     account = books.setdefault(seen.place, Account(len(seen.attention_HQK)))
     for pattern in PATTERNS:
         for measure, answer in answers(rows, pattern).items():
-            enter(account, f"random.{pattern}{measure}", seen.text, answer)
+            enter(account, f"random.{pattern}{measure}", seen.text, answer, rows=answer[1])
 
 
 def _two_stacks(books: dict[Place, Account]) -> bool:

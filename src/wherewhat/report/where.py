@@ -67,9 +67,8 @@ SPEEDS = {"theta": "speed of a plane", "mean_frequency": "mean frequency of a he
 SWAPS = {
     "tau": "temperature τ",
     "first": "first slot that is swapped",
-    "queries": "swaps at queries",
+    "rows": "rows decomposed and swapped",
     "swaps": "swaps of a row",
-    "rows_taken_apart": "queries for exact scores",
     "blocks": "blocks",
     "frequency_slots": "slots swapped in each frequency, at most",
 }

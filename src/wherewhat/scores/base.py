@@ -32,9 +32,8 @@ class Rows:
     tokens_K: Tensor  # int64 token ids of the keys
     logits: Logits | None = None  # what the attention is the softmax of, if that could be read
     first: int = 1  # keys in slots before this one never change places, as models rest on the first token
-    apart_Q: Tensor | None = None  # bool: for which rows logits are taken apart; None means all
-    tabled_Q: Tensor | None = None  # bool: for which rows whole tables may be built; None means all
-    most: int | None = None  # swaps of a row that are looked at one by one; of more some stand for all. None: no limit
+    decomposed_Q: Tensor | None = None  # bool: in which rows logits are decomposed and swapped; None means all
+    max_swaps: int | None = None  # of a row that are computed one by one; of more, a sample. None: no limit
     blocks: Tensor | None = None  # int64 (blocks, 2): slots from the first to before the second belong together
     taus: tuple[float, ...] = (PUBLISHED,)  # at which temperatures swaps are weighed, all in one go
 
@@ -94,36 +93,30 @@ class Rows:
 
     @cached_property
     def measured_Q(self) -> Tensor:
-        """For which rows questions that need whole tables are asked."""
-        return self.several_Q if self.tabled_Q is None else self.several_Q & self.tabled_Q
-
-    @cached_property
-    def exact_Q(self) -> Tensor:
-        """For which rows questions about all permutations are asked; logits that need whole tables are asked fewer."""
-        if self.logits is not None and self.logits.by_table:
-            return self.measured_Q
-        return self.several_Q if self.apart_Q is None else self.several_Q & self.apart_Q
+        """In which rows logits are decomposed and swapped: those chosen for it that have two keys to exchange."""
+        return self.several_Q if self.decomposed_Q is None else self.several_Q & self.decomposed_Q
 
     @cached_property
     def exact(self) -> Exact | None:
         """What all permutations of each row's keys would do to its logits; nothing if no row can be measured."""
-        if self.logits is None or not self.exact_Q.any():
+        if self.logits is None or not self.measured_Q.any():
             return None
-        return read_exact(self.logits, self.swappable_QK, self.exact_Q)
+        return read_exact(self.logits, self.swappable_QK, self.measured_Q)
 
     @cached_property
     def attended(self) -> Parts | None:
-        """What the spread of each row's logits is made of, with every key counting by its attention."""
+        """What the spread of each row's logits is made of, attended keys counting as much as all others together."""
         if self.logits is None or not self.measured_Q.any():
             return None
-        return read_attended(self.logits, self.attention_HQK * self.swappable_QK, self.measured_Q)
+        return read_attended(self.logits, self.attention_HQK, self.swappable_QK, self.measured_Q)
 
     @cached_property
     def swaps(self) -> Swaps | None:
         """What swapping keys two by two does to the attention on them."""
         if self.logits is None or not self.measured_Q.any():
             return None
-        return read_swaps(self.logits, self.attention_HQK, self.swappable_QK, self.measured_Q, self.taus, self.most)
+        rows = (self.logits, self.attention_HQK, self.swappable_QK, self.measured_Q)
+        return read_swaps(*rows, self.taus, self.max_swaps)
 
     @cached_property
     def block_swaps(self) -> Swaps | None:
@@ -182,6 +175,7 @@ class Score:
     rows: Callable[[Rows], PerRow]
     chance: Callable[[Rows, torch.Generator], Rows] | None = None  # attention of heads that know nothing, on the rows
     expected: Callable[[Rows], PerRow] | None = None  # in place of chance: what heads that know nothing get
+    matched: Callable[[Rows], PerRow] | None = None  # in place of both: what a random head as peaked as each one gets
     range: tuple[float, float] = (0.0, 1.0)
     pool: Callable[[Tensor, Tensor], Tensor] = weighted_mean  # (value_HQ, weight_HQ) -> value_H
     sides: bool = False  # compares left with right, so it says nothing where a causal mask hides the right

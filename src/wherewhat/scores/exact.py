@@ -75,11 +75,18 @@ def read_exact(logits: Logits, swappable_QK: Tensor, measured_Q: Tensor) -> Exac
     )
 
 
-def read_attended(logits: Logits, attention_HQK: Tensor, measured_Q: Tensor) -> Parts:
-    """Divide the variance of some rows' tables with every key counting by its attention, 0 for those left out."""
+def read_attended(logits: Logits, attention_HQK: Tensor, swappable_QK: Tensor, measured_Q: Tensor) -> Parts:
+    """Divide the variance of some rows' tables with every key counting half by its attention and half like the others.
+
+    So the keys that a row looks at are set against all those that it does not look at: by attention alone these would
+    not count, and by number alone those would not.
+    """
     index_Q = measured_Q.nonzero()[:, 0]
-    logits, attention_HQK = logits.rows(index_Q), attention_HQK[:, index_Q]
-    weights_HQK = attention_HQK / attention_HQK.sum(-1, keepdim=True).clamp_min(LEAST)
+    logits, attention_HQK, swappable_QK = logits.rows(index_Q), attention_HQK[:, index_Q], swappable_QK[index_Q]
+    attention_HQK = attention_HQK * swappable_QK
+    shared_HQK = attention_HQK / attention_HQK.sum(-1, keepdim=True).clamp_min(LEAST)
+    weights_HQK = shared_HQK + even(swappable_QK, attention_HQK.dtype)
+    weights_HQK /= weights_HQK.sum(-1, keepdim=True)
     moments = logits.weighted_moments(weights_HQK)
     return _parts(moments, _size(logits, moments, weights_HQK > 0), _Placing(index_Q, len(measured_Q)))
 

@@ -8,22 +8,17 @@ from wherewhat.scores.base import PerRow, Rows
 
 def one_part(rows: Rows) -> PerRow:
     """The share of variance that slots, or contents, seem to explain in a table of m x m random numbers: 1/(m + 1)."""
-    return 1 / (_count(rows) + 1), _asked(rows, rows.exact_Q)
+    return 1 / (_count(rows) + 1), _measured(rows)
 
 
 def left_over(rows: Rows) -> PerRow:
     """The share that neither explains in a table of m x m random numbers: (m - 1)/(m + 1)."""
-    return 1 - 2 / (_count(rows) + 1), _asked(rows, rows.exact_Q)
+    return 1 - 2 / (_count(rows) + 1), _measured(rows)
 
 
 def half(rows: Rows) -> PerRow:
     """Random numbers move as far by slot as by content."""
-    return torch.full_like(_count(rows), 0.5), _asked(rows, rows.exact_Q)
-
-
-def flat(rows: Rows) -> PerRow:
-    """Even attention stays what it is, whatever changes places: both published scores call it perfect."""
-    return torch.ones_like(_count(rows)), _asked(rows, rows.measured_Q)
+    return torch.full_like(_count(rows), 0.5), _measured(rows)
 
 
 def _count(rows: Rows) -> Tensor:
@@ -31,5 +26,5 @@ def _count(rows: Rows) -> Tensor:
     return rows.swappable_QK.sum(-1).clamp_min(1)[None].to(rows.attention_HQK.dtype)
 
 
-def _asked(rows: Rows, asked_Q: Tensor) -> Tensor:
-    return asked_Q[None].to(rows.attention_HQK.dtype)
+def _measured(rows: Rows) -> Tensor:
+    return rows.measured_Q[None].to(rows.attention_HQK.dtype)

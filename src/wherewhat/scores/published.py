@@ -21,6 +21,11 @@ def symbolic(tau: float) -> Callable[[Rows], PerRow]:
     return lambda rows: _answer(rows, _at(rows, tau).swaps, "symbolic_THQ", tau)
 
 
+def as_peaked(tau: float) -> Callable[[Rows], PerRow]:
+    """What either score is for a random head that is as peaked: its logits after a swap are any two of the row's."""
+    return lambda rows: _answer(rows, _at(rows, tau).swaps, "chance_THQ", tau)
+
+
 def block_positional(tau: float) -> Callable[[Rows], PerRow]:
     """`positional` for swaps of whole blocks of keys; rows without blocks to swap are left out."""
     return lambda rows: _answer(rows, _at(rows, tau).block_swaps, "positional_THQ", tau)

@@ -11,13 +11,13 @@ from wherewhat.scores.chance import random_logits, uniform
 from wherewhat.scores.duplicate import duplicate
 from wherewhat.scores.entropy import entropy
 from wherewhat.scores.exclusion import exclusion_positional, exclusion_ratio, exclusion_symbolic, logit_variance
-from wherewhat.scores.expected import flat, half, left_over, one_part
+from wherewhat.scores.expected import half, left_over, one_part
 from wherewhat.scores.induction import induction
 from wherewhat.scores.locality import locality
 from wherewhat.scores.mean_frequency import mean_frequency
 from wherewhat.scores.offset_peak import largest_share, offset_peak
 from wherewhat.scores.offsets import following, itself, previous
-from wherewhat.scores.published import block_positional, block_symbolic, positional, symbolic
+from wherewhat.scores.published import as_peaked, block_positional, block_symbolic, positional, symbolic
 from wherewhat.scores.shares import (
     attended_interaction_share,
     attended_position_share,
@@ -151,8 +151,8 @@ _LOOKS = (
     ),
 )
 
-# These ask what a logit would be if other keys stood in its slot. Chance is a head whose table of such logits is noise,
-# or for the published scores a head whose attention is even; both are known without drawing anything.
+# These ask what a logit would be if other keys stood in its slot. Chance is a head whose table of such logits is noise;
+# for the published scores, which depend on how peaked a head is, one with the very logits of each row in random places.
 _SHARES = (
     Score(
         name="position_share",
@@ -189,33 +189,30 @@ _SHARES = (
     ),
     Score(
         name="attended.position_share",
-        asks="Among the keys it attends to, how much do logits differ because of where these stand?",
-        low="None: among attended keys, slots alone make no difference.",
-        high="All: among attended keys the head reads slots alone. Keys count by the attention they get.",
+        asks="What decides where the head looks: how much of it is where keys stand?",
+        low="None: where keys stand makes no difference to which of them are attended.",
+        high="All: the head looks at slots, whatever they hold. Attended keys weigh as much as all others together.",
         paper="wherewhat; two-way analysis of variance",
         rows=attended_position_share,
         logits=True,
-        pooled=True,
     ),
     Score(
         name="attended.symbol_share",
-        asks="Among the keys it attends to, how much do logits differ because of what these say?",
-        low="None: among attended keys, contents alone make no difference.",
-        high="All: among attended keys the head reads contents alone. Keys count by the attention they get.",
+        asks="What decides where the head looks: how much of it is what keys say?",
+        low="None: what keys say makes no difference to which of them are attended.",
+        high="All: the head looks at contents wherever they stand. Attended keys weigh as much as all others together.",
         paper="wherewhat; two-way analysis of variance",
         rows=attended_symbol_share,
         logits=True,
-        pooled=True,
     ),
     Score(
         name="attended.interaction_share",
-        asks="Among the keys it attends to, how much do logits differ because of who stands where?",
-        low="None: among attended keys, what slots and contents add sums up.",
-        high="All: among attended keys it counts who stands where. Few attended keys leave little room for it.",
+        asks="What decides where the head looks: how much of it is which key stands in which slot?",
+        low="None: what a slot adds and what a content adds simply sum up.",
+        high="All: it counts who stands where. Attended keys weigh as much as all others together.",
         paper="wherewhat; two-way analysis of variance",
         rows=attended_interaction_share,
         logits=True,
-        pooled=True,
     ),
 )
 _EXCLUSION = (
@@ -291,7 +288,7 @@ def at_temperature(tau: float) -> tuple[Score, Score]:
             high="Attention stays in its slots: positional, or just flat, which gets 1 too. Read it beside entropy.",
             paper=f"{SEQUEL}; {URRUTIA}",
             rows=positional(tau),
-            expected=flat,
+            matched=as_peaked(tau),
             logits=True,
         ),
         Score(
@@ -301,7 +298,7 @@ def at_temperature(tau: float) -> tuple[Score, Score]:
             high="Attention goes with the keys: symbolic, or just flat, which gets 1 too. Read it beside entropy.",
             paper=f"{SEQUEL}; {URRUTIA}",
             rows=symbolic(tau),
-            expected=flat,
+            matched=as_peaked(tau),
             logits=True,
         ),
     )
@@ -321,7 +318,6 @@ def blocks_at(tau: float) -> tuple[Score, Score]:
             high="Attention stays in place: positional, or just flat. Blocks of unlike length keep it below 1.",
             paper=URRUTIA,
             rows=block_positional(tau),
-            expected=flat,
             logits=True,
         ),
         Score(
@@ -331,7 +327,6 @@ def blocks_at(tau: float) -> tuple[Score, Score]:
             high="Attention goes with the blocks: symbolic, or just flat. Read it together with entropy.",
             paper=URRUTIA,
             rows=block_symbolic(tau),
-            expected=flat,
             logits=True,
         ),
     )

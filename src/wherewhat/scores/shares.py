@@ -23,21 +23,29 @@ def interaction_share(rows: Rows) -> PerRow:
 
 
 def attended_position_share(rows: Rows) -> PerRow:
-    """`position_share` with every key counting by the attention it gets."""
-    return rows.nothing if rows.attended is None else share(rows.attended, rows.attended.position_HQ)
+    """`position_share` with attended keys set against the rest: what decides where the row looks."""
+    return _attended(rows, "position_HQ")
 
 
 def attended_symbol_share(rows: Rows) -> PerRow:
-    """`symbol_share` with every key counting by the attention it gets."""
-    return rows.nothing if rows.attended is None else share(rows.attended, rows.attended.symbol_HQ)
+    """`symbol_share` with attended keys set against the rest."""
+    return _attended(rows, "symbol_HQ")
 
 
 def attended_interaction_share(rows: Rows) -> PerRow:
-    """`interaction_share` with every key counting by the attention it gets."""
-    return rows.nothing if rows.attended is None else share(rows.attended, rows.attended.interaction_HQ)
+    """`interaction_share` with attended keys set against the rest."""
+    return _attended(rows, "interaction_HQ")
 
 
 def share(parts: Parts, part_HQ: Tensor) -> PerRow:
     """One part over the whole, weighted by the whole; a flat row has no parts."""
     weight_HQ = parts.weight_HQ
     return torch.where(weight_HQ > 0, part_HQ / parts.total_HQ, 0), weight_HQ
+
+
+def _attended(rows: Rows, part: str) -> PerRow:
+    """Rows count alike: where a row looks is one decision, however far its logits lie apart."""
+    if rows.attended is None:
+        return rows.nothing
+    value_HQ, weight_HQ = share(rows.attended, getattr(rows.attended, part))
+    return value_HQ, (weight_HQ > 0).to(value_HQ.dtype)

@@ -6,6 +6,7 @@ which decides how much their swap counts, is a product of what each of them brin
 (at the published temperature nearly all, unless attention is flat) need not be looked at.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +18,8 @@ PUBLISHED = 1e-4  # the temperature of the published code
 FAINT = 1e-17  # what all swaps that are not looked at may count for together
 DRAWN = 1024  # swaps that stand for all where there are too many to look at
 GOLDEN = (5**0.5 - 1) / 2
+MATCHED = 256  # random swaps from which the level of a random head is worked out
+STEPS = tuple(1.2207440846057596**-power for power in (1, 2, 3))  # fills a cube evenly; 1.22... solves x**4 = x + 1
 ROOM = 1 << 16  # swaps in work at once: what is known of them stays near the processor
 
 
@@ -37,6 +40,7 @@ class Swaps:
     positional_THQ: Tensor
     symbolic_THQ: Tensor
     measured_HQ: Tensor  # bool
+    chance_THQ: Tensor | None = None  # either score of a random head that is as peaked; None: not worked out
 
 
 def read_swaps(
@@ -48,14 +52,15 @@ def read_swaps(
     most: int | None = None,
 ) -> Swaps:
     """Swap every two swappable keys of every measured row; where more than `most` swaps count, DRAWN stand for them."""
-    score_2THQ = attention_HQK.new_zeros(2, len(taus), *attention_HQK.shape[:2])
+    score_3THQ = attention_HQK.new_zeros(3, len(taus), *attention_HQK.shape[:2])
     for query in measured_Q.nonzero()[:, 0].tolist():
         slots_S = swappable_QK[query].nonzero()[:, 0]
         weight_HS, actual_HS = attention_HQK[:, query, slots_S], logits.actual_HQK[:, query, slots_S]
         content_HSX, slot_HSX = logits.factors(query, slots_S)
         row = _Row(logits, actual_HS, content_HSX, slot_HSX)
-        score_2THQ[..., query] = _mean_cosines(row, weight_HS, taus, most).to(score_2THQ.dtype)
-    return Swaps(taus, score_2THQ[0], score_2THQ[1], measured_Q.expand(attention_HQK.shape[:2]))
+        score_3THQ[..., query] = _mean_cosines(row, weight_HS, taus, most).to(score_3THQ.dtype)
+    positional_THQ, symbolic_THQ, chance_THQ = score_3THQ
+    return Swaps(taus, positional_THQ, symbolic_THQ, measured_Q.expand(attention_HQK.shape[:2]), chance_THQ)
 
 
 def cosines(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
@@ -116,20 +121,25 @@ class _Row:
 
 
 def _mean_cosines(row: _Row, weight_HS: Tensor, taus: tuple[float, ...], most: int | None) -> Tensor:
-    """score_2TH: both cosines over all swaps, weighted by exp(gap / tau); gap is how far the two weights differ."""
+    """score_3TH: both cosines over all swaps, weighted by exp(gap / tau); gap is how far the two weights differ.
+
+    Then what either would be for a random head as peaked as this one.
+    """
     if most is not None and len(taus) > 1:  # each has too many swaps, or not, for itself
         return torch.cat([_mean_cosines(row, weight_HS, (tau,), most) for tau in taus], 1)
     order_HS = row.actual_HS.argsort(descending=True)  # which is also that of the weights
     weight_HS = weight_HS.gather(1, order_HS)
-    score_2TH = weight_HS.new_zeros(2, len(taus), len(weight_HS), dtype=finest(weight_HS.device))
-    many_H = _Bringing.of(weight_HS, taus).swaps_H > (most or torch.inf)
+    score_3TH = weight_HS.new_zeros(3, len(taus), len(weight_HS), dtype=finest(weight_HS.device))
+    bring = _Bringing.of(weight_HS, taus)
+    score_3TH[2] = _matched(row.actual_HS.gather(1, order_HS), bring)
+    many_H = bring.swaps_H > (most or torch.inf)
     if bool(many_H.any()):
         heads = many_H.nonzero()[:, 0]
-        score_2TH[:, :, heads] = _drawn(row, heads, order_HS[heads], _Bringing.of(weight_HS[heads], taus))
+        score_3TH[:2, :, heads] = _drawn(row, heads, order_HS[heads], _Bringing.of(weight_HS[heads], taus))
     # Heads are taken together as long as all their swaps fit; beyond that, each may leave out swaps of its own.
     for heads in (~many_H).nonzero()[:, 0].split(max(1, ROOM // weight_HS.shape[1] ** 2)):
-        score_2TH[:, :, heads] = _sum_up(row.ordered(heads, order_HS[heads]), _Bringing.of(weight_HS[heads], taus))
-    return score_2TH
+        score_3TH[:2, :, heads] = _sum_up(row.ordered(heads, order_HS[heads]), _Bringing.of(weight_HS[heads], taus))
+    return score_3TH
 
 
 @dataclass(frozen=True)
@@ -160,6 +170,19 @@ class _Bringing:
         size = self.high_HTS.shape[-1]
         return (highs_H * lows_H).clamp(max=size * (size - 1) // 2)
 
+    def swaps_at(self, across_D: Tensor, within_D: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """By temperature one_HD and other_HD, the two keys of the swaps at these points of the unit square.
+
+        Swaps are laid out over it by how much they count, first by the key with less weight, then by the one with
+        more, so that points spread evenly meet most what counts most.
+        """
+        for high_HS, low_HS in zip(self.high_HTS.unbind(1), self.low_HTS.unbind(1), strict=True):
+            up_to_HS = high_HS.cumsum(-1)
+            reached_HS = (low_HS * (up_to_HS - high_HS)).cumsum(-1)
+            other_HD = torch.searchsorted(reached_HS, reached_HS[:, -1:] * across_D).clamp_(1, high_HS.shape[1] - 1)
+            below_HD = up_to_HS.gather(1, other_HD - 1)
+            yield torch.minimum(torch.searchsorted(up_to_HS, below_HD * within_D), other_HD - 1), other_HD
+
     @property
     def total_HT(self) -> Tensor:
         """What all swaps count together."""
@@ -187,18 +210,30 @@ def _sum_up(row: _Row, bring: _Bringing) -> Tensor:
 def _drawn(row: _Row, heads_H: Tensor, order_HS: Tensor, bring: _Bringing) -> Tensor:
     """score_2TH of some heads from DRAWN swaps, each standing for an equal part of what all count together.
 
-    Swaps are laid out by how much they count, first by the key with less weight, then by the one with more, and taken
-    at even steps of the first and golden ones of the second: nothing is random, and what counts most is met most.
+    They are taken at even steps of one axis and golden ones of the other: nothing is random.
     """
     step_D = torch.arange(DRAWN, dtype=bring.high_HTS.dtype, device=row.actual_HS.device) + 0.5
-    across_D, golden_D = step_D / DRAWN, (step_D * GOLDEN) % 1
     scores = []
-    for high_HS, low_HS in zip(bring.high_HTS.unbind(1), bring.low_HTS.unbind(1), strict=True):
-        up_to_HS = high_HS.cumsum(-1)
-        reached_HS = (low_HS * (up_to_HS - high_HS)).cumsum(-1)
-        other_HD = torch.searchsorted(reached_HS, reached_HS[:, -1:] * across_D).clamp_(1, high_HS.shape[1] - 1)
-        below_HD = up_to_HS.gather(1, other_HD - 1)
-        one_HD = torch.minimum(torch.searchsorted(up_to_HS, below_HD * golden_D), other_HD - 1)
+    for one_HD, other_HD in bring.swaps_at(step_D / DRAWN, (step_D * GOLDEN) % 1):
         cosines_HD = row.pair_cosines(heads_H, order_HS.gather(1, one_HD), order_HS.gather(1, other_HD))
         scores.append(torch.stack([cosine_HD.to(step_D.dtype).mean(-1) for cosine_HD in cosines_HD]))
     return torch.stack(scores, 1)
+
+
+def _matched(actual_HS: Tensor, bring: _Bringing) -> Tensor:
+    """chance_TH: what either score is for a random head as peaked as this one; logits in falling order.
+
+    After a swap, such a head gives the two slots any two of the logits that the row has: independent of the slots and
+    of what was swapped. As likely as a difference is its opposite, which exchanges the two scores, so both get the
+    same. Taken from MATCHED swaps and as many differences, spread evenly over all there are.
+    """
+    step_D = torch.arange(MATCHED, dtype=bring.high_HTS.dtype, device=actual_HS.device) + 0.5
+    golden_D, first_D, second_D = ((step_D * step) % 1 for step in STEPS)
+    slots = actual_HS.shape[1]
+    after_HD = actual_HS[:, (first_D * slots).long()] - actual_HS[:, (second_D * slots).long()]
+    chances = []
+    for one_HD, other_HD in bring.swaps_at(step_D / MATCHED, golden_D):
+        before_HD = actual_HS.gather(1, other_HD) - actual_HS.gather(1, one_HD)
+        positional_HD, symbolic_HD = cosines(before_HD, after_HD.clone())
+        chances.append((positional_HD + symbolic_HD).to(step_D.dtype).mean(-1) / 2)
+    return torch.stack(chances)

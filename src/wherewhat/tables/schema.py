@@ -13,8 +13,11 @@ HEADS: dict[str, Any] = {
     "value": pl.Float64,
     "low": pl.Float64,
     "high": pl.Float64,
-    "chance": pl.Float64,
-    "texts": pl.Int32,
+    "chance": pl.Float64,  # of a head that knows nothing, on the same rows
+    "untrained": pl.Float64,  # the mean over the layer's heads with freshly initialised weights; none: not measured
+    "texts": pl.Int32,  # whole texts behind the value; intervals resample these
+    "windows": pl.Int32,  # pieces of them that ran through the model
+    "rows": pl.Int64,  # query rows behind the value; none: it does not rest on rows of its own
     "part": pl.String,
 }
 OFFSETS: dict[str, Any] = {

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from torch import Tensor, nn
+from torch import nn
 
 from wherewhat.about import about_model, about_texts
 from wherewhat.asking import Measuring
 from wherewhat.capture.load import Subject, wrap
 from wherewhat.capture.speech import body, find_speaking
 from wherewhat.capture.survey import Layer, survey
-from wherewhat.capture.texts import OWN
+from wherewhat.capture.texts import OWN, Encoded
 from wherewhat.capture.writing import written
 from wherewhat.effects import Ability, ability, trial
 from wherewhat.errors import UserError
@@ -55,13 +55,13 @@ def control(order: Order) -> Found:
     """Drop and unrotate fast and slow bands in positional and in symbolic heads apart, against controls."""
     subject = _subject(order)
     settings, layers = _asked(order), _turning(subject)
-    ids, source, notes = _texts(subject, order, settings)
-    seen = _profiled(subject, ids, order, source)
+    encoded, source, notes = _texts(subject, order, settings)
+    seen = _profiled(subject, encoded, order, source)
     shares = _shares(seen.heads)
     used = use(seen.frequencies, list(shares), _pairs(layers))
     chosen = choose({name: shares[name] for name in used.names}, settings)
     settings = replace(settings, shares=_sizes(settings.shares, used))
-    asked = trial(subject, ids, random=settings.random, half=settings.half, seed=order.seed)
+    asked = trial(subject, encoded, random=settings.random, half=settings.half, seed=order.seed)
     findings = _found_out(Bench(subject, layers, asked, used), seen, chosen, settings, order)
     copying = _copying(findings.before, settings)
     return Found(
@@ -69,7 +69,7 @@ def control(order: Order) -> Found:
         claims=claims((findings.learnt, findings.unlearnt), findings.outcomes, copying),
         settings={**asdict(settings), "near": NEAR, "fewest": FEWEST, "seed": order.seed, "heads": chosen.rule},
         notes=(*_notes(findings, copying, order.scale), *notes),
-        about=_about(subject, ids, source, findings, copying),
+        about=_about(subject, encoded, source, findings, copying),
     )
 
 
@@ -125,47 +125,46 @@ def _pairs(layers: Sequence[Layer]) -> dict[int, int]:
     return {layer.number: len(layer.theta_F) for layer in layers if layer.theta_F is not None}
 
 
-def _texts(subject: Subject, order: Order, settings: Settings) -> tuple[list[Tensor], str, list[str]]:
+def _texts(subject: Subject, order: Order, settings: Settings) -> tuple[Encoded, str, list[str]]:
     """Token ids, where they are from and what to say of them: given, a net's own, or of the model's own hand."""
     tokens = min(settings.max_tokens, subject.context or settings.max_tokens)
     if order.texts is not None:
         asked = Measuring(max_texts=settings.max_texts, max_tokens=tokens, seed=order.seed)
         encoded = read(subject, order.texts, asked)
-        return _several(encoded.ids), order.source, encoded.notes
+        return _several(encoded), order.source, encoded.notes
     if subject.task is not None or subject.corpus is not None:
         own = read(subject, None, Measuring(max_texts=settings.answers, seed=order.seed))
-        return own.ids, OWN, []
+        return own, OWN, []
     return (
-        written(subject, min(settings.max_texts, WRITTEN), tokens, seed=order.seed),
+        Encoded.of(written(subject, min(settings.max_texts, WRITTEN), tokens, seed=order.seed)),
         "written by the model",
         [OWN_HAND],
     )
 
 
-def _several(ids: list[Tensor]) -> list[Tensor]:
-    if len(ids) < 2:
+def _several(encoded: Encoded) -> Encoded:
+    if encoded.texts < 2:
         raise UserError("there is one text, and intervals go over texts; give --text FILE with at least two")
-    return ids
+    return encoded
 
 
 def _without(bench: Bench, share: float, order: Order) -> Correlations:
     """What goes with what where nothing was learnt, on the same texts."""
-    seen = _profiled(unlearnt(body(bench.subject), seed=order.seed), bench.trial.ids, order, "the same")
+    seen = _profiled(unlearnt(body(bench.subject), seed=order.seed), bench.trial.encoded, order, "the same")
     used = use(seen.frequencies, bench.used.names, _pairs(bench.layers))
     return correlations(seen.frequencies, by_head(seen.heads, used, share), share, seed=order.seed)
 
 
-def _profiled(subject: Subject, ids: Sequence[Tensor], order: Order, source: str) -> Profile:
+def _profiled(subject: Subject, encoded: Encoded, order: Order, source: str) -> Profile:
     """The scores and frequencies of every head, on the same texts that the model is tried on."""
     return profile(
         body(subject),
-        ids,
+        encoded,
         source=source,
         on_text=lambda done, of: order.step(done, of, "profiling"),
         seed=order.seed,
         scores=SCORES,
-        max_texts=len(ids),
-        max_tokens=max(map(len, ids)),
+        untrained=False,
     )
 
 
@@ -215,14 +214,12 @@ def _copying(before: Ability, settings: Settings) -> str | None:
     return "induction" if gained.low > 0 else None
 
 
-def _about(
-    subject: Subject, ids: Sequence[Tensor], source: str, found: Findings, copying: str | None
-) -> dict[str, Any]:
+def _about(subject: Subject, encoded: Encoded, source: str, found: Findings, copying: str | None) -> dict[str, Any]:
     heads, names = found.table.height, found.chosen
     layers = found.table["layer"].n_unique()
     return {
         "model": about_model(subject, layers=layers, heads=heads),
-        "texts": about_texts(subject, ids, source),
+        "texts": about_texts(subject, encoded, source),
         "chosen": {kind: list(names.of(kind)) for kind in KINDS},
         "rule": names.rule,
         "pure": names.pure,

@@ -63,7 +63,9 @@ def accuracy_rows(job: Job, part: str, at: int, measured: Mapping[str, float]) -
 def head_rows(job: Job, net: Trunk, step: int) -> Iterator[Row]:
     """What each head goes by at the last token, over all swaps of two of the tokens before it."""
     texts = job.texts(job.task.length)
-    heads = profile(net, texts, queries="last", first=0, hidden=False, scores=SCORES, seed=job.seed).heads
+    heads = profile(
+        net, texts, queries="last", max_swaps=None, first=0, hidden=False, untrained=False, scores=SCORES, seed=job.seed
+    ).heads
     for one in heads.iter_rows(named=True):
         name, numbers = f"L{one['layer']}H{one['head']}", [one[key] for key in ("value", "low", "high")]
         yield job.row("heads", name, step, one["score"], numbers)

@@ -1,0 +1,104 @@
+"""What freshly initialised weights of the same architecture get on the same texts: the baseline of learning nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+import torch
+from torch import nn
+
+from wherewhat.about import hash_of
+from wherewhat.asking import Measuring, told
+from wherewhat.capture.fresh import fresh
+from wherewhat.capture.load import Subject
+from wherewhat.capture.texts import Encoded
+from wherewhat.errors import UserError
+from wherewhat.tables.cache import keep, key_of, recall
+from wherewhat.tables.manifest import provenance
+from wherewhat.tally import spread_out
+
+LARGEST = 500_000_000  # parameters up to which fresh weights are drawn without being asked for
+WINDOWS = 4  # that fresh weights read at most: a layer's heads are averaged, so few are enough
+PART = 4  # and at most one in so many of those that the model reads
+
+Measure = Callable[[Subject, Encoded, Measuring], pl.DataFrame]  # gives rows of heads.parquet
+
+
+@dataclass(frozen=True)
+class Untrained:
+    """The mean over the heads of each layer, by score, and what has to be known to read it."""
+
+    means: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=MEANS))
+    windows: int = 0
+    notes: tuple[str, ...] = ()
+
+    def beside(self, heads: pl.DataFrame) -> pl.DataFrame:
+        """The table of heads with its column `untrained` filled in."""
+        joined = heads.drop("untrained").join(self.means, on=["layer", "score"], how="left", maintain_order="left")
+        return joined.select(heads.columns)
+
+    @property
+    def about(self) -> dict[str, Any] | None:
+        """As the manifest tells it; None where it was not measured."""
+        return {"windows": self.windows, "seed": SEED} if self.windows else None
+
+
+MEANS: dict[str, Any] = {"layer": pl.Int32, "score": pl.String, "untrained": pl.Float64}
+SEED = 0  # of the fresh weights
+
+
+def measure_untrained(subject: Subject, encoded: Encoded, settings: Measuring, measure: Measure) -> Untrained:
+    """Profile fresh weights on some of the windows, or recall what came of it before."""
+    parameters = sum(parameter.numel() for parameter in subject.model.parameters())
+    if settings.untrained is False:
+        return Untrained()
+    if settings.untrained is None and parameters > LARGEST:
+        return Untrained(notes=(f"No untrained baseline was measured: {parameters:,} parameters are many to draw.",))
+    some, asked = _some(encoded), _asked(settings)
+    key = key_of(_deciding(subject, some, asked))
+    kept = recall("untrained", key)
+    if not isinstance(kept, dict):
+        try:
+            table = measure(fresh(subject, seed=SEED), some, asked)
+        except (UserError, ArithmeticError, AttributeError, TypeError, ValueError, RuntimeError) as error:
+            reason = str(error).strip().splitlines() or [type(error).__name__]
+            return Untrained(notes=(f"No untrained baseline was measured: fresh weights failed ({reason[0]}).",))
+        kept = _means(table).to_dict(as_series=False)
+        keep("untrained", key, kept)
+    return Untrained(pl.DataFrame(kept, schema=MEANS), len(some.ids))
+
+
+def _means(heads: pl.DataFrame) -> pl.DataFrame:
+    grouped = heads.group_by("layer", "score", maintain_order=True)
+    return grouped.agg(untrained=pl.col("value").mean()).drop_nulls()
+
+
+def _some(encoded: Encoded) -> Encoded:
+    """A few of the windows, spread over all."""
+    count = len(encoded.ids)
+    chosen = spread_out(torch.arange(count), min(WINDOWS, -(-count // PART))).tolist()
+    return Encoded([encoded.ids[number] for number in chosen], list(range(len(chosen))))
+
+
+def _asked(settings: Measuring) -> Measuring:
+    """The same scores of all heads, without what takes inputs of its own."""
+    bare = replace(settings, positional=None, random=None, blocks=None, layers=(), heads=(), scores=())
+    return replace(bare, scores=tuple(name for name in settings.scores if bare.knows(name)), untrained=False)
+
+
+def _deciding(subject: Subject, some: Encoded, asked: Measuring) -> dict[str, Any]:
+    """All that decides the numbers, but for the code."""
+    parameter = next(subject.model.parameters())
+    return {
+        "versions": provenance()["versions"],
+        "architecture": [type(subject.model).__qualname__, _config(subject.model)],
+        "computed": [str(parameter.dtype), parameter.device.type, SEED],
+        "settings": told(asked, None),
+        "texts": hash_of(some.ids),
+    }
+
+
+def _config(model: nn.Module) -> dict[str, Any]:
+    config: Any = model.config
+    return {name: value for name, value in config.to_dict().items() if name != "_name_or_path"}
