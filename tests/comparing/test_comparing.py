@@ -145,11 +145,6 @@ def test_draws_become_one_state_with_the_ends_of_one_more_draw():
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
-        (
-            profile("b", SCORES, layers=4, about={"layers": 4, "family": "roberta"}),
-            "b has 4 layers × 3 heads (roberta) and a 2 layers × 3 heads (bert); compare heads of one architecture",
-        ),
-        (profile("b", SCORES, about={"family": "roberta"}), "2 layers × 3 heads (roberta) and a 2 layers"),
         (profile("b", {"sink": at(0.1)}), "a and b have no score in common (locality, entropy; sink)"),
         (
             profile("b", SCORES, positional={"n": 32}),
@@ -157,7 +152,7 @@ def test_draws_become_one_state_with_the_ends_of_one_more_draw():
             "the same --copies",
         ),
     ],
-    ids=["layers", "family", "scores", "copies"],
+    ids=["scores", "copies"],
 )
 def test_what_cannot_be_compared_is_refused(other: Profile, sentence: str):
     with pytest.raises(UserError, match=re.escape(sentence)):

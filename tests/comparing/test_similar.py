@@ -94,7 +94,7 @@ def test_a_comparison_has_it_beside_what_changed(tmp_path: Path):
     again = load(tmp_path / "run")
     assert again.tables["similarity.parquet"].equals(found.similarity)
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "Heads that look at the same things" in page and "bits apart" in page
+    assert "Heads that are alike" in page and "bits apart" in page
     assert "similar" in found.page.figures
 
 
@@ -102,14 +102,18 @@ def test_without_it_there_is_no_table():
     assert set(compare([net(), net(2)], TEXTS, scores=("entropy",)).tables) == {"compare.parquet"}
 
 
-def test_models_of_other_shape_are_held_against_each_other_by_it_alone(tmp_path: Path):
-    found = compare([net(), net(2, layers=3, heads=4, encoding="none")], TEXTS, similar=True)
-    assert found.compare.is_empty() and found.similarity.height == 12 * 4 and found.leading == []
+def test_models_of_other_shape_are_compared_by_attention_and_by_scores(tmp_path: Path):
+    models = [net(), net(2, layers=3, heads=4, encoding="none")]
+    found = compare(models, TEXTS, similar=True)
+    assert [(pair["by"], len(pair["partners"])) for pair in found.manifest["similar"]] == [
+        ("attention", 4),
+        ("scores", 4),
+    ]
+    assert found.similarity.group_by("by", maintain_order=True).len().rows() == [("attention", 48), ("scores", 48)]
     found.save(tmp_path / "run")
-    page = (tmp_path / "run" / "report.html").read_text()
-    assert "no head has a counterpart" in page and "12" in page
-    with pytest.raises(UserError, match="compare heads of one architecture"):
-        compare([net(), net(2, layers=3, heads=4)], TEXTS)
+    assert "no head has a counterpart" in (tmp_path / "run" / "report.html").read_text()
+    bare = compare(models, TEXTS)
+    assert set(bare.similarity["by"]) == {"scores"} and bare.compare.equals(found.compare)
 
 
 def test_fresh_weights_stand_beside_where_they_are_asked_for():

@@ -70,8 +70,11 @@ def test_the_first_screen_says_what_became_of_the_heads():
     made = page(rows("entropy", 0.9, 0.5) + rows("identical.locality", 0.05, 0.3))
     assert made.title == AFTER and made.kind == "Compared with untrained"
     assert made.lede == (
-        f"Over 6 heads, from untrained to {AFTER}: more local (identical.locality 0.050 → 0.30, by +0.230 to "
-        "+0.270, carried by 6 of 6 heads); sharper (entropy 0.90 → 0.50, by −0.420 to −0.380, carried by 6 of 6 heads)."
+        f"From untrained to {AFTER}. More local (identical.locality): 6 of 6 heads clearly up and 0 clearly down, "
+        "most in layer 1 (+0.350) and layer 0 (+0.250); they lie as far apart as before (half of them 0.050 to 0.050 → 0.30 "
+        "to 0.32); mean 0.050 → 0.30 (+0.230 to +0.270). Sharper (entropy): 0 of 6 heads clearly up and 6 clearly down, "
+        "most in layer 0 (−0.400) and layer 1 (−0.300); they lie as far apart as before (half of them 0.90 to 0.90 → "
+        "0.50 to 0.52); mean 0.90 → 0.50 (−0.420 to −0.380)."
     )
     body = section(made, "change").body
     assert body.index("identical.locality") < body.index("entropy") and "+0.250" in body and "How near?" in body
@@ -80,23 +83,22 @@ def test_the_first_screen_says_what_became_of_the_heads():
 
 def test_the_opposite_world_is_told_the_other_way():
     fell = page(rows("identical.locality", 0.3, 0.05)).lede
-    assert "less local (identical.locality 0.30 → 0.050, by −0.270 to −0.230, carried by 6 of 6 heads)" in fell
+    assert "Less local (identical.locality): 0 of 6 heads clearly up and 6 clearly down" in fell
+    assert "mean 0.30 → 0.050 (−0.270 to −0.230)." in fell
     unsure = page(rows("identical.locality", 0.3, 0.3))
-    assert "neither more local nor less local as far as can be told" in unsure.lede
+    assert "No clear change of identical.locality: none of 6 heads clearly up or down" in unsure.lede
     assert "not told from none" in section(unsure, "change").body
     exact = [(*row[:8], None, None, row[10]) for row in rows("identical.locality", 0.1, 0.2)]
-    assert "more local (identical.locality 0.10 → 0.20, without an interval)" in page(exact).lede
+    assert "no head has an interval" in page(exact).lede and "mean 0.10 → 0.20, without an interval" in page(exact).lede
 
 
 def test_what_is_sure_of_these_heads_leads_and_heads_in_general_stand_beside():
     made = rows("identical.locality", 0.1, 0.3)
     still = [(*row[:6], 0.1, 0.0, -0.02, 0.02, "encoder") if row[3] == 0 else row for row in made]  # heads that stayed
     unsure = page(still, over_heads={"encoder": {"identical.locality": (-0.1, 0.5)}})
-    assert (
-        "more local (identical.locality 0.10 → 0.30, by +0.180 to +0.220, carried by 4 of 6 heads; heads differ too "
-        "much to say so of heads in general, −0.100 to +0.500)" in unsure.lede
-    )
-    assert "carried by 4 of 6 heads; over heads −0.100 to +0.500" in section(unsure, "change").body
+    assert "More local (identical.locality): 4 of 6 heads clearly up and 0 clearly down" in unsure.lede
+    assert "which these heads do not show for heads in general (−0.100 to +0.500 over heads)" in unsure.lede
+    assert "4 of 6 heads up, 0 down; over heads −0.100 to +0.500" in section(unsure, "change").body
     sure = page(made, over_heads={"encoder": {"identical.locality": (0.1, 0.3)}})
     assert "in general" not in sure.lede and "over heads +0.100 to +0.300" in section(sure, "change").body
 
@@ -105,7 +107,7 @@ def test_locality_is_shown_with_its_length():
     layers = [{"layer": 0, "source": "identical", "n": 12}, {"layer": 0, "source": "mean", "n": 7}]
     made = rows("identical.locality", 0.1, 0.3) + rows("mean.locality", 0.1, 0.3) + rows("locality", 0.1, 0.3)
     body = section(page(made, positional={"n": 12, "layers": layers}), "change").body
-    assert body.count("n = 12; carried") == 1 and body.count("n = 7; carried") == 1 and body.count("n = ") == 2
+    assert body.count("n = 12; 6 of 6") == 1 and body.count("n = 7; 6 of 6") == 1 and body.count("n = ") == 2
 
 
 def test_dots_are_heads_and_marks_their_mean_and_quarters():

@@ -160,31 +160,14 @@ def _print(found: "Compared", out: Path, *, as_json: bool, quiet: bool) -> None:
     leading, pairs = found.leading, found.manifest.get("similar") or []
     if as_json:
         told: dict[str, Any] = {"out": str(out), "report": str(out / "report.html")}
-        told |= {"compared": [one["name"] for one in found.manifest["compared"]], "changes": leading}
+        told |= {
+            "compared": [one["name"] for one in found.manifest["compared"]],
+            "changes": leading,
+            "findings": found.sentences,
+        }
         told |= {"similar": pairs} if pairs else {}
         print(json.dumps({**told, "claims": found.manifest["claims"], "seconds": found.manifest["seconds"]}))
     elif not quiet:
-        for pair in pairs:
-            near, shuffled = (one["one to one"]["value"] for one in (pair, pair["shuffled"]))
-            print(
-                f"heads of {pair['model']} and {pair['against']}, paired one to one: {near:.3f} bits apart "
-                f"({pair['against']} and itself on shuffled tokens: {shuffled:.3f})"
-            )
-        if not leading:
-            print(f"{pairs[-1]['texts']} texts: {out / 'report.html'}")
-            return
-        between = f" from {leading[0]['against']} to {leading[0]['model']}"
-        said = "; ".join(f"{row['score']} {_told(row)}" for row in leading[:3])
-        print(f"{said}, over {leading[0]['heads']} heads{between}: {out / 'report.html'}")
-
-
-def _told(row: dict[str, Any]) -> str:
-    """By how much a score changed, in a few words."""
-    size = f"{abs(row['change']):.3f}"
-    if row["low"] is None or row["high"] is None:
-        return f"{'rose' if row['change'] > 0 else 'fell'} by {size} (no interval)"
-    way = f"{'rose' if row['change'] > 0 else 'fell'} by {size}"
-    if row["low"] <= 0 <= row["high"]:
-        return f"did not change clearly ({row['low']:.3f} to {row['high']:.3f})"
-    low, high = sorted((abs(row["low"]), abs(row["high"])))
-    return f"{way} ({low:.3f} to {high:.3f}, carried by {row['carried']} of {row['heads']} heads)"
+        for sentence in found.sentences:
+            print(sentence)
+        print(f"{leading[0]['against']} and {leading[0]['model']}: {out / 'report.html'}")

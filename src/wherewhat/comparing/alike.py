@@ -1,4 +1,4 @@
-"""What may be compared: heads of one architecture. What else differs is said, not refused."""
+"""What may be compared, and head by head or not: heads of one architecture are. What differs is said, not refused."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,10 +17,6 @@ def refuse_unlike(states: Sequence[State]) -> None:
     """Refuse heads that cannot be held against each other."""
     first = states[0]
     for other in states[1:]:
-        if _unlike(first, other):
-            raise UserError(
-                f"{other.name} has {_shape(other)} and {first.name} {_shape(first)}; compare heads of one architecture"
-            )
         if None not in (first.copies, other.copies) and first.copies != other.copies:
             raise UserError(
                 f"{other.name} was probed with {other.copies} copies of a word and {first.name} with {first.copies}, "
@@ -35,7 +31,7 @@ def refuse_unlike(states: Sequence[State]) -> None:
                 f"{first.name} and {other.name} have no score in common ({_listed(first.scores)}; "
                 f"{_listed(other.scores)}); profile both with the same --scores"
             )
-        if not set(_heads(first)) & set(_heads(other)):
+        if alike(first, other) and not set(_heads(first)) & set(_heads(other)):
             raise UserError(
                 f"{first.name} and {other.name} have no head in common; profile both with the same --heads and --layers"
             )
@@ -73,16 +69,22 @@ def differences(states: Sequence[State]) -> list[str]:
         reasons = left_out(first, other)
         for reason in dict.fromkeys(reasons.values()):
             found.append(f"{reason} ({_listed([f'`{name}`' for name in reasons if reasons[name] == reason])}).")
+        if not alike(first, other):
+            found.append(
+                f"{other.name} has {_shape(other)} and {first.name} {_shape(first)}: no head has a counterpart, so "
+                "distributions over heads are compared, not heads."
+            )
+            continue
         for score, count in half_known(first, other).items():
             found.append(f"`{score}` has a value on one side only for {count} head(s) of {other.name}: left out.")
     return found
 
 
-def _unlike(first: State, other: State) -> bool:
-    """Whether family, layers or heads differ; a run that asked for some heads only has more than its table shows."""
+def alike(first: State, other: State) -> bool:
+    """Whether family, layers and heads are the same; a run of some heads only has more than its table shows."""
     if any(first.model.get(name) != other.model.get(name) for name in ("family", "layers")):
-        return True
-    return not (_chosen(first) or _chosen(other)) and _heads(first) != _heads(other)
+        return False
+    return _chosen(first) or _chosen(other) or _heads(first) == _heads(other)
 
 
 def _chosen(state: State) -> bool:

@@ -85,7 +85,7 @@ def over_heads(before_H: Sequence[float], after_H: Sequence[float], *, same_head
     """
     before, after = np.asarray(before_H, dtype=float), np.asarray(after_H, dtype=float)
     middle = (float(before.mean()), float(after.mean()))
-    if len(before) < 2:
+    if min(len(before), len(after)) < 2:
         return Change(*middle, np.nan, np.nan)
     low, high = student(after - before)[1:] if same_heads else _welch(before, after)
     return Change(*middle, low, high)

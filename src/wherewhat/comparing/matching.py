@@ -5,8 +5,6 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from wherewhat.tally import draws, interval
-
 MOST_PAIRS = 1 << 15  # of heads, up to which texts are drawn again: pairing many heads a thousand times takes too long
 Apart = np.ndarray  # divergence of every head of one model (rows) with every head of another (columns)
 
@@ -55,6 +53,8 @@ def summarised(apart_NHH: np.ndarray, *, seed: int) -> dict[str, dict[str, float
     }
     if texts < 2 or pairs > MOST_PAIRS:
         return told
+    from wherewhat.tally import draws, interval  # brings torch, which a comparison of finished runs does without
+
     again = [np.tensordot(count_N / texts, apart_NHH, axes=1) for count_N in draws(texts, seed)]
     for name, reduce in SUMMARIES.items():
         means = np.array([[reduce(one_HH)] for one_HH in again])

@@ -14,7 +14,6 @@ from wherewhat.capture.fresh import fresh
 from wherewhat.capture.load import Loading, Subject, find, wrap
 from wherewhat.capture.texts import OWN
 from wherewhat.comparing.door import Named
-from wherewhat.comparing.shape import refuse_other_shape, shape_of_model, shape_of_run
 from wherewhat.errors import UserError
 from wherewhat.measure import Say, profile, read
 from wherewhat.positional.probing import Probing
@@ -67,7 +66,6 @@ def profiles_of(named: Sequence[Named], asked: Way, *, draws: int, waiting: Wait
     loading = way.loading or Loading()
     others = {one.given: other for one in named if (other := _other_than(one, asked, way, first))}
     to_do = [one for one in named if one.profile is None or one.given in others]
-    _refuse_other_shapes(named, to_do, first, loading)
     waiting = replace(waiting, of=draws + len(to_do))
     notes = [f"{given} was profiled again: {', '.join(other)} asked for otherwise." for given, other in others.items()]
     for note in notes if waiting.say is not None else ():
@@ -94,17 +92,6 @@ def begin(first: Named, asked: Way) -> tuple[Subject, Way]:
     way = replace(asked, loading=loading, measuring=_merged(_settings_of(first), asked.measuring))
     subject = subject_of(first, loading)
     return subject, _with_texts(way, first, subject)
-
-
-def _refuse_other_shapes(named: Sequence[Named], to_do: Sequence[Named], first: Subject, loading: Loading) -> None:
-    """Before anything is profiled; a model is loaded again later, for many do not fit into memory at once."""
-    known = shape_of_model(first)
-    for one in named[1:]:
-        manifest = None if one.profile is None else one.profile.manifest
-        if manifest is not None and one not in to_do:
-            refuse_other_shape(known, shape_of_run(manifest))
-        else:
-            refuse_other_shape(known, shape_of_model(subject_of(one, loading)))
 
 
 def _profiled(subject: Subject, way: Way, waiting: Waiting, *, done: int, note: str) -> Profile:

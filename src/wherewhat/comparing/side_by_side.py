@@ -7,12 +7,10 @@ from typing import Any
 import polars as pl
 from torch import Tensor
 
-from wherewhat.about import about_model, about_texts
 from wherewhat.capture.fresh import fresh
 from wherewhat.capture.load import Loading, Subject
 from wherewhat.comparing.door import Named, names_of
 from wherewhat.comparing.profiling import Waiting, Way, begin, subject_of
-from wherewhat.comparing.shape import shape_of_model
 from wherewhat.comparing.similar import Similarity, same_tokens, similar_heads
 from wherewhat.measure import read
 from wherewhat.tables.schema import SIMILARITY
@@ -26,18 +24,13 @@ class SideBySide:
 
     table: pl.DataFrame  # similarity.parquet
     pairs: list[dict[str, Any]]  # what each comparison amounts to
-    alike: bool  # whether all have the shape of the first, so that head stands against head
-    sides: list[dict[str, Any]]  # the models
-    texts: dict[str, Any]
-    seed: int
 
 
 def side_by_side(named: Sequence[Named], asked: Way, *, draws: int, waiting: Waiting) -> SideBySide:
     """Hold each against the first, and where draws are asked for also fresh weights of its own shape."""
     first, way = begin(named[0], asked)
     settings = way.settings
-    encoded = read(first, way.texts, settings)
-    ids = encoded.ids
+    ids = read(first, way.texts, settings).ids
     others = [subject_of(one, way.loading or Loading()) for one in named[1:]]
     names = names_of([subject.id for subject in (first, *others)], [one.given for one in named])
     first, *others = (replace(subject, id=name) for subject, name in zip((first, *others), names, strict=True))
@@ -49,14 +42,7 @@ def side_by_side(named: Sequence[Named], asked: Way, *, draws: int, waiting: Wai
     pairs = [
         {"model": one.id, "against": first.id, **each.told} for one, each in zip((*drawn, *others), found, strict=True)
     ]
-    return SideBySide(
-        table=pl.concat([pl.DataFrame(schema=SIMILARITY), *(each.table for each in found)]),
-        pairs=pairs,
-        alike=not any(shape_of_model(first).unlike(shape_of_model(other)) for other in others),
-        sides=[_told(subject) for subject in (first, *others)],
-        texts=about_texts(first, encoded, way.source),
-        seed=settings.seed,
-    )
+    return SideBySide(pl.concat([pl.DataFrame(schema=SIMILARITY), *(each.table for each in found)]), pairs)
 
 
 def _again(other: Subject, way: Way, ids: Sequence[Tensor]) -> list[Tensor]:
@@ -71,9 +57,3 @@ def _telling(waiting: Waiting, number: int, other: Subject) -> Callable[[int, in
             waiting.on_step(done, of, f"{other.id}: heads side by side")
 
     return on_text
-
-
-def _told(subject: Subject) -> dict[str, Any]:
-    shape = shape_of_model(subject)
-    heads = (shape.layers or 0) * (shape.heads or 0)
-    return {"name": subject.id, "model": about_model(subject, layers=shape.layers or 0, heads=heads)}

@@ -29,6 +29,7 @@ Heads = tuple[Head, ...]
 OnText = Callable[[int, int], None]  # texts done, of how many
 TEXTS, ROWS = 20, 16  # texts that are looked at, and rows of each
 NAMED = 20  # pairs of heads that the manifest names
+BY_ATTENTION = "attention"
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ def similar_heads(
             on_text(len(apart), len(texts))
     apart_HH = np.stack(apart).mean(0)
     told = {
+        "by": BY_ATTENTION,
         "texts": len(texts),
         "rows": ROWS,
         **summarised(np.stack(apart), seed=seed),
@@ -166,7 +168,7 @@ def _apart(these: Looks, those: Looks) -> np.ndarray:
 def _table(names: tuple[str, str], apart_HH: np.ndarray, rows: Heads, columns: Heads) -> pl.DataFrame:
     return frame(
         (
-            (*names, *row, *column, float(apart_HH[i, j]))
+            (*names, *row, *column, BY_ATTENTION, float(apart_HH[i, j]))
             for i, row in enumerate(rows)
             for j, column in enumerate(columns)
         ),

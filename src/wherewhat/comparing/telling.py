@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from wherewhat.comparing.alike import alike
 from wherewhat.comparing.change import over_heads
 from wherewhat.comparing.state import State, same_weights
 
@@ -34,6 +35,10 @@ DRAWN = (
     "Before, every head is the mean of {count} draws of fresh weights, and its interval says where one more draw would "
     "lie: training started from a draw that is not among them."
 )
+UNPAIRED = (
+    "{names}: another shape than the first, so no head has a counterpart. Distributions of scores over heads are "
+    "compared; the interval of a difference of means is Welch's, over heads."
+)
 ONE_DRAW = "Fresh weights were drawn once, so nothing is known of how draws differ; ask for more with --draws."
 
 
@@ -56,7 +61,11 @@ def about_intervals(states: Sequence[State], *, same_heads: bool) -> list[str]:
     """How sure the numbers are, in sentences."""
     drawn = ", and with another draw of fresh weights" if states[0].drawn else ""
     one = all(same_weights(states[0], other) for other in states[1:])
-    told = [THESE.format(drawn=drawn), ONE if one else SAME if same_heads else OTHERS, OF_HEADS]
+    apart = [other.name for other in states[1:] if not alike(states[0], other)]
+    told = [UNPAIRED.format(names=", ".join(apart))] if apart else []
+    if len(apart) == len(states) - 1:
+        return told
+    told += [THESE.format(drawn=drawn), ONE if one else SAME if same_heads else OTHERS, OF_HEADS]
     exact = (pl.col("texts") == 0) & pl.col("value").is_not_null()
     if any(not state.heads.filter(exact).is_empty() for state in states):
         told.append(EXACT)
@@ -80,7 +89,8 @@ def spread_over_heads(table: pl.DataFrame, states: Sequence[State], *, same_head
     heads = table.filter(ours & pl.col("head").is_not_null())
     found: Spread = {}
     for (part, score), rows in heads.group_by("part", "score", maintain_order=True):
-        change = over_heads(rows["before"].to_list(), rows["after"].to_list(), same_heads=same_heads)
+        sides = (rows[side].drop_nulls().to_list() for side in ("before", "after"))
+        change = over_heads(*sides, same_heads=same_heads)
         if isfinite(change.low):
             found.setdefault(str(part), {})[str(score)] = (change.low, change.high)
     return found

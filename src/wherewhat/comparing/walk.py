@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wherewhat.comparing.alike import differences, left_out, refuse_unlike
+from wherewhat.comparing.alike import alike, differences, left_out, refuse_unlike
 from wherewhat.comparing.claims import claims_of
 from wherewhat.comparing.door import Named, names_of, refuse_few, taken
 from wherewhat.comparing.rows import rows_of
 from wherewhat.comparing.state import State, mean_of, related
 from wherewhat.comparing.telling import about_intervals, about_states, chances, spread_over_heads
+from wherewhat.comparing.unpaired import Nearest, nearest_by_scores, unpaired_rows
 from wherewhat.errors import UserError
 from wherewhat.runs.compared import Compared
 from wherewhat.runs.profile import Profile
 from wherewhat.tables.manifest import peak_memory, provenance
-from wherewhat.tables.schema import COMPARE, frame
+from wherewhat.tables.schema import COMPARE, SIMILARITY, frame
 
 if TYPE_CHECKING:  # a comparison of finished runs needs no torch
     from torch import Tensor, nn
@@ -49,10 +50,10 @@ def compare(
 
     Each is a finished profile (or its folder), whose tables are enough, or a model, which is profiled here as for
     `profile`: on `texts`, or on those of the first. `untrained` is how many draws of fresh weights of the first one's
-    architecture stand before the list. With `similar` every head is also held against every head of the first by what
-    they look at; then models may differ in shape, and where they do that is all. `measuring` are the fields of
-    `Measuring`; what is left out is as in the first, if that is a profile, and a profile that was made otherwise is
-    made again.
+    architecture stand before the list. Models of another shape than the first are compared by the distributions of
+    their scores, and each of their heads with the head of the first whose scores are nearest; with `similar`, heads of
+    models that share their tokens are also compared by what they attend to. `measuring` are the fields of `Measuring`;
+    what is left out is as in the first, if that is a profile, and a profile that was made otherwise is made again.
     """
     began = time.perf_counter()
     refuse_few(models, untrained)
@@ -60,8 +61,6 @@ def compare(
     texts = _at_hand(texts, named, measuring) if similar else texts  # read twice
     way = {"texts": texts, "loading": loading, "source": source, "measuring": measuring}
     beside = _side_by_side(named, untrained, way, (on_step, say)) if similar else None
-    if beside is not None and not beside.alike:
-        return Compared(frame([], COMPARE), {**_of_heads_alone(beside), **_cost(began)}, beside.table)
     found, fresh, notes = [one.profile for one in named if one.profile is not None], list[Profile](), list[str]()
     if untrained or len(found) < len(named) or measuring or loading is not None or texts is not None:
         made = _profiled(named, untrained, way, (on_step, say))
@@ -69,20 +68,34 @@ def compare(
     states, draws = _states(named, found, fresh)
     refuse_unlike(states)
     table = _table(states, draws)
+    nearest = _nearest(states)
     manifest = {**_manifest(table, states, draws, notes), **_cost(began)}
-    if beside is None:
-        return Compared(table, manifest)
-    return Compared(table, {**manifest, "similar": beside.pairs}, beside.table)
+    by_attention = [] if beside is None else beside.pairs
+    if pairs := [*by_attention, *(one.about for one in nearest)]:
+        manifest["similar"] = pairs
+    tables = [
+        pl.DataFrame(schema=SIMILARITY),
+        *([] if beside is None else [beside.table]),
+        *(one.table for one in nearest),
+    ]
+    return Compared(table, manifest, pl.concat(tables))
+
+
+def _nearest(states: Sequence[State]) -> list[Nearest]:
+    """Of every later one that has another shape than the first: which heads are nearest by their scores."""
+    apart = [nearest_by_scores(states[0], other) for other in states[1:] if not alike(states[0], other)]
+    return [nearest for nearest in apart if nearest is not None]
 
 
 def _table(states: Sequence[State], draws: Sequence[State]) -> pl.DataFrame:
     """Every later one against the first, and the first of them against every draw of fresh weights alone."""
     pairs = [(states[0], later) for later in states[1:]]
     pairs += [(draw, states[1]) for draw in draws] if len(draws) > 1 else []
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for before, after in pairs:
         apart = left_out(before, after)
-        rows += rows_of(before.without(apart), after.without(apart))
+        both = before.without(apart), after.without(apart)
+        rows += rows_of(*both) if alike(before, after) else unpaired_rows(*both)
     return frame(rows, COMPARE)
 
 
@@ -138,20 +151,6 @@ def _side_by_side(named: Sequence[Named], draws: int, way: Mapping[str, Any], wa
     if len(named) < 2 and not draws:
         raise UserError("--similar holds heads of two models against each other; name a second one")
     return side_by_side(named, Way(**way), draws=draws, waiting=Waiting(*waiting))
-
-
-def _of_heads_alone(beside: "SideBySide") -> dict[str, Any]:
-    """The manifest of models that differ in shape: what their heads look at, and nothing head by head."""
-    return {
-        **provenance(),
-        "command": None,
-        "compared": beside.sides,
-        "similar": beside.pairs,
-        "texts": beside.texts,
-        "seed": beside.seed,
-        "claims": [],
-        "notes": ["The models differ in shape, so no head has a counterpart and no score is held against another."],
-    }
 
 
 def _states(

@@ -9,7 +9,8 @@ import polars as pl
 from wherewhat.errors import UserError
 from wherewhat.report.claims import the_claims
 from wherewhat.report.compare_charts import along, by_layer, strips
-from wherewhat.report.compare_tables import Found, between, by, carried, counted, of_all, quartiles, stepped
+from wherewhat.report.compare_tables import Found, between, by, of_all, quartiles, stepped
+from wherewhat.report.compare_words import sentences
 from wherewhat.report.drawn import drawn, figure_of, panel, titled
 from wherewhat.report.edit_charts import changed
 from wherewhat.report.edit_tables import clear, plain, three, unsaid
@@ -20,15 +21,6 @@ from wherewhat.report.page import Figure, Page, Section, Spec
 from wherewhat.report.similar import similar_charts, similar_figures, similar_tables, the_same_things
 from wherewhat.report.tags import Html, join, prose, tag
 
-BECAME = {  # by measure: what heads became where it rose, and where it fell
-    "locality": ("more local", "less local"),
-    "symmetry": ("more symmetric", "less symmetric"),
-    "balance": ("more balanced between left and right", "less balanced between left and right"),
-    "position_share": ("more positional", "less positional"),
-    "symbol_share": ("more symbolic", "less symbolic"),
-    "entropy": ("broader", "sharper"),
-}
-MOST_SENTENCES = 3
 HEADINGS = (
     "score",
     "before",
@@ -90,7 +82,7 @@ def what_changed(found: Found) -> Section:
 
 def layer_by_layer(found: Found) -> Section | None:
     """The same by depth."""
-    layers = found.heads["layer"].n_unique()
+    layers = found.alone["layer"].n_unique()
     if layers < 2:
         return None
     views = [(plain(what), {"what": what, "title": plain(what)}) for what in found.views]
@@ -113,8 +105,10 @@ def along_the_list(found: Found) -> Section | None:
     return Section("along", "Along the list", lede, body, short="Along")
 
 
-def which_heads(found: Found) -> Section:
+def which_heads(found: Found) -> Section | None:
     """The heads that changed most, and whether that means anything."""
+    if not found.paired:
+        return None
     views = [(plain(what), {"score": what}) for what in found.views]
     most = max(found.tables["changed"]["score"].count(what) for what in found.views)
     body = panel(drawn("changed", "The heads that changed most", height=60 + 26 * most, views=views))
@@ -163,13 +157,19 @@ def _tile(row: Mapping[str, Any], found: Found) -> Html:
     unsure = "" if clear(row) or unsaid(row) else ", not told from none"
     spread = tag("span", f"{between(row) or 'no interval'}{unsure}")
     change = tag("p", tag("b", by(row["change"])), spread, class_="by")
-    beside = "; ".join(filter(None, (found.length(row["score"]), carried(row), _in_general(row))))
+    beside = "; ".join(filter(None, (found.length(row["score"]), _moved(row), _in_general(row))))
     chart = drawn("strips", f"{plain(what)} of every head before and after", height=150, words={"what": what})
     told = (found.manifest.get("scores") or {}).get(row["score"]) or {}
     note = tag("p", prose(str(told["asks"])), class_="note") if told.get("asks") else ""
     return panel(
         tag("h3", plain(what)), tag("p", *big, class_="big"), change, tag("p", beside, class_="note"), chart, note
     )
+
+
+def _moved(row: Mapping[str, Any]) -> str:
+    """How many heads surely moved, and which way; nothing where no head has a counterpart, or an interval."""
+    known = row["heads"] and (row["exact"] or not unsaid(row))
+    return f"{row['up']} of {count(row['heads'], 'head')} up, {row['down']} down" if known else ""
 
 
 def _in_general(row: Mapping[str, Any]) -> str:
@@ -200,42 +200,17 @@ def _ends(values: pl.Series) -> list[float]:
 
 
 def _lede(found: Found) -> str:
-    """What became of the heads, worked out from the means over all of them."""
-    rows = _telling(found)
-    sentences = "; ".join(_sentence(row) for row in rows)
-    return f"Over {count(rows[0]['heads'], 'head')}, from {found.first} to {found.last}: {sentences}."
-
-
-def _telling(found: Found) -> list[dict[str, Any]]:
-    """The rows a headline is made of: each measure once, from the source that comes first."""
-    chosen: dict[str, dict[str, Any]] = {}
-    for row in found.leading:
-        measure = row["score"].rpartition(".")[2]
-        if measure in BECAME:
-            chosen.setdefault(measure, row)
-    return (list(chosen.values()) or found.leading)[:MOST_SENTENCES]
-
-
-def _sentence(row: Mapping[str, Any]) -> str:
-    """One score in words: what heads became, from where to where, and how sure that is."""
-    name = plain(row["what"])
-    rose, fell = BECAME.get(row["score"].rpartition(".")[2], (f"higher {name}", f"lower {name}"))
-    numbers = f"{name} {short(row['before'])} → {short(row['after'])}"
-    if unsaid(row):
-        return f"{rose if row['change'] > 0 else fell} ({numbers}, without an interval)"
-    became = rose if row["change"] > 0 else fell
-    if clear(row):
-        told = f"{numbers}, by {between(row)}, {carried(row)}"
-        if row["over_heads"] and not clear(of_all(row)):
-            told += f"; heads differ too much to say so of heads in general, {between(of_all(row))}"
-        return f"{became} ({told})"
-    return f"neither {rose} nor {fell} as far as can be told ({numbers}, by {between(row)})"
+    """What became of the heads: how they spread and where they moved, then their mean."""
+    told = [sentence[:1].upper() + sentence[1:] for sentence in sentences(found)]
+    return f"From {found.first} to {found.last}. {' '.join(told)}"
 
 
 def _farthest(found: Found) -> str:
     """In which layer the first score changed most."""
     what = found.views[0]
     rows = found.ours.filter((pl.col("what") == what) & pl.col("layer").is_not_null() & pl.col("head").is_null())
+    if not found.paired:
+        return ""
     row = rows.sort(pl.col("change").abs(), descending=True).row(0, named=True)
     sure = "" if unsaid(row) else f" ({between(row)} in its heads)"
     return f"`{what}` changed most in layer {row['layer']}: {by(row['change'])}{sure}."
@@ -264,8 +239,8 @@ def _line(row: Mapping[str, Any], found: Found) -> Html:
     cells = []
     for state in ("before", "after"):
         cells += [short(row[state]), interval(halves[state][0], halves[state][2])]
-    up, down = counted(found.heads.filter(pl.col("what") == row["what"]).rows(named=True))
-    cells += [by(row["change"]), between(row), between(of_all(row)), str(up), str(down)]
+    moved = [str(row["up"]), str(row["down"])] if found.paired else ["", ""]
+    cells += [by(row["change"]), between(row), between(of_all(row)), *moved]
     quiet = None if clear(row) else "unclear"
     return tag(
         "tr",
@@ -285,8 +260,9 @@ def _facts(found: Found) -> list[tuple[str, str]]:
 
 def _charts(found: Found) -> dict[str, Spec]:
     dots = max(len(rows) for rows in found.of(found.views[0]).values())
-    layers = int(found.heads["layer"].max()) + 1  # type: ignore[arg-type]
-    charts: dict[str, Spec] = {"strips": strips(dots), "by_layer": by_layer(layers, dots), "changed": changed()}
+    layers = int(found.alone["layer"].max()) + 1  # type: ignore[arg-type]
+    charts: dict[str, Spec] = {"strips": strips(dots), "by_layer": by_layer(layers, dots)}
+    charts |= {"changed": changed()} if found.paired else {}
     if "along" in found.tables:
         charts["along"] = along(layers, steps=stepped(found))
     return charts
@@ -303,6 +279,8 @@ def _figures(found: Found) -> dict[str, Figure]:
             if chart in charts:
                 spec = titled(charts[chart], plain(what), between)
                 made[f"{chart}_{name}"] = figure_of(spec, found.tables, size, words)
+    if not found.paired:
+        return made
     what = found.views[0]
     spec = titled(charts["changed"], f"Which heads changed most: {plain(what)}", between)
     return {**made, "changed": figure_of(spec, found.tables, (560, 380), {"score": what})}

@@ -74,23 +74,46 @@ class Found:
         return self.shown.filter((pl.col("model") == self.last) & (pl.col("against") == self.first))
 
     @cached_property
-    def heads(self) -> pl.DataFrame:
-        """The rows of single heads, from the first to the last."""
+    def alone(self) -> pl.DataFrame:
+        """The rows of single heads, from the first to the last; without a counterpart, each on its own side."""
         return self.ours.filter(pl.col("head").is_not_null())
+
+    @cached_property
+    def heads(self) -> pl.DataFrame:
+        """Of these, the heads that have a counterpart."""
+        return self.alone.filter(pl.col("change").is_not_null())
+
+    @property
+    def paired(self) -> bool:
+        """Whether heads have counterparts: both are of one shape."""
+        return not self.heads.is_empty()
+
+    def moved_layers(self, what: str) -> list[dict[str, Any]]:
+        """The layers whose mean surely changed, or changed at all where that is exact; the largest changes first."""
+        rows = self.ours.filter((pl.col("what") == what) & pl.col("layer").is_not_null() & pl.col("head").is_null())
+        known = rows.filter(pl.col("change").is_not_null()).sort(-pl.col("change").abs(), "layer")
+        return [row for row in known.iter_rows(named=True) if clear(row) or (unsaid(row) and self.exact(what))]
+
+    def exact(self, what: str) -> bool:
+        """Whether changes of a score are read off weights alone, so that no head has an interval and none needs one."""
+        score = what.partition(" · ")[0]
+        return score.startswith("delta.") and self.heads.filter(pl.col("what") == what)["low"].is_null().all()
 
     @cached_property
     def whole(self) -> list[dict[str, Any]]:
         """The rows over all heads, those that matter most first.
 
         Their interval is that of the mean of these very heads. `over_heads` is the one over heads, where it is known,
-        and `carried` counts the heads that surely changed the way that their mean did.
+        `up` and `down` count the heads that surely changed, and `halves` are the quartiles of heads before and after.
         """
         spread: Mapping[str, Any] = self.manifest.get("over_heads") or {}
         rows = []
         for row in self.ours.filter(pl.col("layer").is_null()).iter_rows(named=True):
             heads = self.heads.filter(pl.col("what") == row["what"]).rows(named=True)
-            up, down = counted(heads)
-            beside = {"heads": len(heads), "carried": up if row["change"] > 0 else down}
+            exact = bool(heads) and self.exact(row["what"])
+            up, down = counted(heads, exact=exact)
+            halves = {state: quartiles(values)[::2] for state, values in self.of(row["what"]).items()}
+            beside = {"heads": len(heads), "up": up, "down": down, "exact": exact, "halves": halves}
             over = (spread.get(row["part"]) or {}).get(row["score"])
             rows.append({**row, **beside, "over_heads": None if over is None else list(over)})
         return sorted(rows, key=self._place)
@@ -132,13 +155,13 @@ class Found:
     def before(self) -> pl.DataFrame:
         """Single heads before, every draw of fresh weights with its own."""
         if len(self.draws) < 2:
-            return self.heads.with_columns(value="before", who=pl.lit(self.first))
+            return self.alone.with_columns(value="before", who=pl.lit(self.first)).drop_nulls("value")
         rows = self.shown.filter(pl.col("against").is_in(self.draws) & pl.col("head").is_not_null())
-        return rows.with_columns(value="before", who="against")
+        return rows.with_columns(value="before", who="against").drop_nulls("value")
 
     def after(self) -> pl.DataFrame:
         """Single heads after."""
-        return self.heads.with_columns(value="after", who=pl.lit(self.last))
+        return self.alone.with_columns(value="after", who=pl.lit(self.last)).drop_nulls("value")
 
     def of(self, what: str) -> dict[str, pl.DataFrame]:
         """Single heads of one score, before and after."""
@@ -207,12 +230,18 @@ def _layers(found: Found) -> Columns:
     rows = []
     ours = found.ours.filter(pl.col("layer").is_not_null() & pl.col("head").is_null())
     for row in ours.filter(pl.col("what").is_in(found.views)).sort("layer", maintain_order=True).iter_rows(named=True):
-        spread = _spread(row)
-        said = f"layer {row['layer']}: {short(row['before'])} → {short(row['after'])}, {by(row['change'])}{spread}"
         for state, side in zip(STATES, (-ASIDE, ASIDE), strict=True):
-            place = {"x": row["layer"] + side, "value": row[state]}
-            rows.append({"what": row["what"], "state": state, **place, "said": said})
+            if row[state] is not None:
+                place = {"x": row["layer"] + side, "value": row[state]}
+                rows.append({"what": row["what"], "state": state, **place, "said": _of_layer(row, state)})
     return columns(rows, ("what", "state", "x", "value", "said"))
+
+
+def _of_layer(row: Mapping[str, Any], state: str) -> str:
+    """The mean of a layer in words: from before to after, or on its own side."""
+    if row["change"] is None:
+        return f"layer {row['layer']}, {state}: {short(row[state])}"
+    return f"layer {row['layer']}: {short(row['before'])} → {short(row['after'])}, {by(row['change'])}{_spread(row)}"
 
 
 def _along(found: Found) -> Columns:
@@ -227,10 +256,12 @@ def _along(found: Found) -> Columns:
         here = means.filter(pl.col("model") == (found.last if order == 0 else name))
         for row in here.iter_rows(named=True):
             value = row["before"] if order == 0 else row["after"]
+            if value is None:
+                continue
             sure = order > 0 and row["layer"] is None and row["low"] is not None
             ends = {end: row["before"] + row[end] if sure else None for end in ("low", "high")}
             where = "all heads" if row["layer"] is None else f"layer {row['layer']}"
-            since = "" if order == 0 else f", {by(row['change'])}{_spread(row)} since {found.first}"
+            since = f", {by(row['change'])}{_spread(row)} since {found.first}" if order and row["change"] else ""
             place = {"at": side.get("step") if stepped(found) else order, "name": name, "order": order}
             said = f"{name}, {where}: {plain(row['what'])} {short(value)}{since}"
             rows.append({"what": row["what"], "layer": row["layer"], "value": value, **ends, **place, "said": said})
@@ -282,15 +313,11 @@ def of_all(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "low": low, "high": high}
 
 
-def carried(row: Mapping[str, Any]) -> str:
-    """By how many heads a change of the mean is carried; nothing where no head has an interval of its own."""
-    return "" if unsaid(row) else f"carried by {row['carried']} of {row['heads']} heads"
-
-
 def _spread(row: Mapping[str, Any]) -> str:
     return f" ({between(row)})" if between(row) else ""
 
 
-def counted(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """How many changes are clearly up, and how many clearly down."""
-    return sum(clear(row) and row["change"] > 0 for row in rows), sum(clear(row) and row["change"] < 0 for row in rows)
+def counted(rows: Sequence[Mapping[str, Any]], *, exact: bool = False) -> tuple[int, int]:
+    """How many changes are clearly up, and how many clearly down; exact ones are clear."""
+    sure = [row["change"] for row in rows if exact or clear(row)]
+    return sum(change > 0 for change in sure), sum(change < 0 for change in sure)

@@ -1,4 +1,4 @@
-"""Which heads of two models look at the same things: the whole table as a map, the best pairs, and what it says."""
+"""Which heads of two models are alike, by attention or by scores: the whole table as a map, and the best pairs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,15 +7,16 @@ import altair as alt
 import polars as pl
 
 from wherewhat.report.drawn import drawn, figure_of, panel, titled
-from wherewhat.report.made import how_it_was_made, the_texts
 from wherewhat.report.marks import WHOLE, gradient, layered, named, shade
 from wherewhat.report.measured import Manifest
 from wherewhat.report.numbers import count, interval, short
-from wherewhat.report.page import Columns, Figure, Page, Section, Spec
+from wherewhat.report.page import Columns, Figure, Section, Spec
 from wherewhat.report.tags import Html, join, tag
 
 MOST = 30_000  # cells of a map of heads; larger tables are drawn layer by layer
 PAIRS = 12  # that are listed
+PAIR = ("model", "against", "by")  # what one map is about
+BITS = {"attention": " bits", "scores": ""}  # the unit of a divergence, by what is compared
 SUMMARIES = {
     "min": "the two nearest heads",
     "match": "each later head and its nearest",
@@ -24,31 +25,14 @@ SUMMARIES = {
 }
 
 
-def page_of_heads_alone(similarity: pl.DataFrame, manifest: Manifest) -> Page:
-    """The page of models that differ in shape: nothing is held head against head but what they look at."""
-    pairs = manifest["similar"]
-    facts = [(str(side["model"].get("heads")), f"heads of {side['name']}") for side in manifest["compared"]]
-    sections = [the_same_things(similarity, manifest), the_texts(manifest), how_it_was_made(manifest)]
-    return Page(
-        title=str(pairs[-1]["model"]),
-        kind=f"Compared with {pairs[-1]['against']}",
-        lede=" ".join(sentence(pair) for pair in pairs),
-        facts=facts,
-        sections=[section for section in sections if section],
-        charts=similar_charts(similarity),
-        tables=similar_tables(similarity),
-        figures=similar_figures(similarity),
-    )
-
-
 def the_same_things(similarity: pl.DataFrame, manifest: Manifest) -> Section | None:
-    """How far apart the attention of every two heads is, and which heads are each other's."""
+    """How far apart every two heads are, and which heads are each other's."""
     if similarity.is_empty():
         return None
     pairs = manifest.get("similar") or ()
     chart = drawn(
         "similar",
-        "Divergence of attention, every head of the later against every head of the first",
+        "Divergence of every head of the later from every head of the first",
         height=_height(similarity),
         views=_views(similarity),
     )
@@ -59,15 +43,32 @@ def the_same_things(similarity: pl.DataFrame, manifest: Manifest) -> Section | N
         else "Each cell is a pair of heads"
     )
     lede = (
-        f"{what}: dark is the same attention (0 bits), light is none in common (1 bit), by the divergence of Jensen "
-        f"and Shannon. {' '.join(sentence(pair) for pair in pairs)}"
+        f"{what}: dark is the same (0), light is nothing in common (1). {_measured(similarity)} "
+        f"{' '.join(sentence(pair) for pair in pairs)}"
     )
-    return Section("similar", "Heads that look at the same things", lede, body, short="Alike")
+    return Section("similar", "Heads that are alike", lede, body, short="Alike")
+
+
+def _measured(similarity: pl.DataFrame) -> str:
+    """How far apart two heads are, in words."""
+    kinds = set(similarity["by"])
+    told = []
+    if "attention" in kinds:
+        told.append("By attention: the Jensen–Shannon divergence in bits of what they look at, on the same rows.")
+    if "scores" in kinds:
+        told.append("By scores: the mean absolute difference of the scores both have, each as a share of its range.")
+    return " ".join(told)
 
 
 def sentence(pair: Mapping[str, Any]) -> str:
     """What a comparison amounts to, in words."""
-    near, far = pair["one to one"], pair["shuffled"]["one to one"]
+    near = pair["one to one"]
+    if pair["by"] == "scores":
+        return (
+            f"By {count(len(pair['scores']), 'score')}, heads of {pair['model']} and {pair['against']} paired one to "
+            f"one are {short(near['value'])} apart; any two of their heads are {short(pair['any'])} apart on average."
+        )
+    far = pair["shuffled"]["one to one"]
     spread = f" ({interval(near['low'], near['high'])})" if near.get("low") is not None else ""
     return (
         f"Paired one to one, heads of {pair['model']} and {pair['against']} are {short(near['value'])} bits apart"
@@ -77,20 +78,31 @@ def sentence(pair: Mapping[str, Any]) -> str:
 
 def _pair(pair: Mapping[str, Any]) -> Html:
     """The summaries of one comparison and its best pairs."""
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("", "bits apart", "95 %", "itself, shuffled", "95 %")))
-    lines = [_line(said, pair[name], pair["shuffled"][name]) for name, said in SUMMARIES.items()]
+    by_attention = pair["by"] == "attention"
+    headings = ("", "bits apart", "95 %", "itself, shuffled", "95 %") if by_attention else ("", "apart")
+    head = tag("tr", *(tag("th", name, scope="col") for name in headings))
+    lines = [
+        _line(said, [pair[name], *([pair["shuffled"][name]] if by_attention else [])], by_attention)
+        for name, said in SUMMARIES.items()
+    ]
     table = tag("div", tag("table", tag("thead", head), tag("tbody", *lines)), class_="scroller")
     best = [
         tag("li", f"{one['head']} and {one['against']}: {short(one['divergence'])}") for one in pair["partners"][:PAIRS]
     ]
-    title = tag("h3", f"{pair['model']} against {pair['against']}")
+    title = tag("h3", f"{pair['model']} against {pair['against']}, by {pair['by']}")
     listed = tag("details", tag("summary", "The nearest pairs"), tag("ul", *best, class_="modules"))
-    told = f"{count(pair['texts'], 'text')}, {count(pair['rows'], 'row')} of each; rows that see one key are left out."
+    told = (
+        f"{count(pair['texts'], 'text')}, {count(pair['rows'], 'row')} of each; rows that see one key are left out."
+        if by_attention
+        else f"By {', '.join(pair['scores'])}."
+    )
     return panel(title, table, listed, tag("p", told, class_="note"))
 
 
-def _line(said: str, near: Mapping[str, Any], far: Mapping[str, Any]) -> Html:
-    cells = [text for one in (near, far) for text in (short(one["value"]), interval(one.get("low"), one.get("high")))]
+def _line(said: str, distances: Sequence[Mapping[str, Any]], intervals: bool) -> Html:
+    cells = []
+    for one in distances:
+        cells += [short(one["value"]), *([interval(one.get("low"), one.get("high"))] if intervals else [])]
     return tag("tr", tag("th", said, scope="row"), *(tag("td", cell) for cell in cells))
 
 
@@ -103,7 +115,7 @@ def similar_charts(similarity: pl.DataFrame) -> dict[str, Spec]:
         "divergence",
         type="quantitative",
         scale=alt.Scale(domain=[0, 1], range=ends, interpolate="lab"),
-        legend=gradient("bits apart", tickCount=5),
+        legend=gradient("apart", tickCount=5),
     )
     rows, columns = _names(similarity, ""), _names(similarity, "against_")
     cells = named("similar").transform_filter("datum.pair == {pair}")
@@ -117,13 +129,15 @@ def similar_tables(similarity: pl.DataFrame) -> dict[str, Columns]:
         return {}
     here, there = (_named(similarity, part) for part in ("", "against_"))
     pairs = similarity.with_columns(here=here, there=there)
-    nearest = pairs.group_by("model", "against", "here", "there", maintain_order=True).agg(pl.col("divergence").min())
+    keys = (*PAIR, "here", "there")
+    nearest = pairs.group_by(keys, maintain_order=True).agg(pl.col("divergence").min())
+    unit = pl.col("by").replace_strict(BITS)
     said = pl.format(
-        "{} of {} and {} of {}: {} bits", "here", "model", "there", "against", pl.col("divergence").round(3)
+        "{} of {} and {} of {}: {}{}", "here", "model", "there", "against", pl.col("divergence").round(3), unit
     )
     shown = nearest.with_columns(said=said, divergence=pl.col("divergence").round(4))
     number = {pair: place for place, pair in enumerate(_pairs(similarity))}
-    at = [number[pair] for pair in shown.select("model", "against").iter_rows()]
+    at = [number[pair] for pair in shown.select(PAIR).iter_rows()]
     told = shown.with_columns(pair=pl.Series(at, dtype=pl.Int64))
     return {"similar": told.select("pair", "here", "there", "divergence", "said").to_dict(as_series=False)}
 
@@ -132,7 +146,7 @@ def similar_figures(similarity: pl.DataFrame) -> dict[str, Figure]:
     """The maps as pictures."""
     charts, tables, made = similar_charts(similarity), similar_tables(similarity), dict[str, Figure]()
     for number, (title, words) in enumerate(_views(similarity)):
-        spec = titled(charts["similar"], "Heads that look at the same things", title)
+        spec = titled(charts["similar"], "Heads that are alike", title)
         made[f"similar_{number}" if number else "similar"] = figure_of(spec, tables, (640, 600), words)
     return made
 
@@ -142,14 +156,14 @@ def _views(similarity: pl.DataFrame) -> list[tuple[str, dict[str, str]]]:
     if similarity.is_empty():
         return []
     return [
-        (f"{model} (down) against {against} (across)", {"pair": str(number)})
-        for number, (model, against) in enumerate(_pairs(similarity))
+        (f"{model} (down) against {against} (across), by {kind}", {"pair": str(number)})
+        for number, (model, against, kind) in enumerate(_pairs(similarity))
     ]
 
 
-def _pairs(similarity: pl.DataFrame) -> list[tuple[str, str]]:
-    """Which models were held against each other; a chart knows them by number, as a name may hold any letter."""
-    return list(similarity.select("model", "against").unique(maintain_order=True).iter_rows())
+def _pairs(similarity: pl.DataFrame) -> list[tuple[str, str, str]]:
+    """Which models were compared, and by what; a chart knows them by number, as a name may hold any letter."""
+    return list(similarity.select(PAIR).unique(maintain_order=True).iter_rows())
 
 
 def _coarse(similarity: pl.DataFrame) -> bool:

@@ -36,16 +36,21 @@ class Compared(Run):
         """What to tell first: the change over all heads, from the first to the last, of the scores that matter most."""
         from wherewhat.report.compare_tables import Found
 
-        if self.compare.is_empty():
-            return []  # models that differ in shape
         return Found(self.compare, self.manifest).leading
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was found, as plain text."""
+        from wherewhat.report.compare_tables import Found
+        from wherewhat.report.compare_words import sentences
+        from wherewhat.report.similar import sentence
+
+        pairs = self.manifest.get("similar") or []
+        return [*sentences(Found(self.compare, self.manifest)), *map(sentence, pairs)]
 
     def draw(self) -> Page:
         from wherewhat.report.compare import page_of_comparison
-        from wherewhat.report.similar import page_of_heads_alone
 
-        if self.compare.is_empty() and not self.similarity.is_empty():
-            return page_of_heads_alone(self.similarity, self.manifest)
         return page_of_comparison(self.compare, self.manifest, self.similarity)
 
     @classmethod

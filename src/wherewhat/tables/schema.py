@@ -108,7 +108,10 @@ SIMILARITY: dict[str, Any] = {
     "head": pl.Int32,
     "against_layer": pl.Int32,  # of a head of the first
     "against_head": pl.Int32,
-    "divergence": pl.Float64,  # of Jensen and Shannon, in bits: 0 the same attention, 1 none in common
+    "by": pl.String,  # what is compared: attention, or scores
+    # Of attention Jensen and Shannon's, in bits; of scores their mean difference, each as a share of its range. 0 the
+    # same, 1 nothing in common.
+    "divergence": pl.Float64,
 }
 
 
