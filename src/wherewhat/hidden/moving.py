@@ -7,18 +7,26 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from wherewhat.capture.batch import Batch, sample_rows
+from wherewhat.capture.batch import Batch, generator_of
 from wherewhat.capture.door import Captured, capture
 from wherewhat.capture.reader import Place, Seen
 from wherewhat.errors import UserError
 from wherewhat.hidden.run import Progress, Run, enter
-from wherewhat.scores.input_level import SHARES, Exchanges, chance_shares, exchanged, latin_square, variances
+from wherewhat.scores.input_level import (
+    SCRAMBLED,
+    SHIFTED,
+    Exchanges,
+    chance_shares,
+    exchanged,
+    latin_square,
+    shifts,
+    variances,
+)
 from wherewhat.scores.swaps import at
 from wherewhat.tally import Account
 
-MOVED_TEXTS = 8  # texts that are run again with tokens moved: each runs about a hundred times
-MOVED_TOKENS = 128  # the first tokens of a text that are run again
-SLOTS = 32  # tokens of a text that trade places
+MOVED_TEXTS = 8  # texts that are run again with tokens moved: each runs up to two hundred times
+SLOTS = 64  # tokens of a text that trade places: all between those that stay in front and the next, which asks
 LEAST_SLOTS = 3  # after those that stay: two that trade tokens, and the last, which asks
 PAIRS = 32  # random pairs of a text that trade places, and as many more at most for the heads' largest gaps
 
@@ -50,28 +58,38 @@ class Listener:
                 f"the attention of {seen.place.module} is not finite when tokens trade places; "
                 "load the model with --dtype float32, or check its weights"
             )
-        row = (log_HK.cpu().double(), weight_HK.cpu().double(), seen.allowed_QK[0].cpu())
-        self.rows[seen.place].append(Row(*(x[..., self.slots_S] for x in row)))
+        row = (log_HK, weight_HK, seen.allowed_QK[0])
+        self.rows[seen.place].append(Row(*(x.cpu()[..., self.slots_S] for x in row)))
 
 
 @dataclass(frozen=True)
 class Trades:
-    """Which content stands in which of the slots, run by run: as in the text, then a Latin square, then swaps."""
+    """Which content stands in which of the slots, run by run: the squares, the first as in the text, then swaps."""
 
-    square_NS: Tensor
+    squares: dict[str, Tensor]  # order_NS, by what the names of its scores begin with
     pairs_P2: Tensor
 
-    def of(self, rows: list[Row], visible_S: Tensor) -> tuple[Tensor, Exchanges | None]:
-        """The runs of the square, log_HNS, and what the swaps of visible slots did."""
-        log_HNS, runs = torch.stack([row.log_HS for row in rows], 1), len(self.square_NS)
+    def tables(self, rows: list[Row]) -> dict[str, Tensor]:
+        """The runs of every square, log_HNS."""
+        log_HNS = torch.stack([row.log_HS for row in rows], 1).double()
+        runs = [len(order_NS) for order_NS in self.squares.values()]
+        pieces = log_HNS.split([*runs, len(rows) - sum(runs)], 1)
+        return dict(zip(self.squares, pieces, strict=False))
+
+    def swaps(self, rows: list[Row], visible_S: Tensor) -> Exchanges | None:
+        """What the swaps of visible slots did."""
         kept_P = visible_S[self.pairs_P2].all(-1)
-        pairs_HP2 = self.pairs_P2[kept_P].expand(len(log_HNS), -1, -1)
-        after_HPS = log_HNS[:, 1 + runs :][:, kept_P]
-        as_is_HPS, weight_HPS = (x_HS[:, None].expand_as(after_HPS) for x_HS in (log_HNS[:, 0], rows[0].weight_HS))
+        if not kept_P.any():
+            return None
+        swapped = [row.log_HS for row in rows[-len(self.pairs_P2) :]]
+        after_HPS = torch.stack(swapped, 1).double()[:, kept_P]
+        pairs_HP2 = self.pairs_P2[kept_P].expand(len(after_HPS), -1, -1)
+        as_is = (rows[0].log_HS, rows[0].weight_HS)
+        as_is_HPS, weight_HPS = (x_HS.double()[:, None].expand_as(after_HPS) for x_HS in as_is)
         before, after, apart = (
             -x.gather(-1, pairs_HP2).diff(dim=-1)[..., 0] for x in (as_is_HPS, after_HPS, weight_HPS)
         )
-        return log_HNS[:, 1 : 1 + runs], Exchanges(before, after, apart.abs()) if kept_P.any() else None
+        return Exchanges(before, after, apart.abs())
 
 
 @dataclass
@@ -87,12 +105,14 @@ class Moved:
         visible_S = rows[0].visible_S
         if visible_S.sum() < 2:
             return
-        log_HNS, swaps = trades.of(rows, visible_S)
-        found = variances(log_HNS[..., visible_S], trades.square_NS[:, visible_S], run.eps)
         chances = chance_shares(len(visible_S), int(visible_S.sum()))
-        for name, part_H, chance in zip(SHARES, found.parts, chances, strict=True):
-            # Weighed by the whole, the mean over texts is the share of sums over texts.
-            enter(self.accounts[place], name, text, (part_H / found.total_H, found.total_H, chance), rows=1)
+        for square, log_HNS in trades.tables(rows).items():
+            found = variances(log_HNS[..., visible_S], trades.squares[square][:, visible_S], run.eps)
+            for part, part_H, chance in zip(("position", "symbol", "other"), found.parts, chances, strict=True):
+                # Weighed by the whole, the mean over texts is the share of sums over texts.
+                answer = (part_H / found.total_H, found.total_H, chance)
+                enter(self.accounts[place], f"{square}{part}_share", text, answer, rows=1)
+        swaps = trades.swaps(rows, visible_S)
         for tau in run.taus if swaps else ():
             assert swaps is not None
             chance_H = swaps.chance(tau)
@@ -106,10 +126,14 @@ class Moved:
         few, most = min(self.slots), max(self.slots)
         traded = f"{most}" if few == most else f"{few} to {most}"
         told = [
-            f"For the scores called input, {len(self.slots)} of {len(run.ids)} texts (at most {MOVED_TEXTS}, of each "
-            f"the first {MOVED_TOKENS} tokens) were run again with tokens moved, positions staying: {traded} slots of "
-            f"each trade tokens (at most {SLOTS}, drawn over the text; never {kept}). Each text ran up to {1 + most} "
-            f"times for the shares and up to {2 * PAIRS} times for the swaps of two tokens."
+            f"For the scores called input, {len(self.slots)} of {len(run.ids)} windows (at most {MOVED_TEXTS}) were "
+            f"run again with tokens moved, positions staying: all {traded} tokens in front of the one that asks (at "
+            f"most {SLOTS}; never {kept}). Each ran up to {2 * most} times for the shares and up to {2 * PAIRS} times "
+            "for the swaps of two tokens.",
+            "The scores called input have two ends. Where all tokens trade places at random, a token acts by itself: "
+            "what a head reads off its neighbours is in input.other_share. Where the text moves round in a circle "
+            "(input.shift), neighbours go along, and the same is in input.shift.symbol_share. Swaps of two tokens "
+            "leave all neighbours in their slots, so there it counts as positional.",
         ]
         if any(place.part == "cross" for place in self.places):
             told.append("A decoder reads the text shifted by one token; the scores called input are about the encoder.")
@@ -126,20 +150,16 @@ def move_tokens(run: Run, on_text: Progress | None = None) -> Moved:
     moved = Moved()
     listener = Listener(torch.empty(0))
     with capture(run.subject.model, lambda seen: listener.see(seen)) as captured:
-        long = [number for number, ids_T in enumerate(run.ids) if len(ids_T) >= run.first + LEAST_SLOTS]
-        for done, text in enumerate(long[:MOVED_TEXTS]):
-            ids_T = run.ids[text][: max(MOVED_TOKENS, run.first + LEAST_SLOTS)]
-            generator = torch.Generator().manual_seed(run.seed * 1_000_003 + text)
-            slots = len(ids_T) - 1 - run.first
-            if slots >= 2:
-                # Drawn over the whole text, and always with the last: some heads look nowhere but one slot back.
-                listener = Listener(run.first + sample_rows(slots, SLOTS, generator))
-                trades = _trade(captured, listener, ids_T, run, generator)
-                moved.slots.append(len(listener.slots_S))
-                for place, rows in _of_one_sequence(listener.rows).items():
-                    moved.add(text, place, rows, trades, run)
+        texts = _some(run)
+        for done, text in enumerate(texts):
+            ids_T = run.ids[text][: run.first + SLOTS + 1]
+            listener = Listener(torch.arange(run.first, len(ids_T) - 1))
+            trades = _trade(captured, listener, ids_T, run)
+            moved.slots.append(len(listener.slots_S))
+            for place, rows in _of_one_sequence(listener.rows).items():
+                moved.add(text, place, rows, trades, run)
             if on_text is not None:
-                on_text(done + 1, min(len(long), MOVED_TEXTS))
+                on_text(done + 1, len(texts))
         moved.places = captured.places
     if not moved.slots:
         longest = max(map(len, run.ids))
@@ -150,21 +170,29 @@ def move_tokens(run: Run, on_text: Progress | None = None) -> Moved:
     return moved
 
 
+def _some(run: Run) -> list[int]:
+    """The texts to run again: of those long enough a sample that does not depend on their order."""
+    long = [number for number, ids_T in enumerate(run.ids) if len(ids_T) >= run.first + LEAST_SLOTS]
+    drawn = {number: generator_of(run.ids[number], run.seed).initial_seed() for number in long}
+    return sorted(sorted(long, key=drawn.__getitem__)[:MOVED_TEXTS])
+
+
 def _of_one_sequence(rows: dict[Place, list[Row]]) -> dict[Place, list[Row]]:
     """Where two stacks read, only the encoder: what the decoder asks from is itself one of the moved tokens."""
     two_stacks = any(place.part == "cross" for place in rows)
     return {place: found for place, found in rows.items() if place.part == "encoder" or not two_stacks}
 
 
-def _trade(captured: Captured, listener: Listener, ids_T: Tensor, run: Run, generator: torch.Generator) -> Trades:
-    """Run a text as it is, then over a Latin square, then with pairs exchanged."""
+def _trade(captured: Captured, listener: Listener, ids_T: Tensor, run: Run) -> Trades:
+    """Run a text as it is and shifted, then with all tokens scrambled, then with pairs exchanged."""
+    generator = generator_of(ids_T, run.seed)
     size = len(listener.slots_S)
-    square_NS = latin_square(size, generator)
-    _rerun(captured, ids_T, listener.slots_S, torch.cat((torch.arange(size)[None], square_NS)), run.batch_tokens)
+    squares = {SHIFTED: shifts(size), SCRAMBLED: latin_square(size, generator)}
+    _rerun(captured, ids_T, listener.slots_S, torch.cat(list(squares.values())), run.batch_tokens)
     as_is = [found[0] for found in _of_one_sequence(listener.rows).values()]
     pairs_P2 = choose_pairs(size, widest_gaps(as_is), generator)
     _rerun(captured, ids_T, listener.slots_S, exchanged(pairs_P2, size), run.batch_tokens)
-    return Trades(square_NS, pairs_P2)
+    return Trades(squares, pairs_P2)
 
 
 def _rerun(captured: Captured, ids_T: Tensor, slots_S: Tensor, order_NS: Tensor, batch_tokens: int) -> None:

@@ -79,8 +79,16 @@ _TRIPLES = (
         "Tokens moved at the input",
         "input.",
         ("everything else", "together, or by changed context"),
-        "Tokens trade places at the input and the whole model runs again; "
-        "the third share also holds what the changed context does.",
+        "All tokens trade places at random at the input and the whole model runs again: a token acts by itself, and "
+        "what is read off its neighbours is in the third share.",
+    ),
+    (
+        "shift",
+        "Text shifted at the input",
+        "input.shift.",
+        ("everything else", "together, or by the seam"),
+        "The text moves round in a circle at the input and the whole model runs again: neighbours go along, so what is "
+        "read off them counts as content.",
     ),
 )
 
@@ -89,7 +97,7 @@ def triples(run: Measured) -> list[Triple]:
     """Every three shares that this run has, the plain ones first."""
     found = []
     for name, label, prefix, rest, told in _TRIPLES:
-        names = SHARES if prefix != "input." else ("position_share", "symbol_share", "other_share")
+        names = SHARES if not prefix.startswith("input.") else ("position_share", "symbol_share", "other_share")
         if scores := run.find(*(prefix + share for share in names)):
             found.append(Triple(name, label, scores, (WHERE, WHAT, rest), told))
     return found

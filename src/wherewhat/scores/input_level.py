@@ -1,8 +1,11 @@
-"""What a query's row does when tokens trade places at the input and the whole model runs again.
+"""What a query's row does when tokens move at the input and the whole model runs again.
 
 A table of log-weights, content by slot, is filled from the runs of a Latin square, in which every token stands once in
-every slot (N counts these runs). What neither slot nor content explains is both together and whatever the changed
-context did to them.
+every slot (N counts these runs). Two squares are run, and they differ in what becomes of a token's neighbours. In the
+scrambled one all tokens trade places at random, so no neighbour stays: what a slot or a token decides, it decides by
+itself. In the shifted one the text moves round in a circle, so neighbours go along: a token stands for its context,
+too. Slots that kept their tokens would bring fixed neighbours to a slot, and what is read off neighbours would look
+like position; so all slots move, in both.
 """
 
 from dataclasses import dataclass
@@ -14,35 +17,71 @@ from wherewhat.scores.exact import ROUNDING
 from wherewhat.scores.swaps import cosines, in_order
 
 URRUTIA = "Urrutia et al., arXiv 2511.11579"
-SHARES = ("input.position_share", "input.symbol_share", "input.other_share")
-_RUNS = "A share of the variance of its log-weights, over runs that put every token (at most 32) once in every slot."
-_TRADE = "When tokens trade places at the input, how much of what the last token looks at"
+SCRAMBLED, SHIFTED = "input.", "input.shift."  # what the names of the shares of each square begin with
+SHARES = tuple(f"{square}{part}_share" for square in (SCRAMBLED, SHIFTED) for part in ("position", "symbol", "other"))
+_RUNS = (
+    "A share of the variance of its log-weights, over runs that put each of the first tokens (at most 64) once in "
+    "every slot."
+)
+_ALONE = "When all tokens trade places at random at the input, how much of what the last token looks at"
+_TOGETHER = (
+    "When the text moves round in a circle at the input, so that neighbours stay together, how much of what the last "
+    "token looks at"
+)
 _SWAPS = (
     "Over 32 random pairs of a text and each head's pair of most unequal weights, at most 32 of those; swaps count by "
-    "how unequal the weights are."
+    "how unequal the weights are. Neighbours stay, so what is read off them counts for the slot."
 )
 _UNRELATED = "weights after a swap that have nothing to do with it"
+_SCRAMBLE, _SHIFT = (
+    f"after {URRUTIA}; variance shares over {square}"
+    for square in ("a random Latin square of all tokens", "all cyclic shifts of the text")
+)
 
 ABOUT = {
     "input.position_share": {
-        "asks": f"{_TRADE} does the slot decide? {_RUNS}",
+        "asks": f"{_ALONE} does the slot decide, whatever stands there and around it? {_RUNS}",
         "low": "slots make no difference of their own",
         "high": "only the slot counts",
-        "paper": f"after {URRUTIA}; variance shares over a Latin square",
+        "paper": _SCRAMBLE,
         "chance": "weights drawn anew in every run: 1 / contents",
     },
     "input.symbol_share": {
-        "asks": f"{_TRADE} does the token decide? {_RUNS}",
-        "low": "tokens make no difference of their own",
+        "asks": f"{_ALONE} does the token decide by itself, wherever it stands and whatever stands around it? {_RUNS}",
+        "low": "tokens make no difference by themselves",
         "high": "only the token counts",
-        "paper": f"after {URRUTIA}; variance shares over a Latin square",
+        "paper": _SCRAMBLE,
         "chance": "weights drawn anew in every run: 1 / slots",
     },
     "input.other_share": {
-        "asks": f"{_TRADE} is decided by neither slot nor token alone? {_RUNS}",
+        "asks": f"{_ALONE} is decided by neither slot nor token alone? {_RUNS}",
         "low": "slot and token add up to everything",
-        "high": "only this token in this slot counts, or the context that its move has changed",
-        "paper": f"after {URRUTIA}; variance shares over a Latin square",
+        "high": "only this token in this slot counts, or the neighbours, which change in every run",
+        "paper": _SCRAMBLE,
+        "chance": "weights drawn anew in every run",
+    },
+    "input.shift.position_share": {
+        "asks": f"{_TOGETHER} does the slot decide? {_RUNS}",
+        "low": "slots make no difference of their own",
+        "high": "only the slot counts",
+        "paper": _SHIFT,
+        "chance": "weights drawn anew in every run: 1 / contents",
+    },
+    "input.shift.symbol_share": {
+        "asks": (
+            f"{_TOGETHER} does the token with its neighbours decide? What this exceeds input.symbol_share by is read "
+            f"off the neighbours. {_RUNS}"
+        ),
+        "low": "tokens make no difference, with neighbours or without",
+        "high": "only the token and what stands around it count",
+        "paper": _SHIFT,
+        "chance": "weights drawn anew in every run: 1 / slots",
+    },
+    "input.shift.other_share": {
+        "asks": f"{_TOGETHER} is decided by neither slot nor token with its neighbours? {_RUNS}",
+        "low": "slot and token with its neighbours add up to everything",
+        "high": "only this stretch of text in this slot counts, or what stands before the last token, which asks",
+        "paper": _SHIFT,
         "chance": "weights drawn anew in every run",
     },
     "input.positional": {
@@ -87,6 +126,17 @@ def latin_square(size: int, generator: torch.Generator) -> Tensor:
     """
     contents, slots = (torch.randperm(size, generator=generator) for _ in range(2))
     return contents[(slots + torch.arange(size)[:, None]) % size]
+
+
+def shifts(size: int) -> Tensor:
+    """Which content stands in which slot when all move on together, the last to the front, order_NS: first as it is.
+
+    >>> shifts(3)
+    tensor([[0, 1, 2],
+            [2, 0, 1],
+            [1, 2, 0]])
+    """
+    return (torch.arange(size) - torch.arange(size)[:, None]) % size
 
 
 def exchanged(pairs_P2: Tensor, size: int) -> Tensor:
