@@ -9,6 +9,7 @@ from wherewhat.asking import Measuring
 from wherewhat.capture.batch import LAST
 from wherewhat.capture.reader import Place
 from wherewhat.errors import UserError
+from wherewhat.scores.offset_peak import LEAST_ROWS
 from wherewhat.tally import Account, Tally
 
 NAMED = 8  # heads that a note names; more are only counted
@@ -55,11 +56,15 @@ def _too_few(ids: Sequence[Tensor], settings: Measuring) -> str:
     if settings.scores and all(name.startswith("block.") for name in settings.scores):
         return "no text has two blocks whose contents can change places; give longer texts or other --blocks"
     longest = max(len(text) for text in ids)
+    if longest - 1 - settings.first >= 2:  # the last row is always read, and would see two keys
+        return (
+            "the mask of this model shows no query that is looked at two keys which can change places (from slot "
+            f"{settings.first} on); longer texts change nothing in that, ask for scores of attention instead"
+        )
     which = "its last query" if settings.queries == LAST else "the queries looked at"
-    more = "" if longest - 1 - settings.first < 2 else ", more --queries"
     return (
         f"the longest text has {longest} tokens, and fewer than two keys before {which} can change places (from slot "
-        f"{settings.first} on); give longer texts{more} or a smaller --first"
+        f"{settings.first} on); give longer texts or a smaller --first"
     )
 
 
@@ -81,12 +86,29 @@ def silences(
     found = _without_slots(tally, layers, asked_inside) + _opaque(opaque, layers, asked_inside) + _without_turns(tally)
     blocks = [name for name in tally.scores if name.startswith("block.")]
     if _asks_logits(tally) and _slots_matter(tally) and not _measured(tally):
-        found.append("No text has two keys or more that can change places, so scores of logits have no values.")
+        found.append(
+            "No row that was read sees two keys or more that can change places, because texts are too short or a mask "
+            "hides the keys: scores of logits have no values."
+        )
     elif (
         blocks and _slots_matter(tally) and not any(_finite(account, blocks[0]) for account in tally.accounts.values())
     ):
-        found.append("No text has two blocks whose contents can change places, so scores of blocks have no values.")
-    return found + _flat(tally, layers) + _unlike(tally)
+        found.append(
+            "No row that was read sees two whole blocks whose contents can change places, because texts have none or a "
+            "mask hides them: scores of blocks have no values."
+        )
+    return found + _few_rows(tally) + _flat(tally, layers) + _unlike(tally)
+
+
+def _few_rows(tally: Tally) -> list[str]:
+    """Whether rows of a text agree cannot be asked where too few of them are read."""
+    asked = [account for place, account in tally.accounts.items() if "offset_peak" in account.values]
+    if not asked or any(_finite(account, "offset_peak") for account in asked):
+        return []
+    return [
+        f"`offset_peak` has no value: it asks how often the rows of a text look equally far, and of no text "
+        f"{LEAST_ROWS} rows that see two keys or more were read. Give longer texts or more --queries."
+    ]
 
 
 def told_of(place: Place, tally: Tally, opaque: Mapping[Place, str]) -> dict[str, str]:

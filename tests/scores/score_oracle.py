@@ -105,7 +105,7 @@ def mean(answers: list[Answer]) -> float:
 
 def commonest(answers: list[Answer]) -> float:
     votes = Counter(value for value, weight in answers if weight)
-    return max(votes.values()) / votes.total() if votes else math.nan
+    return max(votes.values()) / votes.total() if votes.total() >= 8 else math.nan
 
 
 ORACLES: dict[str, Callable[[Row], Answer]] = {

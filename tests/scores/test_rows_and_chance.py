@@ -95,11 +95,17 @@ def test_the_mean_weighs_rows_and_ignores_those_without_weight():
 
 
 def test_the_largest_share_counts_only_rows_with_weight():
-    value_HQ = torch.tensor([[3.0, 3.0, -1.0, 3.0], [7.0, 7.0, 7.0, 7.0]])
-    weight_HQ = torch.tensor([[0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
+    value_HQ = torch.tensor([[3.0] * 7 + [-1.0] * 3, [7.0] * 10])
+    weight_HQ = torch.tensor([[0.0] + [1.0] * 9, [0.0] * 10])
     share_H = largest_share(value_HQ, weight_HQ)
-    assert share_H[0].item() == pytest.approx(2 / 3)
+    assert share_H[0].item() == pytest.approx(6 / 9)
     assert share_H[1].isnan()
+
+
+@pytest.mark.parametrize(("rows", "answered"), [(1, False), (7, False), (8, True)])
+def test_few_rows_cannot_be_asked_whether_they_agree(rows: int, answered: bool):
+    """A single row agrees with itself, whatever the head does, and so does that of a head that knows nothing."""
+    assert largest_share(torch.full((1, rows), -3.0), torch.ones(1, rows)).isfinite().item() is answered
 
 
 def test_a_reading_is_taken_once_and_rows_stay_frozen():

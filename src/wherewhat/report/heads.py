@@ -16,6 +16,7 @@ from wherewhat.report.page import Page, Section
 from wherewhat.report.pictures import first_axes, pictures, plane_of
 from wherewhat.report.positional import by_place_alone, explained
 from wherewhat.report.positional_shown import place_about, place_charts, place_pictures, place_tables
+from wherewhat.report.silent import silences
 from wherewhat.report.striking import TELLING, Notice, nobody_stands_out
 from wherewhat.report.tags import Html, join, prose, tag
 from wherewhat.report.where import (
@@ -112,8 +113,7 @@ def any_two(found: Findings) -> Section | None:
 
 def maps(found: Findings) -> Section:
     """One map of layer by head, and all the others as small ones to choose from."""
-    silent = [score.name for score in found.run.scores if not score.answered]
-    note = tag("p", f"These texts give no answer for {_listed(silent)}.", class_="note") if silent else ""
+    note = tag("p", prose(" ".join(silences(found.run))), class_="note") if silences(found.run) else ""
     return Section(
         "maps",
         "Layer by layer",
@@ -272,7 +272,9 @@ def _explained(score: Score) -> Html:
         ends.append(tag("div", tag("dt", "chance"), tag("dd", CHANCE.get(score.chance, _sentence(score.chance)))))
     if score.paper:
         ends.append(tag("div", tag("dt", "from"), tag("dd", score.paper)))
-    silent = "" if score.answered else tag("p", "These texts give no answer for it.", class_="note")
+    silent = (
+        "" if score.answered else tag("p", "No head has a value of it here; “Layer by layer” says why.", class_="note")
+    )
     asks = tag("p", _sentence(score.asks), class_="asks") if score.asks else ""
     return tag("article", tag("h3", tag("code", score.name)), asks, silent, tag("dl", *ends))
 

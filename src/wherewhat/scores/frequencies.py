@@ -21,10 +21,10 @@ Sums = Mapping[str, tuple[Tensor, Tensor]]  # by measure, sum_HF and the weight_
 class Frequencies:
     """What some rows show of every rotary frequency. Rows and texts add up.
 
-    `query_norm` and `key_norm` are mean lengths, `logit` the mean size of what the frequency adds to a logit and `peak`
-    the mean of the largest (0 if none is above 0). `position_part`, `symbol_part` and `interaction_part` are what it
-    adds to the three shares: signed, and all of them together add up to 1. `positional` and `symbolic` are the
-    published scores of a head that has this frequency only.
+    `query_norm` and `key_norm` are mean lengths, `logit` the mean absolute value of what the frequency adds to a logit
+    and `peak` the mean over rows of the largest, which is negative where it lowers every logit. `position_part`,
+    `symbol_part` and `interaction_part` are what it adds to the three shares: signed, and all of them together add up
+    to 1. `positional` and `symbolic` are the published scores of a head that has this frequency only.
     """
 
     theta_F: Tensor  # radians a token; the mean where longer texts turn more slowly
@@ -108,7 +108,7 @@ def _tabled(rows: Rows, turned: Turned) -> Sums:
         logits_HFK = turned.plane_rows(query)
         swappable_K = rows.swappable_QK[query]
         sums[0] += (logits_HFK.abs() @ (swappable_K.to(logits_HFK.dtype) / swappable_K.sum())).cpu()
-        sums[1] += (logits_HFK * swappable_K).amax(-1).clamp_min(0).cpu()
+        sums[1] += logits_HFK[..., swappable_K].amax(-1).cpu()
         weight_HFK = logits_HFK.masked_fill(~rows.allowed_QK[query], -torch.inf).softmax(-1)
         slots_S = _spread_out(rows.swappable_QK[query].nonzero()[:, 0])
         table_HFKS = turned.plane_tables(query, slots_S)

@@ -1,8 +1,11 @@
 """Does a head nearly always look hardest at the same distance, whatever is written there?"""
 
+import torch
 from torch import Tensor
 
 from wherewhat.scores.base import PerRow, Rows
+
+LEAST_ROWS = 8  # of one text that can agree: a single row always agrees with itself, and two often do by chance
 
 
 def offset_peak(rows: Rows) -> PerRow:
@@ -18,10 +21,12 @@ def offset_peak(rows: Rows) -> PerRow:
 def largest_share(value_HQ: Tensor, weight_HQ: Tensor) -> Tensor:
     """Pool offsets: the share of rows that agree on the commonest one. Voita et al. 2019 call .9 a positional head.
 
-    >>> import torch
-    >>> largest_share(torch.tensor([[-1.0, -1.0, 4.0, -1.0]]), torch.ones(1, 4))
+    Fewer than LEAST_ROWS rows cannot be asked whether they agree: NaN.
+
+    >>> largest_share(torch.tensor([[-1.0, -1.0, 4.0, -1.0, -1.0, -1.0, 2.0, -1.0]]), torch.ones(1, 8))
     tensor([0.7500])
     """
     box_HQ = (value_HQ - value_HQ.min()).long()
     votes_HO = weight_HQ.new_zeros(len(box_HQ), int(box_HQ.max()) + 1).scatter_add_(1, box_HQ, weight_HQ)
-    return votes_HO.amax(-1) / weight_HQ.sum(-1)
+    enough_H = (weight_HQ > 0).sum(-1) >= LEAST_ROWS
+    return torch.where(enough_H, votes_HO.amax(-1) / weight_HQ.sum(-1), torch.nan)

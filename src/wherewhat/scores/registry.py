@@ -15,7 +15,7 @@ from wherewhat.scores.expected import half, left_over, one_part
 from wherewhat.scores.induction import induction
 from wherewhat.scores.locality import locality
 from wherewhat.scores.mean_frequency import mean_frequency
-from wherewhat.scores.offset_peak import largest_share, offset_peak
+from wherewhat.scores.offset_peak import LEAST_ROWS, largest_share, offset_peak
 from wherewhat.scores.offsets import following, itself, previous
 from wherewhat.scores.published import as_peaked, block_positional, block_symbolic, positional, symbolic
 from wherewhat.scores.shares import (
@@ -54,7 +54,8 @@ _LOOKS = (
     ),
     Score(
         name="offset_peak",
-        asks="How often is the key the head looks at hardest in the same place, counted from the query?",
+        asks="How often is the key the head looks at hardest in the same place, counted from the query? Asked of texts "
+        f"of which at least {LEAST_ROWS} rows are read: a single row always agrees with itself.",
         low="The strongest key is now here, now there: place alone does not decide.",
         high="Always the same number of tokens away, whatever they say. From 0.9 on such a head is called positional.",
         paper=VOITA,
