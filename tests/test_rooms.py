@@ -70,7 +70,7 @@ MAY_KNOW = {
     "about": {"capture", "scores", "tables"},
     "correspondence": set(),
     "asking": {"capture", "positional", "repeats", "scores", "tally"},
-    "silence": {"asking", "capture", "tally"},
+    "silence": {"asking", "capture", "scores", "tally"},
     "summing": {"asking", "capture", "tables", "tally"},
     "measure": {
         "about",

@@ -26,7 +26,7 @@ from wherewhat.positional.walk import Positional, measure_positional, nothing_me
 from wherewhat.repeats.repeating import Repeating
 from wherewhat.repeats.walk import Repeats, measure_repeats
 from wherewhat.runs.profile import Profile
-from wherewhat.silence import refuse_in_vain, silences, told_of
+from wherewhat.silence import learned_beside, refuse_in_vain, silences, told_of
 from wherewhat.summing import chosen, frequencies_table, heads_table, offsets_table
 from wherewhat.tables.manifest import peak_memory, provenance
 from wherewhat.tables.origin import Origin
@@ -109,6 +109,7 @@ def profile(
             *encoded.notes,
             *untrained.notes,
             *silent,
+            *learned_beside(subject.table, tally, asked_inside=bool(hidden.answers)),
             *hidden.notes,
             *positional.notes,
             *repeats.notes,

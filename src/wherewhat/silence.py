@@ -111,6 +111,18 @@ def _few_rows(tally: Tally) -> list[str]:
     ]
 
 
+def learned_beside(table: int | None, tally: Tally, *, asked_inside: bool) -> list[str]:
+    """Say that learned positions count as content where logits know slots by other ways as well."""
+    if table is None or not _asks_logits(tally) or not _slots_matter(tally):
+        return []
+    more = "" if asked_inside else " With --hidden, tokens are moved at the input, and both count as position."
+    return [
+        f"This model knows slots in two ways: its attention does by itself, and a table of {table} learned positions "
+        "is added to the tokens. Scores of logits see the first only, and the learned positions count as content "
+        f"there.{more}"
+    ]
+
+
 def told_of(place: Place, tally: Tally, opaque: Mapping[Place, str]) -> dict[str, str]:
     """What could be read of the logits of a layer, for the manifest: exact, absorbed, or opaque and why."""
     if place in opaque:

@@ -40,11 +40,23 @@ BERT = "encoder.layer.{}.attention.self."
 ALBERT = "encoder.albert_layer_groups.0.albert_layers.0.attention."
 
 
-def bert_rows(model: PreTrainedModel, n: int) -> np.ndarray:
-    """The rows of BERT's table, RoBERTa's after its padding, as wide as attention reads."""
+def brought(rows: np.ndarray, tokens: np.ndarray, weight: np.ndarray, eps: float) -> np.ndarray:
+    """What rows bring to normed sums of token and row, word by word and slot by slot, in the mean over words."""
+    found = np.zeros_like(rows)
+    for token in tokens:
+        for slot, row in enumerate(rows):
+            without_row = (token - token.mean()) / math.sqrt((token + row).var() + eps) * weight
+            found[slot] += (layer_norm(token + row, weight, np.zeros_like(row), eps) - without_row) / len(tokens)
+    return found
+
+
+def bert_rows(model: PreTrainedModel, n: int, words: list[int]) -> np.ndarray:
+    """The rows of BERT's table, RoBERTa's after its padding, as the norm scales them and as wide as attention reads."""
     w = weights(model)
     first = 2 if model.config.model_type == "roberta" else 0
     rows = w["embeddings.position_embeddings.weight"][first : first + n]
+    tokens = w["embeddings.word_embeddings.weight"][words] + w["embeddings.token_type_embeddings.weight"][0]
+    rows = brought(rows, tokens, w["embeddings.LayerNorm.weight"], model.config.layer_norm_eps)
     for name in ("embeddings_project.weight", "encoder.embedding_hidden_mapping_in.weight"):
         rows = rows @ w[name].T if name in w else rows
     return rows
@@ -54,9 +66,9 @@ def attention_name(model: PreTrainedModel, layer: int) -> str:
     return ALBERT if model.config.model_type == "albert" else BERT.format(layer)
 
 
-def bert_delta(model: PreTrainedModel, n: int, layer: int) -> np.ndarray:
+def bert_delta(model: PreTrainedModel, n: int, layer: int, words: list[int]) -> np.ndarray:
     """The table through the query and key weights, biases dropped."""
-    w, name, rows = weights(model), attention_name(model, layer), bert_rows(model, n)
+    w, name, rows = weights(model), attention_name(model, layer), bert_rows(model, n, words)
     return softmax(meet(rows @ w[f"{name}query.weight"].T, rows @ w[f"{name}key.weight"].T))
 
 
@@ -67,10 +79,11 @@ def gpt2_delta(model: PreTrainedModel, n: int, layer: int) -> np.ndarray:
     return softmax(meet(query, key))
 
 
-def bart_delta(model: PreTrainedModel, n: int, layer: int) -> np.ndarray:
+def bart_delta(model: PreTrainedModel, n: int, layer: int, words: list[int]) -> np.ndarray:
     """Its tables begin at row 2, and the encoder has one of its own."""
     w, name = weights(model), f"encoder.layers.{layer}.self_attn."
-    rows = w["encoder.embed_positions.weight"][2 : 2 + n]
+    rows, tokens = w["encoder.embed_positions.weight"][2 : 2 + n], w["shared.weight"][words]
+    rows = brought(rows, tokens, w["encoder.layernorm_embedding.weight"], 1e-5)
     return softmax(meet(rows @ w[f"{name}q_proj.weight"].T, rows @ w[f"{name}k_proj.weight"].T))
 
 

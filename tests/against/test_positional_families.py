@@ -58,7 +58,8 @@ def words_of(name: str) -> list[int]:
 @pytest.mark.parametrize("layer", [0, 1])
 @pytest.mark.parametrize("name", TABLES)
 def test_delta_of_a_table_is_its_rows_through_the_weights(name: str, layer: int):
-    np.testing.assert_allclose(ours(name, "delta", layer), theirs.bert_delta(model_of(name), N, layer), atol=1e-8)
+    expected = theirs.bert_delta(model_of(name), N, layer, words_of(name))
+    np.testing.assert_allclose(ours(name, "delta", layer), expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
@@ -67,7 +68,28 @@ def test_a_decoders_table_is_read_without_its_mask(layer: int):
 
 
 def test_of_two_tables_the_nearest_is_read():
-    np.testing.assert_allclose(ours("bart", "delta", 1), theirs.bart_delta(model_of("bart"), N, 1), atol=1e-8)
+    expected = theirs.bart_delta(model_of("bart"), N, 1, words_of("bart"))
+    np.testing.assert_allclose(ours("bart", "delta", 1), expected, atol=1e-8)
+
+
+def test_delta_of_strong_positions_is_near_what_identical_words_give():
+    """A norm shrinks or stretches what a table brings; without it, logits would be off by the square of that."""
+    model = BY_NAME["bert"].build(seed=4, layer_norm_eps=1e-12)
+    with torch.no_grad():
+        slot_T1, channel_D = torch.arange(64)[:, None], torch.arange(model.config.hidden_size)
+        table = model.embeddings.position_embeddings.weight
+        table.copy_(0.05 * torch.sin(slot_T1 * 0.9 ** (channel_D % 8) + 1.3 * channel_D))
+        model.embeddings.word_embeddings.weight.mul_(0.02 / model.embeddings.word_embeddings.weight.std())
+        model.embeddings.token_type_embeddings.weight.zero_()
+        for layer in model.encoder.layer:  # heads that look where the table is alike
+            key = layer.attention.self.key.weight
+            key.copy_(layer.attention.self.query.weight.copy_(torch.eye(len(key))))
+    found = measure_positional(wrap(model.double()), texts(), PROBING).answers
+    answers = next(one for place, one in found.items() if place.ordinal == 0)
+    delta_H, identical_H = (answers[f"{source}.locality"].value_H for source in ("delta", "identical"))
+    chance = answers["identical.locality"].chance_H
+    assert (identical_H > chance + 0.1).all(), "positions are strong"
+    np.testing.assert_allclose(delta_H, identical_H, atol=0.05)
 
 
 @pytest.mark.parametrize("name", TABLES)

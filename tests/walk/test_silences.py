@@ -5,6 +5,7 @@ import pytest
 import torch
 from families import FAMILIES
 from torch import Tensor
+from transformers import MPNetConfig, MPNetModel
 
 from wherewhat.errors import UserError
 from wherewhat.measure import profile
@@ -37,3 +38,15 @@ def test_a_mask_that_hides_all_keys_but_one_is_named_as_the_reason():
         profile(model, texts(20), scores=("position_share",), untrained=False)
     notes = profile(model, texts(20), hidden=False, untrained=False).manifest["notes"]
     assert any("No row that was read sees two keys" in note and "a mask" in note for note in notes)
+
+
+def mpnet() -> MPNetModel:
+    size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 32}
+    return MPNetModel(MPNetConfig(vocab_size=90, max_position_embeddings=64, **size)).eval()
+
+
+@pytest.mark.parametrize(("name", "told"), [("mpnet", True), ("bert", False), ("t5", False), ("llama", False)])
+def test_learned_positions_beside_those_of_the_attention_are_told(name: str, told: bool):
+    model = mpnet() if name == "mpnet" else BY_NAME[name].build()
+    found = profile(model, texts(20, 18), hidden=False, untrained=False)
+    assert any("knows slots in two ways" in note for note in found.manifest["notes"]) is told

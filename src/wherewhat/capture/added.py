@@ -18,19 +18,24 @@ from wherewhat.capture.own_change import attentions
 from wherewhat.nets.trunk import Trunk
 
 
-def added_rows(model: nn.Module, ids_T: Tensor, modules: Sequence[str]) -> dict[str, Tensor]:
-    """rows_TD that a text of these tokens gets added, by the attention module that reads them; empty if there are none.
+def added_rows(model: nn.Module, ids_NT: Tensor, modules: Sequence[str]) -> dict[str, Tensor]:
+    """rows_TD that texts of one length get added, by the attention module that reads them; empty if there are none.
 
-    Rows that a model keeps in a smaller space come as its projection makes them, without the projection's bias.
+    Where a model norms the sum of token and position (BERT and its kind), the rows are what they bring to the normed
+    sum, in the mean over these texts: norm(token + row) = weight * (centred token + centred row) / deviation + bias,
+    so weight * centred row * mean(1 / deviation). Rows that a model keeps in a smaller space come as its projection
+    makes them, without the projection's bias. Norms inside of blocks are not applied: what they read above the first
+    layer is no longer this sum.
     """
+    count, tokens = ids_NT.shape
     if isinstance(model, Trunk):
-        return _of_net(model, len(ids_T), modules)
+        return _of_net(model, tokens, modules)
     seen = _Lookups()
-    batch = Batch((0,), ids_T[None], torch.ones(1, len(ids_T), dtype=torch.bool), (torch.tensor([0]),))
+    batch = Batch(tuple(range(count)), ids_NT, torch.ones_like(ids_NT, dtype=torch.bool), (torch.tensor([0]),) * count)
     watching = watch_inputs(model, modules, seen.see_input)
     with capture(model, lambda rows: None) as captured, _watched(model, seen), watching:
         captured.read(batch)
-    found = {name: seen.rows_for(name, len(ids_T)) for name in modules}
+    found = {name: seen.rows_for(name, tokens) for name in modules}
     return {name: rows_TD for name, rows_TD in found.items() if rows_TD is not None}
 
 
@@ -47,9 +52,10 @@ def _of_net(net: Trunk, tokens: int, modules: Sequence[str]) -> dict[str, Tensor
 
 @dataclass
 class _Lookups:
-    """What tables of positions gave, which projections ran after them, and how wide attention reads."""
+    """What tables of positions gave, the norms and projections that ran after them, and how wide attention reads."""
 
     tables: dict[str, Tensor] = field(default_factory=dict)
+    norms: dict[str, tuple[nn.LayerNorm, Tensor]] = field(default_factory=dict)  # and mean(1 / deviation)_T, by parent
     projections: list[nn.Linear] = field(default_factory=list)
     widths: dict[str, int] = field(default_factory=dict)
 
@@ -61,12 +67,38 @@ class _Lookups:
         whole = {name: table for name, table in self.tables.items() if table.shape[-2] == tokens}
         if not whole or module not in self.widths:
             return None
-        rows_TD = whole[max(whole, key=lambda name: _shared(name, module))]
+        table = max(whole, key=lambda name: _shared(name, module))
+        rows_TD = self._normed(table, whole[table])
         if rows_TD.shape[-1] == self.widths[module]:
             return rows_TD
         shape = (self.widths[module], rows_TD.shape[-1])
         linear = next((one for one in self.projections if tuple(one.weight.shape) == shape), None)
         return None if linear is None else rows_TD @ linear.weight.T
+
+    def see_norm(self, name: str, norm: nn.LayerNorm, x: Tensor) -> None:
+        """The first norm beside a table, before any attention there, is that of the sum of token and position."""
+        parent = _parent(name)
+        beside = parent in map(_parent, self.tables) and parent not in self.norms
+        if beside and x.dim() == 3 and not any(module.startswith(parent) for module in self.widths):
+            deviation_BT = (x.detach().double().var(-1, correction=0) + norm.eps).sqrt()
+            self.norms[parent] = (norm, (1 / deviation_BT).mean(0))
+
+    def _normed(self, table: str, rows_TD: Tensor) -> Tensor:
+        """What rows bring to the sum that was normed; the rows as they are where none was."""
+        if _parent(table) not in self.norms:
+            return rows_TD
+        norm, inverse_T = self.norms[_parent(table)]
+        centred_TD = rows_TD - rows_TD.mean(-1, keepdim=True)
+        weight_D = 1.0 if norm.weight is None else norm.weight.detach()
+        return weight_D * centred_TD * inverse_T[:, None].to(rows_TD)
+
+
+def _parent(name: str) -> str:
+    """
+    >>> _parent("bert.embeddings.LayerNorm"), _parent("wpe")
+    ('bert.embeddings.', '')
+    """
+    return name[: name.rfind(".") + 1]
 
 
 def _shared(one: str, other: str) -> int:
@@ -81,11 +113,13 @@ def _shared(one: str, other: str) -> int:
 
 @contextmanager
 def _watched(model: nn.Module, seen: _Lookups) -> Iterator[None]:
-    """Listen to the tables of positions, which are found by their names, and to every projection."""
+    """Listen to the tables of positions, which are found by their names, and to every norm and projection."""
     with ExitStack() as put_back, torch.no_grad():
         for name, module in model.named_modules():
             if POSITION_TABLE.search(name) and not OTHER_SENSES.search(name):
                 put_back.callback(module.register_forward_hook(partial(_note_table, seen, name)).remove)
+            elif isinstance(module, nn.LayerNorm):
+                put_back.callback(module.register_forward_hook(partial(_note_norm, seen, name)).remove)
             elif isinstance(module, nn.Linear):
                 put_back.callback(module.register_forward_hook(partial(_note_projection, seen)).remove)
         yield
@@ -94,6 +128,11 @@ def _watched(model: nn.Module, seen: _Lookups) -> Iterator[None]:
 def _note_table(seen: _Lookups, name: str, module: nn.Module, args: object, output: Any) -> None:
     if isinstance(output, Tensor) and output.dim() >= 2:
         seen.tables[name] = output.detach().reshape(-1, *output.shape[-2:])[0]
+
+
+def _note_norm(seen: _Lookups, name: str, module: nn.Module, args: tuple[Any, ...], output: object) -> None:
+    if args and isinstance(args[0], Tensor) and isinstance(module, nn.LayerNorm):
+        seen.see_norm(name, module, args[0])
 
 
 def _note_projection(seen: _Lookups, module: nn.Module, args: object, output: object) -> None:

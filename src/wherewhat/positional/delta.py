@@ -44,7 +44,7 @@ def find_delta(probe: Probe, inputs: MeanInputs) -> Delta:
     taken = Taken(len(probe.words_W))
     if alike:
         feed_all(probe.subject.model, probe.text_T, alike, probe.probing.batch_tokens, taken.take)
-    rows = added_rows(probe.subject.model, probe.text_T, probe.modules)
+    rows = added_rows(probe.subject.model, _some_texts(probe), probe.modules)
     for place in probe.asked:
         if place in taken.first and _slots_matter(taken.first[place]):
             found.matrices[place] = taken.matrix(place)
@@ -55,6 +55,12 @@ def find_delta(probe: Probe, inputs: MeanInputs) -> Delta:
         wholes = _in_multiples(probe, {call: mean_NTD[0] for call, mean_NTD in mean.items()})
         found.curved += [place for place in probe.asked if place in wholes and _is_curved(wholes[place])]
     return found
+
+
+def _some_texts(probe: Probe) -> Tensor:
+    """ids_NT of texts of the first probing words; fewer than slots, so that these are never mistaken for texts."""
+    count = max(1, min(len(probe.words_W), probe.n - 1, probe.probing.batch_tokens // probe.n))
+    return probe.words_W[:count, None].repeat(1, probe.n)
 
 
 def _slots_matter(whole: Whole) -> bool:
