@@ -100,4 +100,11 @@ def notes(subject: Subject, layers: Mapping[Place, int], scores: Mapping[str, Sc
             f"Cross-attention looks into another sequence, so scores of distance are not asked of it: {silent}."
         )
         found.append("Encoder and decoder both read the text, the decoder shifted by one token.")
+    if len(parts) > 1:
+        spans = {part: [n for place, n in layers.items() if place.part == part] for part in (p.part for p in layers)}
+        told = ", ".join(f"{part} {min(its)} to {max(its)}" for part, its in spans.items())
+        found.append(
+            f"Layers are numbered through all parts ({told}) in tables and along axes; heads are named with their part "
+            "and counted inside it, such as decoder L0H1."
+        )
     return found

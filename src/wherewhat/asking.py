@@ -1,7 +1,6 @@
 """What is to be measured, and on how much: the settings of a profile, and how the manifest tells them."""
 
 import math
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from wherewhat.capture.batch import ALL, LAST
 from wherewhat.capture.blocks import ENDINGS
 from wherewhat.capture.load import Loading
 from wherewhat.errors import UserError
-from wherewhat.names import look_up
+from wherewhat.names import HEAD_NAME, look_up
 from wherewhat.positional import told as positional_told
 from wherewhat.positional.probing import Probing
 from wherewhat.repeats import told as repeats_told
@@ -24,7 +23,6 @@ from wherewhat.scores.swaps import DRAWN, PUBLISHED, at
 INSIDE = {**input_level.ABOUT, **mean_parts.ABOUT}  # scores that look for position inside hidden states
 SWAPPED_INSIDE = ("input.positional", "input.symbolic")  # those of them that have temperatures
 WORDS = {"last": LAST, "all": ALL}  # what may be said for a number of queries
-HEAD_NAME = re.compile(r"L(\d+)H(\d+)")
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,10 @@ class Measuring:
             raise UserError(f"{self.inside[0]} looks inside hidden states; ask for it without --no-hidden")
         for name in self.heads:
             if not HEAD_NAME.fullmatch(name):
-                raise UserError(f"'{name}' is not the name of a head; heads are named like L3H7, counted from 0")
+                raise UserError(
+                    f"'{name}' is not the name of a head; heads are named like L3H7, counted from 0, "
+                    "or like 'decoder L3H7' where a model has several parts"
+                )
 
     def _probing(self) -> Probing | None:
         """How to probe the positional part, if that is asked for."""

@@ -1,12 +1,14 @@
-"""Look a thing up by its name, or suggest the name that was meant."""
+"""Look a thing up by its name, or suggest the name that was meant; and what heads are called."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from wherewhat.errors import UserError
 
 Thing = TypeVar("Thing")
+HEAD_NAME = re.compile(r"(?:(encoder|decoder|cross)[ :])?L(\d{1,6})H(\d{1,6})")
 
 
 def look_up(kind: str, name: str, family: Mapping[str, Thing]) -> Thing:
@@ -28,3 +30,30 @@ def suggestion(name: str, family: Mapping[str, object]) -> str:
     by_lower = {member.lower(): member for member in family}
     close = get_close_matches(str(name).lower(), by_lower, n=1)
     return f"did you mean '{by_lower[close[0]]}'? " if close else ""
+
+
+def layer_labels(layers: Iterable[Mapping[str, Any]]) -> dict[int, str]:
+    """What layers are called, by their numbers in tables, which count through all parts of a model.
+
+    Where a model has several parts, a layer is named with its part and counted inside it. `layers` are all of the
+    model's, as its manifest lists them.
+
+    >>> layer_labels({"layer": n, "part": part} for n, part in enumerate(("encoder", "encoder", "decoder")))
+    {0: 'encoder L0', 1: 'encoder L1', 2: 'decoder L0'}
+    >>> layer_labels([{"layer": 0, "part": "decoder"}, {"layer": 1, "part": "decoder"}])
+    {0: 'L0', 1: 'L1'}
+    """
+    parts = {int(one["layer"]): str(one.get("part") or "") for one in layers}
+    if len(set(parts.values())) < 2:
+        return {layer: f"L{layer}" for layer in parts}
+    first = {part: min(layer for layer, its in parts.items() if its == part) for part in parts.values()}
+    return {layer: f"{part} L{layer - first[part]}" for layer, part in parts.items()}
+
+
+def head_name(layer: int, head: int, labels: Mapping[int, str]) -> str:
+    """What a head is called.
+
+    >>> head_name(2, 7, {2: "decoder L0"}), head_name(3, 7, {})
+    ('decoder L0H7', 'L3H7')
+    """
+    return f"{labels.get(layer, f'L{layer}')}H{head}"

@@ -9,6 +9,7 @@ from wherewhat.asking import Measuring
 from wherewhat.capture.batch import LAST
 from wherewhat.capture.reader import Place
 from wherewhat.errors import UserError
+from wherewhat.names import head_name, layer_labels
 from wherewhat.scores.offset_peak import LEAST_ROWS
 from wherewhat.tally import Account, Tally
 
@@ -163,8 +164,9 @@ def _without_slots(tally: Tally, layers: Mapping[Place, int], asked_inside: bool
 
 def _flat(tally: Tally, layers: Mapping[Place, int]) -> list[str]:
     """Heads whose logits are all the same: slots and contents explain nothing, for there is nothing to explain."""
+    labels = layer_labels({"layer": number, "part": place.part} for place, number in layers.items())
     flat = [
-        f"L{layers[place]}H{head}"
+        head_name(layers[place], head, labels)
         for place, account in tally.accounts.items()
         for head in range(account.heads)
         if "position_share" in account.values and _is_flat(account, head)

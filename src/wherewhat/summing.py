@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from wherewhat.asking import HEAD_NAME, Measuring
+from wherewhat.asking import Measuring
 from wherewhat.capture.reader import Place
 from wherewhat.errors import UserError
+from wherewhat.names import HEAD_NAME, head_name, layer_labels
 from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS, frame, without_nan
 from wherewhat.tally import Account, Resampling, Summary, Tally, summarise
 
@@ -71,21 +72,49 @@ def frequencies_table(model: str, tally: Tally, layers: dict[Place, int], settin
     return frame(rows, FREQUENCIES)
 
 
+def labels_of(layers: Mapping[Place, int]) -> dict[int, str]:
+    """What layers are called, by their numbers."""
+    return layer_labels({"layer": number, "part": place.part} for place, number in layers.items())
+
+
 def chosen(tally: Tally, layers: dict[Place, int], settings: Measuring) -> list[tuple[Place, int, Account, list[int]]]:
     """The layers and heads that were asked for."""
-    named = {(int(layer), int(head)) for layer, head in (HEAD_NAME.fullmatch(name).groups() for name in settings.heads)}  # type: ignore[union-attr]
-    asked = set(settings.layers) | {layer for layer, _ in named}
-    if missing := asked - set(layers.values()):
-        raise UserError(f"there is no layer {min(missing)}; the model has layers 0 to {len(layers) - 1}")
+    named = {_numbers_of(name, layers) for name in settings.heads}
+    if missing := set(settings.layers) - set(layers.values()):
+        raise UserError(f"there is no layer {min(missing)}; the model has layers {_all_of(layers)}")
     kept = []
     for place, layer in layers.items():
         account = tally.accounts[place]
         if missing := {head for number, head in named if number == layer and head >= account.heads}:
-            last = account.heads - 1
-            raise UserError(f"there is no head L{layer}H{min(missing)}; layer {layer} has heads 0 to {last}")
+            labels, last = labels_of(layers), account.heads - 1
+            where = f"layer {layer}" if labels[layer] == f"L{layer}" else labels[layer]
+            raise UserError(f"there is no head {head_name(layer, min(missing), labels)}; {where} has heads 0 to {last}")
         heads = [head for head in range(account.heads) if not named or (layer, head) in named]
         if heads and (not settings.layers or layer in settings.layers):
             kept.append((place, layer, account, heads))
     if not kept:
         raise UserError("no head is left: none of the --heads lies in the --layers; loosen one of them")
     return kept
+
+
+def _numbers_of(name: str, layers: Mapping[Place, int]) -> tuple[int, int]:
+    """The number of a head's layer in the tables, and its own."""
+    match = HEAD_NAME.fullmatch(name)
+    assert match is not None, "settings have been checked"
+    part, layer, head = match[1], int(match[2]), int(match[3])
+    parts = list(dict.fromkeys(place.part for place in layers))
+    if part is None and len(parts) > 1:
+        names = " or ".join(f"'{one} {name}'" for one in parts)
+        raise UserError(f"the model has several parts, so '{name}' may be several heads; ask for {names}")
+    for place, number in layers.items():
+        if place.part == (part or parts[0]) and place.ordinal == layer:
+            return number, head
+    raise UserError(f"there is no head {name}; the model has layers {_all_of(layers)}")
+
+
+def _all_of(layers: Mapping[Place, int]) -> str:
+    """The layers there are, in words; those of several parts by the numbers that count through."""
+    parts = {part: [n for place, n in layers.items() if place.part == part] for part in (p.part for p in layers)}
+    if len(parts) < 2:
+        return f"0 to {len(layers) - 1}"
+    return f"0 to {len(layers) - 1} ({', '.join(f'{part} {min(its)} to {max(its)}' for part, its in parts.items())})"

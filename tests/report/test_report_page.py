@@ -204,7 +204,7 @@ def test_parts_keep_their_order_and_are_told_apart():
     )
     assert shape["scale"]["domain"] == ["encoder", "decoder", "cross"]
     assert len(set(shape["scale"]["range"])) == 3
-    assert made["tables"]["heads"]["name"][-1] == "L17H7"
+    assert made["tables"]["heads"]["name"][-1] == "cross L5H7"
 
 
 def test_a_table_without_parts_takes_them_from_the_manifest():

@@ -69,7 +69,7 @@ def heads(
     max_swaps: MaxSwaps = "16384",
     scores: Scores = None,
     layers: Annotated[str | None, option(ASKED, "NUMBERS", "Only these layers, such as 0,3-5.")] = None,
-    heads: Annotated[str | None, option(ASKED, "NAMES", "Only these heads, such as L0H1,L2H3.")] = None,
+    heads: Annotated[str | None, option(ASKED, "NAMES", "Only these heads: L0H1,L2H3, or 'decoder L0H1'.")] = None,
     tau: Tau = "1e-4",
     first: First = 1,
     blocks: Annotated[

@@ -137,8 +137,8 @@ def _of_delta(probe: Probe, delta: Delta) -> list[str]:
         told.append(
             "delta is the model's table of positions through the query and key weights of each layer, biases dropped; "
             "where the sum of token and position is normed before the first layer, the table as that norm scales it, "
-            "in the mean over probing words. Above the first layer the table no longer arrives as it is, and delta says "
-            "what it would be met with."
+            "in the mean over probing words. Above the first layer the table no longer arrives as it is, and delta "
+            "says what it would be met with."
         )
     if delta.relative:
         told.append(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from wherewhat.names import layer_labels
 from wherewhat.report.measured import Manifest, Measured, measured
 from wherewhat.report.offsets import profiles
 from wherewhat.report.page import Columns
@@ -63,12 +64,12 @@ def findings(
     positional: pl.DataFrame | None = None,
 ) -> Findings:
     """Read the tables of a run."""
-    run = measured(heads, manifest)
+    run, labels = measured(heads, manifest), layer_labels(manifest.get("layers") or ())
     return Findings(
         run=run,
         notable=striking(run),
-        by_offset=profiles(offsets, run.heads["name"]),
-        spectra=spectra(frequencies),
+        by_offset=profiles(offsets, run.heads["name"], labels),
+        spectra=spectra(frequencies, labels),
         triples=triples(run),
         ratios=exclusion(run),
         pairs=pairs(run),

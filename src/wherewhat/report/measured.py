@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from wherewhat.errors import UserError
+from wherewhat.names import head_name, layer_labels
 from wherewhat.report.kinds import kind_of
 from wherewhat.report.numbers import rounded
 from wherewhat.report.page import Columns
@@ -60,10 +61,11 @@ def measured(heads: pl.DataFrame, manifest: Manifest) -> Measured:
     """Read the long table of heads into one row a head."""
     _refuse(heads)
     parts = {entry["layer"]: entry.get("part", "") for entry in manifest.get("layers") or ()}
+    labels = layer_labels(manifest.get("layers") or ())
     table = heads if "part" in heads.columns else heads.with_columns(part=pl.lit(None, pl.String))
     order = table.select("layer", "head", "part").unique(["layer", "head"]).sort("layer", "head")
     wide: dict[str, list[Any]] = {
-        "name": [f"L{layer}H{head}" for layer, head in zip(order["layer"], order["head"], strict=True)],
+        "name": [head_name(layer, head, labels) for layer, head in zip(order["layer"], order["head"], strict=True)],
         "layer": order["layer"].to_list(),
         "head": order["head"].to_list(),
         "part": [part or parts.get(layer, "") for layer, part in zip(order["layer"], order["part"], strict=True)],

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from wherewhat.names import head_name
 from wherewhat.report.numbers import rounded
 from wherewhat.report.page import Columns
 
@@ -56,7 +57,7 @@ def _side(farthest: int) -> Iterator[tuple[int, int, int]]:
             first, place = last + 1, place + 1
 
 
-def profiles(offsets: pl.DataFrame, names: Sequence[str]) -> Columns:
+def profiles(offsets: pl.DataFrame, names: Sequence[str], labels: Mapping[int, str] | None = None) -> Columns:
     """One column a head: its mean mass per offset in every bin; `all` is the mean over heads."""
     offsets = _often_seen(offsets)
     if offsets.is_empty():
@@ -65,7 +66,7 @@ def profiles(offsets: pl.DataFrame, names: Sequence[str]) -> Columns:
     grid = pl.DataFrame({"place": [b.place for b in cut], "from": [b.first for b in cut], "to": [b.last for b in cut]})
     means = _means(offsets, grid)
     by_head: Mapping[str, dict[int, float]] = {
-        f"L{layer}H{head}": dict(zip(rows["place"].to_list(), rows["mass"].to_list(), strict=True))
+        head_name(layer, head, labels or {}): dict(zip(rows["place"].to_list(), rows["mass"].to_list(), strict=True))
         for (layer, head), rows in means.group_by(["layer", "head"], maintain_order=True)
     }
     columns: dict[str, list[Any]] = {name: grid[name].to_list() for name in grid.columns}

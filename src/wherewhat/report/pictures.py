@@ -28,7 +28,7 @@ def pictures(found: Findings) -> dict[str, Figure]:
     shown_as_map = [score for score in run.answered if _worth_a_map(score)]
     made |= {f"map_{_file_name(score.name)}": _map_figure(score, run, pattern) for score in shown_as_map}
     shown = dict.fromkeys(notice.name for notice in found.notable if notice.name in found.by_offset)
-    return made | {f"offsets_{name}": _profile_figure(name, run, found.by_offset) for name in shown}
+    return made | {f"offsets_{_file_name(name)}": _profile_figure(name, run, found.by_offset) for name in shown}
 
 
 def _worth_a_map(score: Score) -> bool:
@@ -82,7 +82,7 @@ def _titled(spec: Spec, run: Measured, title: str) -> dict[str, Any]:
 
 def _layers_of(part: str, run: Measured) -> str:
     layers = [layer for layer, its in zip(run.heads["layer"], run.heads["part"], strict=True) if its == part]
-    return f"L{min(layers)} to L{max(layers)}"
+    return f"layers {min(layers)} to {max(layers)}"
 
 
 def _file_name(name: str) -> str:

@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from wherewhat.names import head_name
 from wherewhat.report.kinds import SOURCES
 
 GAMMA = ".contextual"  # after a source: what content adds to it
 KEYS = ["layer", "head", "source"]
+Key = tuple[str, int, int | None]  # a source, a layer, and a head or all of them
 SIGHT = {"layer": pl.Int32, "source": pl.String, "n": pl.Int32, "back": pl.Int32, "ahead": pl.Int32}
 SIDES = (32, 24, 16, 12, 8)  # of a map on the page, in cells
 MOST = 450_000  # cells of all maps of a page, one character each
@@ -59,7 +61,9 @@ def ordered(sources: Iterable[str]) -> list[str]:
     return [name for source in SOURCES for name in (source, source + GAMMA) if name in there]
 
 
-def maps_of(table: pl.DataFrame, layers: Sequence[Mapping[str, Any]] = ()) -> Maps:
+def maps_of(
+    table: pl.DataFrame, layers: Sequence[Mapping[str, Any]] = (), labels: Mapping[int, str] | None = None
+) -> Maps:
     """All matrices of a run in few cells, and their means along diagonals; layers tell slots and masks."""
     table = table.filter(pl.col("source").is_in(ordered(table["source"]))) if "source" in table.columns else table
     if table.is_empty():
@@ -76,11 +80,21 @@ def maps_of(table: pl.DataFrame, layers: Sequence[Mapping[str, Any]] = ()) -> Ma
         sizes={source: sizes[source] for source in order},
         of={source: of[source] for source in order},
         reach=reach,
-        cells=_by_source(_cells(ratios, reach), order),
+        cells=_by_source(_named(_cells(ratios, reach), labels), order),
         offsets=list(range(-near, near + 1)),
-        profiles=_by_source(_profiles(seen, near, "attention"), order),
-        evens=_by_source(_profiles(seen.with_columns(head=pl.lit(None, pl.Int32)), near, "even"), order),
+        profiles=_by_source(_named(_profiles(seen, near, "attention"), labels), order),
+        evens=_by_source(
+            _named(_profiles(seen.with_columns(head=pl.lit(None, pl.Int32)), near, "even"), labels), order
+        ),
     )
+
+
+def _named(found: Mapping[Key, T], labels: Mapping[int, str] | None) -> dict[tuple[str, str], T]:
+    """By source and name: a head's, or that of a whole layer, which is its number."""
+    return {
+        (source, f"L{layer}" if head is None else head_name(layer, head, labels or {})): its
+        for (source, layer, head), its in found.items()
+    }
 
 
 def _by_source(found: Mapping[tuple[str, str], T], order: Sequence[str]) -> dict[str, dict[str, T]]:
@@ -116,7 +130,7 @@ def _reach(ratios: pl.DataFrame) -> float:
     return next((reach for reach in REACHES if usual is not None and usual <= reach), REACHES[-1])
 
 
-def _cells(ratios: pl.DataFrame, reach: float) -> dict[tuple[str, str], str]:
+def _cells(ratios: pl.DataFrame, reach: float) -> dict[Key, str]:
     """Every map as one line of characters, row by row."""
     top = len(LEVELS) - 1
     level = ((pl.col("away").clip(-reach, reach) / reach + 1) * top / 2).round().cast(pl.Int64)
@@ -129,11 +143,11 @@ def _cells(ratios: pl.DataFrame, reach: float) -> dict[tuple[str, str], str]:
         line = [NOTHING] * side**2
         for place, one in zip(places, levels, strict=True):
             line[place] = LEVELS[one]
-        made[source, _name(layer, head)] = "".join(line)
+        made[source, layer, head] = "".join(line)
     return made
 
 
-def _profiles(seen: pl.DataFrame, near: int, what: str) -> dict[tuple[str, str], list[float | None]]:
+def _profiles(seen: pl.DataFrame, near: int, what: str) -> dict[Key, list[float | None]]:
     """The mean of attention, or of its even share, along each diagonal near the main one."""
     offset = (pl.col("key") - pl.col("query")).cast(pl.Int64).alias("offset")
     by_head = (
@@ -144,12 +158,8 @@ def _profiles(seen: pl.DataFrame, near: int, what: str) -> dict[tuple[str, str],
     )
     by_layer = by_head.group_by("layer", "source", "offset").agg(pl.col(what).mean())
     whole = by_layer.with_columns(head=pl.lit(None, by_head.schema["head"])).select(by_head.columns)
-    made: dict[tuple[str, str], list[float | None]] = {}
+    made: dict[Key, list[float | None]] = {}
     for layer, head, source, at, mass in pl.concat([by_head, whole]).sort(*KEYS, "offset").iter_rows():
-        line = made.setdefault((source, _name(layer, head)), [None] * (2 * near + 1))
+        line = made.setdefault((source, layer, head), [None] * (2 * near + 1))
         line[at + near] = float(f"{mass:.3g}")
     return made
-
-
-def _name(layer: int, head: int | None) -> str:
-    return f"L{layer}" if head is None else f"L{layer}H{head}"

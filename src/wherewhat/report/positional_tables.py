@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from wherewhat.names import layer_labels
 from wherewhat.report.kinds import MEASURES, SOURCES
 from wherewhat.report.measured import Manifest, Measured, Score
 from wherewhat.report.numbers import short
@@ -99,7 +100,7 @@ def positional_of(run: Measured, table: pl.DataFrame) -> Positional | None:
         readings=readings,
         baselines=baselines_of(told.get("baselines") or {}),
         by_layer=_by_layer(run, readings, told),
-        maps=maps_of(table, told.get("layers") or ()),
+        maps=maps_of(table, told.get("layers") or (), layer_labels(run.manifest.get("layers") or ())),
     )
 
 

@@ -1,11 +1,12 @@
 """Which rotary frequencies carry a head: whole numbers by head and measure, and the mean over heads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from wherewhat.errors import UserError
+from wherewhat.names import head_name
 from wherewhat.report.numbers import rounded
 from wherewhat.report.page import Columns
 
@@ -40,7 +41,7 @@ class Spectra:
         return bool(self.thetas["layer"])
 
 
-def spectra(frequencies: pl.DataFrame) -> Spectra:
+def spectra(frequencies: pl.DataFrame, labels: Mapping[int, str] | None = None) -> Spectra:
     """Read the long table of frequencies; what is not drawn is left out."""
     if frequencies.is_empty():
         return Spectra({"layer": [], "theta": []}, {"name": [], "measure": [], "step": [], "steps": []})
@@ -54,14 +55,14 @@ def spectra(frequencies: pl.DataFrame) -> Spectra:
     placed = known.join(order, on=["layer", "frequency"]).select("layer", "head", "measure", "at", "value")
     alike = all(one == thetas["theta"][0] for one in thetas["theta"])
     counts = dict(zip(thetas["layer"], map(len, thetas["theta"]), strict=True))
-    rows = _columns(placed, counts) + (_means(placed, len(thetas["theta"][0])) if alike else [])
+    rows = _columns(placed, counts, labels or {}) + (_means(placed, len(thetas["theta"][0])) if alike else [])
     return Spectra(thetas, {title: [row[i] for row in rows] for i, title in enumerate(("name", *COLUMNS))})
 
 
-def _columns(placed: pl.DataFrame, counts: dict[int, int]) -> list[Row]:
+def _columns(placed: pl.DataFrame, counts: dict[int, int], labels: Mapping[int, str]) -> list[Row]:
     """One row a head and measure, in order."""
     return [
-        (f"L{layer}H{head}", measure, step, _spread(at, steps, counts[layer]))
+        (head_name(layer, head, labels), measure, step, _spread(at, steps, counts[layer]))
         for layer, head, measure, at, step, steps in _steps(placed, ["layer", "head", "measure"]).iter_rows()
     ]
 

@@ -51,8 +51,8 @@ widgets.maps = (element) => {
   }
 
   walkWithKeys(charts, (head, right, down) => {
-    if (right) return byName.get(`L${head.layer}H${head.head + right}`);
-    return byName.get(`L${head.layer + down}H${head.head}`);
+    const [layer, number] = right ? [head.layer, head.head + right] : [head.layer + down, head.head];
+    return heads.find((other) => other.layer === layer && other.head === number);
   });
 
   function small(kind) {
