@@ -89,10 +89,11 @@ def notes(subject: Subject, layers: Mapping[Place, int], scores: Mapping[str, Sc
         )
     if "cross" in parts and "encoder" not in parts:
         found.append("The attention of the encoder could not be read; what follows is about the decoder alone.")
-    if "decoder" in parts:
+    if "decoder" in parts and {"next", "symmetry", "balance"} & scores.keys():
+        whose = "these" if parts == {"decoder"} else "the decoder's"
         found.append(
             "Under a causal mask nothing lies to the right: `next` has no value, and `symmetry` and `balance` say "
-            "nothing of these heads. Their values are in heads.parquet; this page leaves them out."
+            f"nothing of {whose} heads. Their values are in heads.parquet; this page leaves them out."
         )
     if "cross" in parts:
         silent = ", ".join(name for name, score in scores.items() if score.relative and not score.logits)

@@ -208,7 +208,8 @@ def test_sorting_sorts_and_heads_without_a_value_stay_last(opened: Opener):
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        ("L7H3", 1),
+        ("decoder L1H3", 1),
+        ("L1H3", 3),
         ("L7", 8),
         ("layer 1", 8),
         ("head 2", 18),
@@ -232,7 +233,7 @@ def both_tab(opened: Opener) -> Iterator[Tab]:
 
 def test_a_head_without_offsets_or_values_says_so(opened: Opener):
     with opened("both") as tab:
-        tab.get_by_label("Selected head", exact=True).select_option("L14H3")
+        tab.get_by_label("Selected head", exact=True).select_option("cross L2H3")
         assert tab.get_by_text("No offsets for this head").is_visible()
         assert not tab.locator("#profile-chart").is_visible()
         assert "No answer here for locality" in tab.locator(".says").inner_text()
@@ -241,7 +242,7 @@ def test_a_head_without_offsets_or_values_says_so(opened: Opener):
             + tab.get_by_text("96 of 144 heads have no value").count()
         )
         tab.get_by_label("Next head", exact=True).click()
-        assert name_shown(tab) == "L14H4"
+        assert name_shown(tab) == "cross L2H4"
 
 
 def test_strings_that_look_like_markup_are_shown_as_text_and_run_nothing(opened: Opener):

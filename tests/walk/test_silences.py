@@ -50,3 +50,12 @@ def test_learned_positions_beside_those_of_the_attention_are_told(name: str, tol
     model = mpnet() if name == "mpnet" else BY_NAME[name].build()
     found = profile(model, texts(20, 18), hidden=False, untrained=False)
     assert any("knows slots in two ways" in note for note in found.manifest["notes"]) is told
+
+
+@pytest.mark.parametrize(
+    ("name", "scores", "whose"), [("llama", (), "these"), ("t5", (), "the decoder's"), ("llama", ("sink",), None)]
+)
+def test_what_a_causal_mask_hides_is_told_of_the_heads_under_it(name: str, scores: tuple[str, ...], whose: str | None):
+    found = profile(BY_NAME[name].build(), texts(20, 18), hidden=False, untrained=False, scores=scores)
+    told = [note for note in found.manifest["notes"] if "Under a causal mask" in note]
+    assert len(told) == (whose is not None) and all(f"say nothing of {whose} heads" in note for note in told)
