@@ -71,10 +71,10 @@ def test_the_first_screen_says_what_became_of_the_heads():
     assert made.title == AFTER and made.kind == "Compared with untrained"
     assert made.lede == (
         f"From untrained to {AFTER}. More local (identical.locality): 6 of 6 heads clearly up and 0 clearly down, "
-        "most in layer 1 (+0.350) and layer 0 (+0.250); they lie as far apart as before (half of them 0.050 to 0.050 → 0.30 "
-        "to 0.32); mean 0.050 → 0.30 (+0.230 to +0.270). Sharper (entropy): 0 of 6 heads clearly up and 6 clearly down, "
-        "most in layer 0 (−0.400) and layer 1 (−0.300); they lie as far apart as before (half of them 0.90 to 0.90 → "
-        "0.50 to 0.52); mean 0.90 → 0.50 (−0.420 to −0.380)."
+        "most in layer 1 (+0.350) and layer 0 (+0.250); they lie as far apart as before (half of them 0.050 to 0.050 → "
+        "0.30 to 0.32); mean 0.050 → 0.30 (+0.230 to +0.270). Sharper (entropy): 0 of 6 heads clearly up and 6 "
+        "clearly down, most in layer 0 (−0.400) and layer 1 (−0.300); they lie as far apart as before (half of them "
+        "0.90 to 0.90 → 0.50 to 0.52); mean 0.90 → 0.50 (−0.420 to −0.380)."
     )
     body = section(made, "change").body
     assert body.index("identical.locality") < body.index("entropy") and "+0.250" in body and "How near?" in body
