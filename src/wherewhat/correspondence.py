@@ -12,7 +12,7 @@ RESAMPLES = 400
 LEVEL = 0.95
 LEAST_HEADS = 3  # fewer heads give no interval
 
-# What is compared with a frequency's speed, out of frequencies.parquet, and with a head's mean frequency.
+# What is compared with a frequency's speed, out of frequencies.parquet, and with a head's mean speed.
 OF_FREQUENCIES = (
     "positional",
     "symbolic",
@@ -22,13 +22,15 @@ OF_FREQUENCIES = (
     "query_norm",
     "key_norm",
 )
+SPEED = "mean_speed"  # of a head: its mean frequency, with the fastest as the largest
 OF_HEADS = ("position_share", "symbol_share", "interaction_share")
 
 
 def correspondence(frequencies: pl.DataFrame, heads: pl.DataFrame, *, seed: int) -> list[dict[str, Any]]:
     """Spearman correlations, over all layers (`layer` is None) and layer by layer.
 
-    With `x` theta, a point is a frequency of a head; with `x` mean_frequency, a head. Intervals resample whole heads.
+    With `x` theta, a point is a frequency of a head; with `x` mean_speed, a head. Either way a positive correlation
+    means more of it where frequencies are faster. Intervals resample whole heads.
     """
     if frequencies.is_empty():
         return []
@@ -38,7 +40,8 @@ def correspondence(frequencies: pl.DataFrame, heads: pl.DataFrame, *, seed: int)
     layers: list[int | None] = [None, *sorted(wide["layer"].unique().to_list())]
     found = [line for layer in layers for line in _lines(_of(wide, layer), layer, "theta", OF_FREQUENCIES, seed)]
     if "mean_frequency" in by_head.columns:
-        found += _lines(by_head, None, "mean_frequency", OF_HEADS, seed)
+        speeds = by_head.with_columns(-pl.col("mean_frequency").alias(SPEED))  # which counts from the fastest
+        found += _lines(speeds, None, SPEED, OF_HEADS, seed)
     return found
 
 

@@ -29,7 +29,12 @@ def dynamics_run(seeds: int = 2) -> tuple[pl.DataFrame, dict[str, Any]]:
     about = {"layers": LAYERS, "frequencies": 32, "steps": 100, "batch": 128, "seeds": seeds, "length": 9}
     about |= {
         "published": {
-            "frequencies": {"of": 64, "number": [[1, 1], [2, 2], [37, 39]], "letter": [[18, 18], [42, 42], [37, 41]]},
+            "frequencies": {
+                "of": 64,
+                "first": 0,
+                "number": [[0, 0], [1, 1], [36, 38]],
+                "letter": [[17, 17], [41, 41], [36, 40]],
+            },
             "bounds": _bounds(),
         }
     }
@@ -56,7 +61,7 @@ def _run(task: str, seed: int | None, draw: random.Random) -> list[tuple[object,
         for layer in range(LAYERS):
             for score in SCORES:
                 add("heads", f"L{layer}H0", step, score, draw.random())
-            add("heads", f"L{layer}H0", step, "mean_frequency", draw.uniform(1, 32))
+            add("heads", f"L{layer}H0", step, "mean_frequency", draw.uniform(0, 31))
         for measure in PURE:
             add("purity", "all", step, measure, draw.randrange(LAYERS + 1))
             add("purity", "L0", step, measure, 1)

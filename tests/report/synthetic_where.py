@@ -19,7 +19,7 @@ TOLD: dict[str, tuple[str, list[float | None]]] = {
     "exclusion_symbolic": ("How far do logits change when content goes to another slot?", [0, None]),
     "logit_variance": ("How much do the logits of a row vary?", [0, None]),
     "exclusion_ratio": ("Is the head nearer to positional or to symbolic?", [0, 1]),
-    "mean_frequency": ("Which frequency carries the head on average?", [1, None]),
+    "mean_frequency": ("Which frequency carries the head on average?", [0, None]),
     "positional": ("Do weights stay with their slots when two keys trade places?", [0, 1]),
     "symbolic": ("Do weights travel with their keys?", [0, 1]),
     "block.positional": ("The same for whole blocks: do weights stay?", [0, 1]),
@@ -79,7 +79,7 @@ def _swapped(where: float, what: float, both: float, entropy: float, rng: random
         "exclusion_symbolic": (s, None),
         "logit_variance": (size * rng.uniform(0.8, 1.2), None),
         "exclusion_ratio": (s / (p + s), 0.5),
-        "mean_frequency": (1 + 15 * rng.random(), None),
+        "mean_frequency": (15 * rng.random(), None),
         "positional": (positional, 1.0),
         "symbolic": (symbolic, 1.0),
         "block.positional": (positional**0.7, 1.0),
@@ -165,7 +165,7 @@ def with_where(manifest: Row, shape: Any, rng: random.Random) -> Row:
         for y, middle in (("positional", 0.45), ("symbolic", -0.5), ("position_part", 0.3))
         for layer in layers
     ]
-    found.append({**_correlation(None, "position_share", -0.6, shape), "x": "mean_frequency"})
+    found.append({**_correlation(None, "position_share", 0.6, shape), "x": "mean_speed"})
     more = {"scores": manifest["scores"] | told, "swaps": swaps}
     return manifest | more | ({"correspondence": found} if shape.turns else {})
 

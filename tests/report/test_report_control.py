@@ -41,7 +41,7 @@ def heads() -> list[Row]:
         told |= {"high:0.25": 0.3, "low:0.25": 0.2}
         rows += [("heads", kind, f"L0H{number}", None, None, name, value, None, None) for name, value in told.items()]
     pairs = [("pairs", "theta", "positional", 0.8), ("pairs", "theta", "position_part", 0.1)]
-    pairs += [("heads", "mean_frequency", "position_share", -0.6), ("heads", "high:0.25", "symbolic", 0.05)]
+    pairs += [("heads", "mean_speed", "position_share", 0.6), ("heads", "high:0.25", "symbolic", 0.05)]
     rows += [("correlation", of, x, None, None, y, rho, rho - 0.1, rho + 0.1) for of, x, y, rho in pairs]
     rows += [("unlearnt", of, x, None, None, y, rho / 2, rho / 2 - 0.1, rho / 2 + 0.1) for of, x, y, rho in pairs]
     return [*rows, ("correlation", "heads", "low:0.25", None, None, "symbolic", None, None, None)]
@@ -107,8 +107,22 @@ def test_chosen_heads_are_listed_by_kind_the_purest_first():
 
 def test_correlations_that_could_not_be_had_are_left_out():
     table = page_of_control(*run()).tables["correlations"]
-    assert table["line"] == ["theta positional", "mean_frequency position_share", "high symbolic"] * 2
-    assert table["side"][:3] == ["above", "below", "unclear"]
+    assert table["line"] == ["theta positional", "mean_speed position_share", "high symbolic"] * 2
+    assert table["side"][:3] == ["above", "above", "unclear"]
+
+
+def test_an_earlier_result_is_turned_so_that_faster_is_positive():
+    result, manifest = run()
+    speed, part = pl.col("item") == "mean_speed", pl.col("part") == "correlation"
+    earlier = result.with_columns(
+        item=pl.when(speed).then(pl.lit("mean_frequency")).otherwise("item"),
+        **{
+            name: pl.when(speed).then(-pl.col(other)).otherwise(name)
+            for name, other in (("value", "value"), ("low", "high"), ("high", "low"))
+        },
+    )
+    assert earlier.filter(part & (pl.col("item") == "mean_frequency"))["value"].item() < 0
+    assert page_of_control(earlier, manifest).tables["correlations"] == page_of_control(*run()).tables["correlations"]
 
 
 def test_beside_each_correlation_stands_what_arithmetic_gives():

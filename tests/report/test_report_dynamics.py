@@ -103,8 +103,8 @@ def test_a_published_range_stays_a_range() -> None:
     ends = [value for row in theirs for value in (row["low"], row["high"])]
     assert ends == pytest.approx([0, 0, 1 / 63, 1 / 63, 36 / 63, 38 / 63], rel=1e-3)
     assert [row["said"] for row in theirs[1:]] == [
-        "published, number, layer 1: 2 of 64",
-        "published, number, layer 2: 37 to 39 of 64",
+        "published, number, layer 1: 1 of 0 to 63",
+        "published, number, layer 2: 36 to 38 of 0 to 63",
     ]
 
 

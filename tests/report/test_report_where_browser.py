@@ -3,12 +3,17 @@
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from browsing import watched
 from synthetic import ROTARY, run_of
 from test_report_browser import name_shown, opened, pytestmark, written  # noqa: F401  # fixtures, when to skip
+
+from wherewhat.report import page_of_heads, render
 
 Opener = Callable[..., Any]
 Tab = Any
@@ -200,18 +205,54 @@ def test_a_model_without_rotary_frequencies_says_so(opened: Opener):  # noqa: F8
         assert tab.locator("#frequencies").count() == 0
 
 
-def test_correlations_are_drawn_with_their_intervals_a_row_a_layer(opened: Opener):  # noqa: F811
+def test_correlations_over_all_layers_stand_first_each_with_its_interval(opened: Opener):  # noqa: F811
     with opened("rotary") as tab:
-        panel = tab.locator("[data-measure=symbolic]")
-        assert panel.locator(".mark-symbol path").count() == 7
+        chart = tab.locator("[data-with=theta] [data-chart=correspondence]")
         rows = run_of(ROTARY, random.Random(0))[3]["correspondence"]
-        rho = [row["rho"] for row in rows if row["y"] == "symbolic"]
-        dots = panel.locator(".mark-symbol path").evaluate_all(CENTRES)
-        assert ranks([x for x, _ in dots]) == ranks(rho)
-        assert tab.get_by_text("More of it in slower planes").count() == 1
-        # a mean frequency is counted from the fastest: a falling share means faster frequencies
-        assert tab.get_by_text("More of it in heads of faster frequencies").count() == 1
+        rho = [row["rho"] for row in rows if row["x"] == "theta" and row["layer"] is None]
+        dots = chart.locator(".mark-symbol path").evaluate_all(CENTRES)
+        assert ranks([x for x, _ in dots]) == ranks(rho) and len(rho) == 3
+        cells = tab.locator("[data-with=theta] [data-chart='correspondence by layer'] .mark-rect").last
+        assert cells.locator("path").count() == 3 * 6
         assert tab.locator("#all-shares .mark-rect path").count() == 48
+
+
+def test_faster_is_on_the_same_side_of_planes_and_of_heads(opened: Opener):  # noqa: F811
+    with opened("rotary") as tab:
+        planes, heads = (tab.locator(f"[data-with={x}]") for x in ("theta", "mean_speed"))
+        told = [panel.evaluate("panel => panel.previousElementSibling.textContent") for panel in (planes, heads)]
+        assert "More in faster planes: positional score of a plane (ρ 0.45)" in told[0]
+        assert "More in slower planes: symbolic score of a plane (ρ −0.50)" in told[0]
+        assert told[1] == "More in heads of faster frequencies: how far a head goes by place (ρ 0.60)."
+        for panel in (planes, heads):
+            assert "slower ← ρ → faster" in " ".join(panel.locator("svg").first.text_content().split())
+
+
+def test_a_run_of_an_earlier_version_is_turned_round():
+    *tables, manifest = run_of(ROTARY, random.Random(0))
+    turned = [
+        {**row, "x": "mean_frequency", "rho": -row["rho"], "low": -row["high"], "high": -row["low"]}
+        if row["x"] == "mean_speed"
+        else row
+        for row in manifest["correspondence"]
+    ]
+    now, before = (
+        page_of_heads(*tables, {**manifest, "correspondence": rows}) for rows in (manifest["correspondence"], turned)
+    )
+    assert now.about["correspondence"] == before.about["correspondence"]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_many_layers_take_no_more_room_than_few(browser: Any, tmp_path: Path, width: int):
+    shapes = [replace(ROTARY, model=f"{layers} layers", parts=(("decoder", layers),)) for layers in (6, 30)]
+    height = {}
+    for shape in shapes:
+        path = tmp_path / "report.html"
+        path.write_text(render(page_of_heads(*run_of(shape, random.Random(0)))), encoding="utf-8")
+        with watched(browser, path, width=width) as tab:
+            height[shape.model] = tab.locator("#frequencies").bounding_box()["height"]
+    few, many = height.values()
+    assert many <= few + 30 and many < (1300 if width == 1280 else 2000)
 
 
 def test_position_in_the_hidden_state_has_its_own_charts(opened: Opener):  # noqa: F811

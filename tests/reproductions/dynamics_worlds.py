@@ -61,9 +61,9 @@ def _heads(task: str, seed: int, scored: Scored, scale: Scale) -> list[Row]:
         for layer in range(scale.layers):
             where, what = scored(task, layer, step)
             scores = {"positional": where, "symbolic": what, "position_share": 1 - what, "symbol_share": 1 - where}
-            scores |= {"entropy": 0.99 if step == 0 else 0.4, "mean_frequency": 2.0 if where > what else 22.0}
+            scores |= {"entropy": 0.99 if step == 0 else 0.4, "mean_frequency": 1.0 if where > what else 21.0}
             if scored is the_other_way:
-                scores["mean_frequency"] = 33 - scores["mean_frequency"]
+                scores["mean_frequency"] = 31 - scores["mean_frequency"]
             head = f"L{layer}H0"
             rows += [("heads", task, head, step, seed, score, value, None, None) for score, value in scores.items()]
     return rows

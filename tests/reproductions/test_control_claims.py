@@ -225,7 +225,7 @@ def heads(mean: float, norm: float) -> Correlations:
     return Correlations(
         [],
         [
-            *(line("mean_frequency", "position_share", -mean), line("mean_frequency", "symbol_share", mean)),
+            *(line("mean_speed", "position_share", mean), line("mean_speed", "symbol_share", -mean)),
             *(line("high:0.25", "position_share", norm), line("low:0.25", "position_share", -norm)),
         ],
     )
@@ -248,7 +248,7 @@ def test_the_norm_has_a_say_in_which_frequencies_heads_use(mean: float, norm: fl
 
 def test_heads_differ_only_if_both_shares_say_so():
     one = heads(0.8, 0.3)
-    half = replace(one, heads=[one.heads[0], line("mean_frequency", "symbol_share", 0.3), *one.heads[2:]])
+    half = replace(one, heads=[one.heads[0], line("mean_speed", "symbol_share", -0.3), *one.heads[2:]])
     assert by_heads(half, heads(0.3, 0.3)).verdict == "not seen"
 
 

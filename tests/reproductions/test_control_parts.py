@@ -285,7 +285,8 @@ def test_correlations_over_heads_and_over_pairs_have_the_sign_that_was_put_in():
     wide = by_head(heads, use(table, [f"L0H{head}" for head in range(6)], {0: 2}), 0.5)
     lines = {(line.x, line.y): line for line in over_heads(wide, 0.5, seed=0)}
     assert lines["high:0.5", "position_share"].rho == pytest.approx(1)
-    assert lines["low:0.5", "position_share"].side == -1 == lines["mean_frequency", "position_share"].side
+    assert lines["low:0.5", "position_share"].side == -1
+    assert lines["mean_speed", "position_share"].side == 1, "what faster heads do more goes with speed"
     scored = table.with_columns(measure=pl.lit("positional"), value=pl.col("theta") + 0.01 * pl.col("head")).unique(
         ["layer", "head", "frequency"]
     )

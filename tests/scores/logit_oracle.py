@@ -158,7 +158,7 @@ def mean_frequency(row: Row) -> Answer:
         return OUT
     peaks = [max(0.0, max(plane[j, j] for j in row.swappable)) for plane in row.planes]
     total = math.fsum(peaks)
-    return (math.fsum(number * peak for number, peak in enumerate(peaks, 1)) / total, total) if total else OUT
+    return (math.fsum(number * peak for number, peak in enumerate(peaks)) / total, total) if total else OUT
 
 
 ORACLES: dict[str, Callable[[Row], Answer]] = {

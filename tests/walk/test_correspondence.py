@@ -2,6 +2,7 @@
 
 import numpy as np
 import polars as pl
+import pytest
 from scipy.stats import spearmanr
 
 from wherewhat.correspondence import correspondence
@@ -17,12 +18,12 @@ def tables(behave, *, layers: int = 2, heads: int = 6, planes: int = 5) -> tuple
     ]
     still = [("m", 0, 0, planes, 0.0, "positional", -5.0)]
     scores = [
-        ("m", layer, head, name, value, None, None, None, None, 1, 1, 8, "decoder")
+        {"model": "m", "layer": layer, "head": head, "score": name, "value": value}
         for layer in range(layers)
         for head in range(heads)
-        for name, value in (("mean_frequency", head + 1.0), ("position_share", 1 / (head + 2)))
+        for name, value in (("mean_frequency", float(head)), ("position_share", 1 / (head + 2)))
     ]
-    return frame(rows + still, FREQUENCIES), frame(scores, HEADS)
+    return frame(rows + still, FREQUENCIES), pl.DataFrame(scores, schema=HEADS)
 
 
 def line(found: list[dict], **wanted: object) -> dict:
@@ -55,9 +56,25 @@ def test_it_is_spearman_s_correlation_and_the_same_seed_gives_the_same_interval(
 
 
 def test_heads_are_compared_by_the_frequency_they_rely_on():
-    found = correspondence(*tables(lambda layer, head, f: 0.0), seed=0)
-    assert line(found, x="mean_frequency", y="position_share")["rho"] == -1
+    frequencies, heads = tables(lambda layer, head, f: 0.0)
+    found = correspondence(frequencies, heads, seed=0)
+    wide = heads.pivot("score", index=["layer", "head"], values="value")
+    theirs = spearmanr(-wide["mean_frequency"], wide["position_share"]).statistic
+    assert line(found, x="mean_speed", y="position_share")["rho"] == pytest.approx(theirs) == pytest.approx(1)
     assert line(found, x="theta", layer=None)["rho"] is None, "what never changes goes with nothing"
+
+
+def test_more_of_it_where_frequencies_are_faster_is_positive_of_planes_and_of_heads_alike():
+    place, rows = [1.0, 0.6, 0.2, 0.1, 0.0], []
+    for head in range(6):  # head 0 uses fast frequencies most, head 5 slow ones; the fast ones tell places apart
+        rows += [("m", 0, head, f, 0.5**f, "position_part", place[f]) for f in range(5)]
+    scores = [
+        {"model": "m", "layer": 0, "head": head, "score": name, "value": value}
+        for head in range(6)
+        for name, value in (("mean_frequency", 0.6 * head), ("position_share", 1 - 0.1 * head))
+    ]
+    found = correspondence(frame(rows, FREQUENCIES), pl.DataFrame(scores, schema=HEADS), seed=0)
+    assert {entry["x"]: entry["rho"] for entry in found if entry["layer"] is None} == {"theta": 1, "mean_speed": 1}
 
 
 def test_without_frequencies_there_is_nothing_to_compare():

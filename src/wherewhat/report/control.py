@@ -29,7 +29,7 @@ TITLES = {
 NAMES = {"loss": "the loss", "copy": "copying", "induction": "induction"}
 AGAINST = {
     "theta": "speed of a frequency",
-    "mean_frequency": "mean frequency",
+    "mean_speed": "speed of the mean frequency",
     "high": "norm in fast",
     "low": "norm in slow",
 }
@@ -185,9 +185,9 @@ def _middle(norms: Sequence[float]) -> float:
 def _correlation(shown: Shown) -> Section:
     """What heads go by against the frequencies they use."""
     size = _size(shown.shares[0])
-    titles = {"mean_frequency": ("mean frequency", "mean number of the frequency, from 1 for the fastest")} | {
-        side: (f"norm in {SPEED[side]}", f"share of norm in the {SPEED[side]} {size}") for side in SPEED
-    }
+    titles = {
+        "mean_frequency": ("mean frequency", "mean number of the frequency, from 0 for the fastest; faster →")
+    } | {side: (f"norm in {SPEED[side]}", f"share of norm in the {SPEED[side]} {size}") for side in SPEED}
     views = [
         (short_title, {"x": x, "x title": title, "y": "position_share", "y title": "position share"})
         for x, (short_title, title) in titles.items()
@@ -204,7 +204,8 @@ def _correlation(shown: Shown) -> Section:
     )
     lede = (
         "First each head, by the frequencies it uses and the share of its logits' variance that position explains. "
-        "Then rank correlations with 95 % intervals over heads; grey is not told from none. Open dots are the same "
+        "Then rank correlations with 95 % intervals over heads; grey is not told from none; right of 0, there is more "
+        "of it where what is named in bold is larger. Open dots are the same "
         "model with weights drawn anew: what they show is arithmetic, as a pair that hardly turns tells no slots apart."
     )
     return Section("use", "Shares and the use of frequencies", lede, body, short="Use")

@@ -74,8 +74,9 @@ def use_chart() -> Spec:
     """Every head: which frequencies it uses, and what it goes by. `{y}` names the column."""
     heads = named("used").transform_filter("isValid(datum['{x}']) && isValid(datum['{y}'])")
     scale = alt.Scale(zero=False, nice=True, padding=12)
+    fast_right = alt.Scale(zero=False, nice=True, padding=12, reverse=alt.ExprRef("'{x}' == 'mean_frequency'"))
     place = {
-        "x": alt.X("{x}", type="quantitative", title="{x title}", scale=scale, axis=alt.Axis(tickCount=6)),
+        "x": alt.X("{x}", type="quantitative", title="{x title}", scale=fast_right, axis=alt.Axis(tickCount=6)),
         "y": alt.Y("{y}", type="quantitative", title="{y title}", scale=scale, axis=alt.Axis(tickCount=5)),
     }
     dot: dict[str, Any] = {"filled": True, "size": 70, "opacity": 0.92, "stroke": PAPER, "strokeWidth": 0.8}

@@ -7,6 +7,7 @@ import polars as pl
 
 from wherewhat.report.numbers import interval, short
 from wherewhat.report.page import Columns
+from wherewhat.report.speeds import with_speed
 
 MEASURES = ("loss", "copy", "induction")
 CONTROLS = ("random bands", "random heads")
@@ -96,12 +97,12 @@ def _correlations(result: pl.DataFrame) -> list[dict[str, Any]]:
     found = []
     known = pl.col("value").is_not_null() & pl.col("measure").is_in(list(BEHAVIOUR))
     for row in result.filter(pl.col("part").is_in(list(OF)) & known).iter_rows(named=True):
-        x, low, high = row["item"].partition(":")[0], row["low"], row["high"]
+        x, (rho, low, high) = with_speed(row["item"].partition(":")[0], row["value"], row["low"], row["high"])
         clear = low is not None and high is not None and (low > 0 or high < 0)
-        side = "unclear" if not clear else "above" if row["value"] > 0 else "below"
-        said = f"{BEHAVIOUR[row['measure']]}{OF[row['part']]}: {short(row['value'])} ({interval(low, high)})"
+        side = "unclear" if not clear else "above" if rho is not None and rho > 0 else "below"
+        said = f"{BEHAVIOUR[row['measure']]}{OF[row['part']]}: {short(rho)} ({interval(low, high)})"
         found.append(
-            {"line": f"{x} {row['measure']}", "x": x, "y": row["measure"], "rho": row["value"], "low": low}
+            {"line": f"{x} {row['measure']}", "x": x, "y": row["measure"], "rho": rho, "low": low}
             | {"high": high, "side": side, "part": row["part"], "said": said}
         )
     return found

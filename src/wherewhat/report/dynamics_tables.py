@@ -174,18 +174,19 @@ def bound_rows(result: pl.DataFrame, about: Mapping[str, Any]) -> Rows:
 def speed_rows(result: pl.DataFrame, about: Mapping[str, Any]) -> Rows:
     """Mean frequency by layer at the end, from 0 for the fastest to 1 for the slowest."""
     heads = part_of(result, "heads").filter(pl.col("seed").is_null() & (pl.col("measure") == "mean_frequency"))
+    known = (about.get("published") or {}).get("frequencies") or {}
+    first = int(known.get("first", 1))  # the number of the fastest; results of earlier versions count from 1
     last, layers = heads.filter(pl.col("at") == heads["at"].max()), max(1, int(about.get("layers") or 1) - 1)
     for row in last.iter_rows(named=True):
         layer, ladder = int(_layer_name(row["item"])[1:]), int(about.get("frequencies") or 2) - 1
-        numbers = {key: None if row[key] is None else (row[key] - 1) / ladder for key in ("value", "low", "high")}
-        said = f"{row['subject']}, layer {layer}: {short(row['value'])} of {ladder + 1}"
+        numbers = {key: None if row[key] is None else (row[key] - first) / ladder for key in ("value", "low", "high")}
+        said = f"{row['subject']}, layer {layer}: {short(row['value'])} of {first} to {first + ladder}"
         yield {"task": row["subject"], "whose": "ours", "depth": layer / layers, "said": said, **numbers}
-    known = (about.get("published") or {}).get("frequencies") or {}
     for task in ("number", "letter"):
         for layer, (fast, slow) in enumerate(known.get(task) or ()):
             number = f"{fast}" if fast == slow else f"{fast} to {slow}"
-            said = f"published, {task}, layer {layer}: {number} of {known['of']}"
-            low, high = ((end - 1) / (known["of"] - 1) for end in (fast, slow))
+            said = f"published, {task}, layer {layer}: {number} of {first} to {first + known['of'] - 1}"
+            low, high = ((end - first) / (known["of"] - 1) for end in (fast, slow))
             depth, value = layer / (len(known[task]) - 1), low if fast == slow else None
             yield {
                 "task": task,

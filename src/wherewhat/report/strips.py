@@ -17,6 +17,7 @@ from wherewhat.report.marks import (
     either,
     layered,
     named,
+    shade,
     side_colour,
 )
 from wherewhat.report.page import Spec
@@ -51,11 +52,11 @@ def layer_strip(layers: int) -> Spec:
 
 
 def correspondence() -> Spec:
-    """How behaviour goes with frequency, a row a layer: the correlation with its interval around zero."""
-    rows = named("correspondence")
-    y = alt.Y("layer", type="nominal", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=8))
+    """How behaviour goes with speed over all layers, a row a behaviour: the correlation, its interval, and zero."""
+    rows, y = named("correspondence"), _behaviour()
     scale = alt.Scale(domain=[-1, 1], nice=False)
-    x = alt.X("rho", type="quantitative", title=None, scale=scale, axis=alt.Axis(values=[-1, -0.5, 0, 0.5, 1]))
+    axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1])
+    x = alt.X("rho", type="quantitative", title="slower  ←  ρ  →  faster", scale=scale, axis=axis)
     nought = rows.transform_aggregate(rows="count()").transform_calculate(rho="0")
     return layered(
         nought.mark_rule(stroke=INK, strokeWidth=1, opacity=0.6).encode(x=x),
@@ -64,6 +65,34 @@ def correspondence() -> Spec:
         ),
         rows.mark_circle(size=64, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side_colour()),
     )
+
+
+def correspondence_by_layer() -> Spec:
+    """The same correlations layer by layer, a cell each; a dot marks one that is not told from none."""
+    cells, y = named("correspondence"), _behaviour()
+    axis = alt.Axis(ticks=False, domain=False, labelAngle=0, labelOverlap=True)
+    x = alt.X("layer", type="ordinal", sort=None, title="layer", axis=axis, scale=alt.Scale(padding=0))
+    steps = len(LIGHT.chance)
+    scale = alt.Scale(
+        domain=[2 * i / (steps - 1) - 1 for i in range(steps)],
+        range=[shade("chance", i) for i in range(steps)],
+        interpolate="lab",
+        clamp=True,
+    )
+    known = cells.transform_filter("isValid(datum.rho)")
+    colour = alt.Color("rho", type="quantitative", scale=scale, legend=None)
+    unclear = known.transform_filter("datum.side == 'unclear'")
+    return layered(
+        cells.mark_rect(fill="transparent", stroke=LINE, strokeWidth=1, tooltip=WHOLE).encode(x=x, y=y),
+        known.mark_rect(stroke=PAPER, strokeWidth=1, tooltip=WHOLE).encode(x=x, y=y, color=colour),
+        unclear.mark_point(filled=True, size=12, fill=INK, strokeWidth=0, opacity=0.45, tooltip=WHOLE).encode(x=x, y=y),
+    )
+
+
+def _behaviour() -> Any:
+    """A row for every behaviour, in the order of the rows."""
+    axis = alt.Axis(ticks=False, domain=False, labelPadding=8, labelLimit=215, labelOverlap=False)
+    return alt.Y("title", type="nominal", sort=None, title=None, axis=axis)
 
 
 def mean_parts(layers: int) -> Spec:

@@ -10,8 +10,10 @@ from wherewhat.report.numbers import interval, rounded, short
 from wherewhat.report.page import Columns, Section, Spec
 from wherewhat.report.planes import exclusion_plane, published_plane, triangle
 from wherewhat.report.shares import bound, corners, halves, quarters, reach_of, temperature
+from wherewhat.report.speeds import SPEED, with_speed
 from wherewhat.report.strips import (
     correspondence,
+    correspondence_by_layer,
     layer_strip,
     mean_parts,
     spectrum_norms,
@@ -63,7 +65,7 @@ MEASURES = {
     "logit": "size of a plane's logit",
     "peak": "largest logit of a plane",
 }
-SPEEDS = {"theta": "speed of a plane", "mean_frequency": "mean frequency of a head, from the fastest"}
+SPEEDS = {"theta": "speed of a plane", SPEED: "speed of a head's mean frequency"}
 SWAPS = {
     "tau": "temperature τ",
     "first": "first slot that is swapped",
@@ -123,15 +125,25 @@ def by_layer(found: Findings) -> Section | None:
 
 def by_frequency(found: Findings) -> Section | None:
     """Which rotary frequencies carry where and what, and how surely speed and behaviour go together."""
-    rows = found.run.manifest.get("correspondence") or ()
+    rows = correlations(found.run.manifest)
     if not found.spectra.there and not rows:
         return None
     lede = (
         "A rotary plane that turns fast tells neighbouring slots apart; one that turns slowly hardly does. "
-        "ρ is the rank correlation between how fast a plane turns and what it does, with its 95 % interval."
+        "ρ is the rank correlation of speed with behaviour, with its 95 % interval over heads: above 0, the faster the "
+        "more."
     )
     body = join(tag("div", data_widget="frequencies", class_="panel"), _listed(rows))
     return Section("frequencies", "Frequency and behaviour", lede, body, short="Frequencies")
+
+
+def correlations(manifest: Manifest) -> list[dict[str, Any]]:
+    """How behaviour goes with speed, all of it in one orientation."""
+    oriented = []
+    for row in manifest.get("correspondence") or ():
+        x, (rho, low, high) = with_speed(str(row.get("x") or "theta"), row.get("rho"), row.get("low"), row.get("high"))
+        oriented.append({**row, "x": x, "rho": rounded(rho), "low": rounded(low), "high": rounded(high)})
+    return oriented
 
 
 def _listed(rows: Sequence[Mapping[str, Any]]) -> Html:
@@ -142,10 +154,10 @@ def _listed(rows: Sequence[Mapping[str, Any]]) -> Html:
     lines = [
         (
             _layer(row),
-            SPEEDS.get(str(row.get("x") or "theta"), str(row.get("x"))),
+            SPEEDS.get(row["x"], row["x"]),
             MEASURES.get(str(row.get("y")), str(row.get("y"))),
-            short(rounded(row.get("rho"))),
-            interval(rounded(row.get("low")), rounded(row.get("high"))),
+            short(row["rho"]),
+            interval(row["low"], row["high"]),
             str(row.get("points", "")),
         )
         for row in rows
@@ -197,7 +209,7 @@ def where_charts(found: Findings) -> dict[str, Spec]:
     if found.spectra.there:
         charts |= {"norms": spectrum_norms(), "shares": spectrum_parts(), "scores": spectrum_scores()}
     if found.run.manifest.get("correspondence"):
-        charts |= {"correspondence": correspondence()}
+        charts |= {"correspondence": correspondence(), "correspondence by layer": correspondence_by_layer()}
     return charts | ({"means": mean_parts(found.layers)} if found.hidden else {})
 
 
@@ -235,12 +247,12 @@ def _correspondence(manifest: Manifest) -> list[dict[str, Any]]:
     return [
         {
             "layer": "all" if row.get("layer") is None else str(row["layer"]),
-            "x": str(row.get("x") or "theta"),
+            "x": row["x"],
             "y": str(row.get("y")),
             "title": MEASURES.get(str(row.get("y")), str(row.get("y"))),
-            **{name: rounded(row.get(name)) for name in ("rho", "low", "high", "points")},
+            **{name: row.get(name) for name in ("rho", "low", "high", "points")},
         }
-        for row in manifest.get("correspondence") or ()
+        for row in correlations(manifest)
     ]
 
 

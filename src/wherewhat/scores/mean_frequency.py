@@ -6,7 +6,7 @@ from wherewhat.scores.base import PerRow, Rows
 
 
 def mean_frequency(rows: Rows) -> PerRow:
-    """The mean number of a row's frequencies, from 1 for the fastest, each counting by its largest logit.
+    """The mean number of a row's frequencies, from 0 for the fastest, each counting by its largest logit.
 
     A frequency that raises no logit above 0 counts nothing. A row counts by what all its frequencies count, so that
     pooling gives the mean over all rows' frequencies together.
@@ -16,7 +16,7 @@ def mean_frequency(rows: Rows) -> PerRow:
         return rows.nothing
     value_HQ, weight_HQ = rows.nothing
     value_HQ, weight_HQ = value_HQ.clone(), weight_HQ.clone()
-    number_F = torch.arange(1, len(turned.theta_F) + 1, device=value_HQ.device)
+    number_F = torch.arange(len(turned.theta_F), device=value_HQ.device)
     for query in rows.measured_Q.nonzero()[:, 0].tolist():
         peak_HF = (turned.plane_rows(query) * rows.swappable_QK[query]).amax(-1).clamp_min_(0)
         total_H = peak_HF.sum(-1)

@@ -262,12 +262,12 @@ _EXCLUSION = (
 _FREQUENCY = (
     Score(
         name="mean_frequency",
-        asks="Which rotary frequency does the head rely on, counted from 1 for the fastest?",
-        low="1: the fastest, which tells neighbouring slots apart.",
+        asks="Which rotary frequency does the head rely on, counted from 0 for the fastest?",
+        low="0: the fastest, which tells neighbouring slots apart.",
         high="The slowest, which hardly knows slots. The middle means no preference: that is what equal use gives.",
         paper=f"{SEQUEL}, as far as it is described there",
         rows=mean_frequency,
-        range=(1.0, math.inf),
+        range=(0.0, math.inf),
         logits=True,
         turning=True,
         pooled=True,

@@ -8,28 +8,31 @@ widgets.frequencies = (element) => {
   } else if (spectra.size) {
     element.append(make("p", { class: "note" }, "Layers turn at different speeds here, so their frequencies have no common mean; choose a head below to see its own."));
   }
-  const titles = { theta: "Does it go with how fast a plane turns?", mean_frequency: "Do heads differ by the mean frequency they rely on, counted from the fastest?" };
+  const titles = { theta: "Does it go with how fast a plane turns?", mean_speed: "Do heads that rely on faster frequencies differ?" };
   [...new Set(page.about.correspondence.map((row) => row.x))].forEach((x) => {
-    const panels = make("div", { class: "panels" });
-    element.append(make("h3", {}, titles[x] ?? `Does it go with ${x}?`), panels);
-    drawings.push(...panelsOf(panels, page.about.correspondence.filter((row) => row.x === x)));
+    const rows = page.about.correspondence.filter((row) => row.x === x).map((row) => ({ ...row, side: rhoSide(row), said: sayRho(row) }));
+    const held = make("div", { class: "with-speed", "data-with": x });
+    element.append(make("h3", {}, titles[x] ?? `Does it go with ${x}?`), make("p", { class: "note" }, verdict(rows, x)), held);
+    drawings.push(...withSpeed(held, rows));
   });
   return Promise.all(drawings);
 };
 
-/** One small chart for every behaviour. */
-function panelsOf(panels, rows) {
-  return [...new Set(rows.map((row) => row.y))].map((kind) => {
-    const its = rows.filter((row) => row.y === kind);
-    const chart = make("div", { class: "chart", role: "img", "data-measure": kind, "aria-label": `${its[0].title}: ${its.map(sayRho).join("; ")}` });
-    panels.append(make("div", {}, make("h4", {}, its[0].title), make("p", { class: "note" }, verdict(its)), chart));
-    const table = its.map((row) => ({ ...row, side: rhoSide(row), said: sayRho(row) }));
-    return draw(chart, "correspondence", { tables: { correspondence: table }, size: { height: 19 * its.length + 6 } });
+/** All layers together, a row a behaviour; beside it the layers, a cell each, so that many take no more room than few. */
+function withSpeed(held, rows) {
+  const parts = [
+    ["correspondence", "All layers", rows.filter((row) => row.layer === "all")],
+    ["correspondence by layer", "Layer by layer", rows.filter((row) => row.layer !== "all")],
+  ].filter(([, , its]) => its.length > 0);
+  return parts.map(([name, title, its]) => {
+    const chart = make("div", { class: "chart", role: "img", "data-chart": name, "aria-label": `${title}. ${its.map((row) => row.said).join("; ")}` });
+    held.append(make("div", {}, make("h4", {}, title, name === "correspondence" ? "" : keyOf([["up", "more in faster"], ["down", "more in slower"], ["unclear", "not told"]])), chart));
+    return draw(chart, name, { tables: { correspondence: its }, size: { height: 24 * new Set(its.map((row) => row.y)).size } });
   });
 }
 
-const sayRho = ({ layer, rho, low, high, points }) => {
-  const where = layer === "all" ? "all layers" : `layer ${layer}`;
+const sayRho = ({ layer, title, rho, low, high, points }) => {
+  const where = `${title}, ${layer === "all" ? "all layers" : `layer ${layer}`}`;
   if (rho === null) return `${where}: no correlation is defined`;
   return `${where}: ρ ${short(rho)}${low === null || high === null ? "" : ` (${short(low)} to ${short(high)})`}${points === null ? "" : `, ${points} points`}`;
 };
@@ -39,16 +42,11 @@ function rhoSide({ rho, low, high }) {
   return rho > 0 ? "above" : "below";
 }
 
-const saidOf = {
-  theta: { above: "More of it in faster planes", below: "More of it in slower planes" },
-  mean_frequency: { above: "More of it in heads of slower frequencies", below: "More of it in heads of faster frequencies" },
-};
-
-/** All layers in one sentence. A mean frequency is counted from the fastest, so it grows as planes slow down. */
-function verdict(rows) {
-  const all = rows.find((row) => row.layer === "all");
-  if (!all || all.rho === null) return "";
-  const side = rhoSide(all);
-  const said = side === "unclear" ? "Not told from no relation" : saidOf[all.x]?.[side] ?? (side === "above" ? "They rise together" : "One falls as the other rises");
-  return `${said}. ${sayRho(all)[0].toUpperCase()}${sayRho(all).slice(1)}.`;
+/** All layers in words: what there is more of where frequencies are faster, and where they are slower. */
+function verdict(rows, x) {
+  const all = rows.filter((row) => row.layer === "all" && row.rho !== null);
+  const [faster, slower] = x === "theta" ? ["faster planes", "slower planes"] : ["heads of faster frequencies", "heads of slower frequencies"];
+  const told = [["above", `More in ${faster}`], ["below", `More in ${slower}`], ["unclear", "Not told from no relation"]];
+  return told.map(([side, words]) => [words, all.filter((row) => row.side === side)]).filter(([, its]) => its.length)
+    .map(([words, its]) => `${words}: ${its.map((row) => `${row.title} (ρ ${short(row.rho)})`).join(", ")}.`).join(" ");
 }

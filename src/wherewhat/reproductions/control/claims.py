@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from wherewhat.effects import Interval
 from wherewhat.reproductions.base import UNPUBLISHED, Claim
 from wherewhat.reproductions.control.contrast import WORSE
-from wherewhat.reproductions.control.correlate import MEAN, Correlations, Line
+from wherewhat.reproductions.control.correlate import MEAN_SPEED, Correlations, Line
 from wherewhat.reproductions.control.settings import CONTROLS, EQUAL, FEWEST, LARGER, MIXED, SMALLER
 
 Place = tuple[str, str]  # kind of heads, side of their frequencies
@@ -104,20 +104,19 @@ def by_heads(learnt: Correlations, unlearnt: Correlations) -> Claim:
     """The same of whole heads: by their mean frequency, and by where their norm lies."""
     own, without = (
         [
-            _find(of.heads, MEAN, "position_share"),
-            _find(of.heads, MEAN, "symbol_share"),
+            _find(of.heads, MEAN_SPEED, "position_share"),
+            _find(of.heads, MEAN_SPEED, "symbol_share"),
             _starting(of.heads, "high", "position_share"),
             _starting(of.heads, "low", "position_share"),
         ]
         for of in (learnt, unlearnt)
     )
-    clear = [_learnt(*both) for both in zip(own, without, (-1, 1, 1, -1), strict=True)]
+    clear = [_learnt(*both) for both in zip(own, without, (1, -1, 1, -1), strict=True)]
     told = [f"{_rho(one)}, drawn anew {_rho(other)}" for one, other in zip(own, without, strict=True)]
     return Claim(
         claim="Positional heads use faster frequencies than symbolic heads.",
         published=UNPUBLISHED,
-        ours=f"Over heads, the mean number of the frequency, counted from 1 for the fastest, "
-        f"goes with the position share by {told[0]}; with the "
+        ours=f"Over heads, how fast the mean frequency is goes with the position share by {told[0]}; with the "
         f"symbol share by {told[1]}. By norm, the position share goes with the part in fast frequencies by {told[2]}; "
         f"in slow ones by {told[3]}.",
         verdict=_seen((all(clear[:2]), all(clear[2:]))),

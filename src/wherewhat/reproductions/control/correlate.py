@@ -12,6 +12,7 @@ from wherewhat.reproductions.control.use import Use
 
 BEHAVIOUR = ("position_share", "symbol_share", "positional", "symbolic")
 MEAN = "mean_frequency"
+MEAN_SPEED = "mean_speed"  # the mean frequency turned round: the faster, the larger
 OF_PAIRS = ("positional", "symbolic", "position_part", "symbol_part")
 
 
@@ -71,7 +72,8 @@ def by_head(heads: pl.DataFrame, used: Use, share: float) -> pl.DataFrame:
 
 def over_heads(table: pl.DataFrame, share: float, *, seed: int) -> list[Line]:
     """Each kind of behaviour against each sign of frequency use."""
-    xs = (MEAN, *(band(side, share) for side in SIDES))
+    table = table.with_columns(-pl.col(MEAN).alias(MEAN_SPEED)) if MEAN in table.columns else table
+    xs = (MEAN_SPEED, *(band(side, share) for side in SIDES))
     return [_line(table, x, y, seed) for x in xs for y in BEHAVIOUR if {x, y} <= set(table.columns)]
 
 

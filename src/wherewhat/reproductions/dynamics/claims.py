@@ -59,7 +59,7 @@ CLAIMS: dict[str, Question] = {
     ),
     "frequencies": Question(
         "Positional heads rely on the fastest frequencies, symbolic heads on slow ones.",
-        "mean frequency of 64, by layer: number 0 at 1, 1–3 at 2, 4 at 10, 5–11 at 37–39; "
+        "mean frequency of 64, the fastest being 1, by layer: number 0 at 1, 1–3 at 2, 4 at 10, 5–11 at 37–39; "
         "letter 0 at 18, 1 at 32, 2 at 42, 3–11 at 37–41",
         judge_heads.frequencies,
         TASKS,

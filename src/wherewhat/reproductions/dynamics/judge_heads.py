@@ -84,7 +84,7 @@ def frequencies(seen: Evidence) -> Judged:
             numbers = seen.heads(task, "mean_frequency", step=seen.last, seed=seed)
             for head, lean in seen.leaning(task, step=seen.last, seed=seed).items():
                 if abs(lean) >= CLEAR:
-                    places[lean > 0].append((numbers[head] - 1) / (seen.scale.width // 2 - 1))
+                    places[lean > 0].append(numbers[head] / (seen.scale.width // 2 - 1))
     fast, slow = places[True], places[False]
     if not fast or not slow:
         verdict = "unknown"

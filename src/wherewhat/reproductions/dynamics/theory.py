@@ -29,9 +29,9 @@ def retrieval_lead(theta: float, length: int, letters: int) -> float:
 
 
 def theta_of(number: float, *, width: int, base: float) -> float:
-    """The angle a token of the rotary frequency with this number, counted from 1 for the fastest; it may lie between.
+    """The angle a token of the rotary frequency with this number, counted from 0 for the fastest; it may lie between.
 
-    >>> theta_of(1, width=128, base=10_000), round(theta_of(10, width=128, base=10_000), 6)
+    >>> theta_of(0, width=128, base=10_000), round(theta_of(9, width=128, base=10_000), 6)
     (1.0, 0.273842)
     """
-    return float(base ** (-2 * (number - 1) / width))
+    return float(base ** (-2 * number / width))
