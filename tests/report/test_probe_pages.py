@@ -70,7 +70,7 @@ def test_what_the_words_alone_tell_is_drawn_and_written():
     assert {row["measure"]: row["value"] for row in drawn_of(made, "alone")} == pytest.approx(
         {"answers": 200 / 3, "turned": 50}
     )
-    assert "<td>66.7</td>" in section(made, "labels").body and "words alone</th>" in section(made, "numbers").body
+    assert ">66.7</td>" in section(made, "labels").body and "words alone</th>" in section(made, "numbers").body
     assert "words alone</th>" in section(page_of_probe(*words()), "numbers").body
     for probe in BOTH.values():
         table, manifest = probe()

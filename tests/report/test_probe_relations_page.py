@@ -105,8 +105,20 @@ def test_few_rows_are_told_in_a_sentence_instead_of_an_empty_chart():
     assert "0 relations" not in section(made, "relations").lede and "to dependent" in section(made, "relations").lede
     assert set(figures(made)) == {"heads", "distance_0_to_dependent", "relations_0_to_dependent"}
     near = page_of_probe(table.filter(pl.col("item") != "each relation"), manifest)
-    body = section(near, "distance").body
-    assert "fewer than 100 rows at every distance" in body and "drawn" not in body and 'class="key' not in body
+    assert "distance" not in names(near) and "fewer than 100 rows at every distance" in section(near, "together").body
+
+
+def test_few_sentences_open_with_what_was_found_and_say_the_limits_below():
+    table, manifest = dependencies()
+    few = table.filter((pl.col("item") == "all").fill_null(True) | pl.col("item").is_null())
+    made = page_of_probe(few, manifest)
+    assert made.sections[0].name == "together" and not {"distance", "relations"} & set(names(made))
+    own = Relations(few, manifest).of(("en_ewt", "all", "to head"), "full")
+    assert made.sections[0].lede.startswith(f"The governor of a word is found in {100 * own['value']:.1f} % (")
+    body = made.sections[0].body
+    assert f'data-exact="{100 * own["value"]:.6g}"' in body
+    assert body.index("full attention") < body.index("Too few rows") and body.count("Too few rows") == 2
+    assert "together" not in names(page_of_probe(*dependencies())), "with rows enough, charts say more"
 
 
 def test_only_parts_that_were_read_are_told_of():
@@ -129,7 +141,7 @@ def test_under_a_mask_rows_and_distances_are_those_that_are_asked():
     made = page_of_probe(*causal())
     line = line_of(section(made, "numbers").body, "nsubj")
     for cell in ("273 of 820", "4.0", "2.63", "7.00", "31.0", "136"):
-        assert f"<td>{cell}</td>" in line, cell
+        assert f">{cell}</td>" in line, cell
     assert "left, of all" in section(made, "numbers").body and "about all governors" in section(made, "numbers").lede
     assert "left, of all" not in section(page_of_probe(*dependencies()), "numbers").body
 
@@ -219,7 +231,7 @@ def test_little_is_enough_for_a_page_and_nothing_is_refused():
     table, manifest = dependencies()
     held = table.filter(pl.col("layer").is_null() & (pl.col("kind") != "order") & (pl.col("distance") == "all"))
     made = page_of_probe(held, {"probe": "dependencies"})
-    assert names(made) == ["relations", "numbers", "made"] and render(made)
+    assert names(made) == ["together", "relations", "numbers", "made"] and render(made)
     with pytest.raises(UserError, match="run `wherewhat probe dependencies` again"):
         page_of_probe(table.clear(), manifest)
 

@@ -7,6 +7,18 @@ MISSING = "–"
 NOTHING = 1e-9  # what is nearer to 0 is 0 but for rounding
 
 
+class Number(str):
+    """A number as a reader sees it, which knows what it is: a table keeps that beside the words, for files."""
+
+    exact: tuple[float | None, ...]
+
+    def __new__(cls, words: str, *exact: float | None) -> "Number":
+        """The words, and the number or the ends of the interval they stand for."""
+        made = super().__new__(cls, words)
+        made.exact = exact
+        return made
+
+
 def short(value: float | None) -> str:
     """Write a score for reading: two decimals, three when it is small.
 
@@ -17,7 +29,7 @@ def short(value: float | None) -> str:
         return MISSING
     size = abs(value)
     decimals = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.0995 or size == 0 else 3
-    return f"{value:,.{decimals}f}".replace("-", "−")
+    return Number(f"{value:,.{decimals}f}".replace("-", "−"), value)
 
 
 def signed(value: float, decimals: int = 1) -> str:
@@ -27,10 +39,10 @@ def signed(value: float, decimals: int = 1) -> str:
     ('+3.1', '−0.04', '0.0', '+0.004')
     """
     if abs(value) < NOTHING:
-        return f"{0:.{decimals}f}"
+        return Number(f"{0:.{decimals}f}", value)
     while not round(value, decimals):
         decimals += 1
-    return f"{value:+.{decimals}f}".replace("-", "−")
+    return Number(f"{value:+.{decimals}f}".replace("-", "−"), value)
 
 
 def percent(value: float) -> str:
@@ -49,7 +61,7 @@ def tenths(value: float) -> str:
     >>> tenths(0.9312), tenths(1.0), tenths(0.9998)
     ('93.1', '100.0', '99.9')
     """
-    return f"{100 * value if value >= 1 else min(100 * value, 99.9):.1f}".replace("-", "−")
+    return Number(f"{100 * value if value >= 1 else min(100 * value, 99.9):.1f}".replace("-", "−"), 100 * value)
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -58,7 +70,7 @@ def interval(low: float | None, high: float | None) -> str:
     >>> interval(0.9, 0.95), interval(None, None)
     ('0.90 to 0.95', '')
     """
-    return "" if low is None or high is None else f"{short(low)} to {short(high)}"
+    return "" if low is None or high is None else Number(f"{short(low)} to {short(high)}", low, high)
 
 
 def count(value: Any, one: str, many: str = "") -> str:

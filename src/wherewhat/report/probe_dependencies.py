@@ -1,6 +1,7 @@
 """The page of `wherewhat probe dependencies`: which relations attention finds by place, by content and by both."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -8,11 +9,12 @@ from wherewhat.errors import UserError
 from wherewhat.report.drawn import drawn, figure_of, panel, titled
 from wherewhat.report.made import how_it_was_made
 from wherewhat.report.measured import Manifest
-from wherewhat.report.numbers import count
+from wherewhat.report.numbers import Number, count
 from wherewhat.report.page import Columns, Figure, Page, Section, Spec
 from wherewhat.report.probe_dependencies_charts import ROW, charts_of
 from wherewhat.report.probe_dependencies_numbers import relation_tables
 from wherewhat.report.probe_dependencies_tables import (
+    ALL,
     EACH,
     LEVELS,
     OF_HEADS,
@@ -23,13 +25,14 @@ from wherewhat.report.probe_dependencies_tables import (
     winners,
 )
 from wherewhat.report.probe_relations import across_treebanks, in_sentences, which_heads
-from wherewhat.report.probe_told import claims_of, facts_of, key, model_of, notes, the_data
+from wherewhat.report.probe_told import claims_of, facts_of, key, model_of, notes, per_cent, table, the_data
 from wherewhat.report.tags import Html, join, tag
 
 ASKED = {
     "to head": "From a word, is its governor found?",
     "to dependent": "From a governor, is the word that depends on it found?",
 }
+SOUGHT = {"to head": "The governor of a word", "to dependent": "The word that depends on a governor"}
 
 
 def page_of_dependencies(table: pl.DataFrame, manifest: Manifest) -> Page:
@@ -38,6 +41,7 @@ def page_of_dependencies(table: pl.DataFrame, manifest: Manifest) -> Page:
     if found.held.is_empty() or not found.treebanks:
         raise UserError("the table of the probe has no relations to show; run `wherewhat probe dependencies` again")
     sections = [
+        together(found),
         distances(found),
         claims_of(manifest),
         relations(found),
@@ -55,7 +59,7 @@ def page_of_dependencies(table: pl.DataFrame, manifest: Manifest) -> Page:
         kind=f"Probe: dependency relations in {_treebanks(found)}",
         lede="Which words belong together can often be told from where they stand, sometimes only from what they are. "
         f"Which relations does attention find{_by(found)}?",
-        facts=[*facts_of(manifest), (str(len(found.everywhere)), "relations")],
+        facts=[*facts_of(manifest), *([(str(len(found.everywhere)), "relations")] if found.everywhere else [])],
         sections=[section for section in sections if section],
         charts=charts,
         tables=numbers,
@@ -71,9 +75,55 @@ def _by(found: Relations) -> str:
     return f" {last.join(filter(None, (', '.join(told[:-1]), told[-1])))}" if told else ""
 
 
+def together(found: Relations) -> Section | None:
+    """Where sentences are few: what one head finds of all relations together, and below it what could not be told."""
+    if all(found.near_and_far(*one) for one in found.panels()):
+        return None
+    rows = []
+    for data, side in found.panels():
+        asked = {kind: found.of((data, ALL, side), kind) for kind in (*reversed(found.parts), *LEVELS)}
+        for kind, row in asked.items():
+            if row.get("value") is not None:
+                where = side if len(found.treebanks) == 1 else join(tag("bdi", data), f", {side}")
+                rows.append([where, TITLES[kind], per_cent(row["value"]), _between(row), f"{row['count'] or 0:,}"])
+    if not rows:
+        return None
+    limits = [too_few(found, *one) for one in found.panels() if not found.near_and_far(*one)]
+    table_ = table(["asked", "by", "found, %", "95 % interval", "rows"], rows, label="All relations together")
+    body = join(table_, notes(_one_sided(found), *dict.fromkeys(limits)))
+    return Section("together", "All relations together", _in_short(found), body, short="Together")
+
+
+def _between(row: Mapping[str, Any]) -> str:
+    """An interval in per cent; nothing where there is none."""
+    low, high = row.get("low"), row.get("high")
+    if low is None or high is None:
+        return ""
+    return Number(f"{per_cent(low)} to {per_cent(high)}", 100 * low, 100 * high)
+
+
+def _in_short(found: Relations) -> str:
+    """What was found, before anything else is said."""
+    told = []
+    for data, side in found.panels():
+        parts = [part for part in reversed(found.parts) if found.of((data, ALL, side), part).get("value") is not None]
+        if not parts:
+            continue
+        first, *others = (found.of((data, ALL, side), part) for part in parts)
+        rows = count(first.get("count") or 0, "row")
+        own = [f"in {said({**first, 'count': None})} of {rows} by {TITLES[parts[0]]}"]
+        own += [f"in {per_cent(row['value'])} % by {TITLES[part]}" for part, row in zip(parts[1:], others, strict=True)]
+        offset = found.of((data, ALL, side), "offset").get("value")
+        beside = "" if offset is None else f"; the best fixed offset finds {per_cent(offset)} %"
+        where = f"In {data}, {SOUGHT[side][0].lower()}{SOUGHT[side][1:]}" if len(found.treebanks) > 1 else SOUGHT[side]
+        told.append(f"{where} is found {', '.join(own)}{beside}.")
+    how = f"Found means that the largest weight falls on it, with one head for all relations. {_choice(found)}"
+    return f"{' '.join(told)} {how} Intervals are over sentences. {_parts(found)}".strip()
+
+
 def distances(found: Relations) -> Section | None:
     """The main chart: near and far partners."""
-    if not found.distances:
+    if not any(found.near_and_far(*one) for one in found.panels()):
         return None
     layout = "two" if len(found.treebanks) == 1 else "cards"
     charts = tag("div", *(_near_and_far(found, side) for side in found.sides), class_=layout)
@@ -82,8 +132,7 @@ def distances(found: Relations) -> Section | None:
         f"best head of its own, whatever the distance, all counted together. {_choice(found)} Bars are 95 % intervals "
         f"over sentences. {_parts(found)}The best fixed offset is chosen for each relation too{_reach(found)}."
     )
-    marks = _key(found, lines=True) if any(found.near_and_far(*one) for one in found.panels()) else ""
-    body = join(charts, marks, notes(_one_sided(found)))
+    body = join(charts, _key(found, lines=True), notes(_one_sided(found)))
     return Section("distance", "Near and far", lede, body, short="Distance")
 
 
@@ -172,14 +221,15 @@ def _in_words(found: Relations, data: str, side: str) -> str:
     return f"Share found by distance, {side}, in {data}. {'. '.join(told)}."
 
 
-def relations(found: Relations) -> Section:
-    """One line a relation, the two sides beside each other."""
+def relations(found: Relations) -> Section | None:
+    """One line a relation, the two sides beside each other; nothing where no relation has rows enough."""
+    if not found.everywhere:
+        return None
     groups = []
     for data in found.treebanks:
         charts = [panel(tag("h3", _first_upper(side)), _relation_chart(found, data, side)) for side in found.sides]
         both = tag("div", *charts, class_="two")
         groups.append(both if len(found.treebanks) == 1 else _folded(found, data, both))
-    marks = _key(found) if found.everywhere else ""
     counts = " ".join(filter(None, (_counted(found, *one) for one in found.panels())))
     several = f"How many in each of {count(len(found.treebanks), 'treebank')} are clearly more is counted below it."
     lede = (
@@ -187,7 +237,7 @@ def relations(found: Relations) -> Section:
         "its interval as a band: what always looking the same number of words away finds. The thin mark is even "
         f"attention. {counts if len(found.treebanks) == 1 else several}"
     )
-    return Section("relations", "Relation by relation", lede.strip(), join(*groups, marks), short="Relations")
+    return Section("relations", "Relation by relation", lede.strip(), join(*groups, _key(found)), short="Relations")
 
 
 def _relation_chart(found: Relations, data: str, side: str) -> Html:

@@ -38,7 +38,11 @@ def tag(name: str, *children: object, **attributes: object) -> Html:
 
     >>> tag("p", "a < b", class_="note", aria_hidden=True, hidden=False)
     '<p class="note" aria-hidden="true">a &lt; b</p>'
+
+    A cell of a table that knows its number keeps it (see `numbers.Number`), so that a file can have more digits.
     """
+    if name == "td" and len(children) == 1 and (exact := getattr(children[0], "exact", None)):
+        attributes["data_exact"] = " ".join("-" if value is None else f"{value:.6g}" for value in exact)
     opening = name + "".join(_attribute(key, value) for key, value in attributes.items())
     if name in VOID:
         return Html(f"<{opening}>" if name in {"input", "br", "meta", "img"} else f"<{opening}/>")
