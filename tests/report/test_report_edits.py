@@ -55,8 +55,9 @@ def heads(*scores: str, after: bool = True) -> pl.DataFrame:
     rows = []
     for model, at in ((MODEL, 0.2), (f"{MODEL} · {TOLD}", 0.5))[: 2 if after else 1]:
         for n in range(4):
-            rows += [(model, n // 2, n % 2, score, at + 0.1 * n, 0.1, 0.9, 0.3, 30, "decoder") for score in scores]
-    return frame(rows, HEADS)
+            known = {"model": model, "layer": n // 2, "head": n % 2, "value": at + 0.1 * n, "low": 0.1, "high": 0.9}
+            rows += [known | {"score": score, "chance": 0.3, "texts": 30, "part": "decoder"} for score in scores]
+    return pl.DataFrame(rows, schema=HEADS)
 
 
 def page(rows: list[Row], table: pl.DataFrame | None = None, **edit: Any) -> Page:
@@ -178,6 +179,26 @@ def test_a_sweep_of_bands_is_a_map_by_wavelength():
     assert (
         made.tables["sweep"]["said"][1] == "layer 0, index:1 (wavelength 62.8 tokens): loss +0.100 (+0.040 to +0.160)"
     )
+
+
+def ranked_lines(made: Page) -> list[list[str]]:
+    body = next(one for one in made.sections if one.name == "ranking").body.partition("<tbody>")[2]
+    return [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", line) for line in re.findall(r"<tr>(.*?)</tr>", body)]
+
+
+def test_a_sweep_of_heads_is_ranked_by_the_size_of_the_change_of_the_loss():
+    made = page(whole(**LOSS) + sweep("head", "loss", "copy"), each="head")
+    lines = ranked_lines(made)
+    changes = {f"L{row[2]}H{row[3]}": row[7] for row in sweep("head", "loss")}
+    assert [line[0] for line in lines] == sorted(changes, key=lambda head: -abs(changes[head]))
+    assert lines[0][:4] == ["L0H2", "1", "+0.200", "+0.140 to +0.260"] and len(lines[0]) == 6, "loss, then copy"
+    body = next(one for one in made.sections if one.name == "ranking").body
+    assert 'data-exact="0.14 0.26"' in body and 'class="unclear"' in body
+
+
+def test_a_sweep_of_bands_is_ranked_with_layer_and_wavelength():
+    lines = ranked_lines(page(whole(**LOSS) + sweep("band", "loss"), each="band"))
+    assert lines[0] == ["index:2", "1", "0", "628", "+0.200", "+0.140 to +0.260"]
 
 
 def test_a_sweep_alone_shows_only_before():

@@ -10,7 +10,7 @@ import polars as pl
 
 from wherewhat.report.drawn import columns
 from wherewhat.report.measured import Manifest
-from wherewhat.report.numbers import interval, short
+from wherewhat.report.numbers import MISSING, interval, short
 from wherewhat.report.page import Columns
 
 MEASURES = {  # what a model can do: its title, and how to read the number
@@ -175,6 +175,32 @@ def _sweep(found: Found) -> Columns:
         reach = row["value"] / (farthest[row["measure"]] or 1.0)
         rows.append({**row, "column": column, "reach": reach, "clear": clear(row), "said": said})
     return columns(rows, ("measure", "layer", "column", "reach", "clear", "said"))
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What one head, or one band of one layer, changes alone."""
+
+    name: str
+    layer: int
+    wavelength: str  # in tokens; nothing for a head
+    changes: Mapping[str, Mapping[str, Any]]  # by measure
+
+
+def ranked_of(found: Found) -> list[Ranked]:
+    """Every edit of the sweep, that which changes the loss most first; without a loss, at the end."""
+    edits: dict[tuple[int, int | str], dict[str, Mapping[str, Any]]] = {}
+    for row in found.sweep.filter(pl.col("value").is_not_null()).iter_rows(named=True):
+        which = row["head"] if row["band"] is None else row["band"]
+        edits.setdefault((row["layer"], which), {})[row["measure"]] = row
+    lengths = {(layer, one["band"]): _wavelengths(one) for layer, bands in _bands(found).items() for one in bands}
+    ranked = [
+        Ranked(f"L{layer}H{which}", layer, "", changes)
+        if isinstance(which, int)
+        else Ranked(which, layer, lengths.get((layer, which), MISSING), changes)
+        for (layer, which), changes in edits.items()
+    ]
+    return sorted(ranked, key=lambda one: -abs(one.changes["loss"]["value"]) if "loss" in one.changes else 1.0)
 
 
 def reaches(found: Found) -> dict[str, dict[str, str]]:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -13,11 +13,13 @@ from wherewhat.report.edit_charts import changed, moves, slope, sweep_map
 from wherewhat.report.edit_tables import (
     MEASURES,
     Found,
+    Ranked,
     clear,
     interval_of,
     map_labels,
     pairs_of,
     plain,
+    ranked_of,
     reaches,
     signed,
     three,
@@ -25,7 +27,8 @@ from wherewhat.report.edit_tables import (
 )
 from wherewhat.report.made import how_it_was_made, the_texts
 from wherewhat.report.measured import Manifest
-from wherewhat.report.numbers import count, large, short
+from wherewhat.report.numbers import MISSING, Number, count, large, short
+from wherewhat.report.numbers import signed as by
 from wherewhat.report.page import Figure, Page, Section, Spec
 from wherewhat.report.tags import Html, join, prose, tag
 
@@ -53,7 +56,7 @@ def page_of_edit(edit: pl.DataFrame, heads: pl.DataFrame, manifest: Manifest) ->
     found = Found(edit, heads, manifest)
     if "loss" not in found.whole:
         raise UserError("the table of the edit has no loss of the whole model; run `wherewhat edit` again")
-    sections = [before_and_after(found), the_map(found), how_heads_move(found), what_changed(found)]
+    sections = [before_and_after(found), the_map(found), ranking(found), how_heads_move(found), what_changed(found)]
     made = [*sections, the_texts(manifest), how_it_was_made(manifest)]
     return Page(
         title=str((manifest.get("model") or {}).get("id") or "a model"),
@@ -102,6 +105,48 @@ def _which_frequencies(found: Found) -> list[Html]:
         turn = near if near == far else f"{near} to {far}"
         told.append(prose(f"Here `{band['band']}` is {which}, counted from 0, of {turn} tokens a turn{where}."))
     return told
+
+
+def ranking(found: Found) -> Section | None:
+    """Every head, or every band of every layer, from the one whose edit changes the loss most."""
+    ranked = ranked_of(found)
+    if not ranked:
+        return None
+    measures = [name for name in MEASURES if any(name in row.changes for row in ranked)]
+    names = ["layer", "wavelength"] if found.each == "band" else []
+    names += [heading for name in measures for heading in (f"change of {MEASURES[name][0].lower()}", "95 % interval")]
+    first = (tag("th", found.each, scope="col"), tag("th", "rank", scope="col", aria_sort="ascending"))
+    head = tag("tr", *first, *(tag("th", name, scope="col") for name in names))
+    body = [_ranked_line(rank, row, measures) for rank, row in enumerate(ranked, 1)]
+    label = f"Every {found.each} alone, by how much it changes the loss"
+    table = tag("table", tag("caption", label, class_="unseen"), tag("thead", head), tag("tbody", *body))
+    scroller = tag("div", table, class_="scroller", tabindex="0", role="region", aria_label=label)
+    lede = (
+        f"Each line is one edit: {_alone(found)}. Ranked by the size of the change of the loss, up or down; a grey "
+        "number is one whose interval holds no change. Click a heading to sort."
+    )
+    ranked_table = tag("div", scroller, data_widget="sortable")
+    return Section("ranking", f"Every {found.each}, ranked", lede, ranked_table, short="Ranking")
+
+
+def _ranked_line(rank: int, row: Ranked, measures: Sequence[str]) -> Html:
+    cells = [tag("th", row.name, scope="row"), tag("td", Number(f"{rank}", rank))]
+    cells += [tag("td", Number(f"{row.layer}", row.layer)), tag("td", row.wavelength)] if row.wavelength else []
+    for name in measures:
+        change = row.changes.get(name)
+        if change is None:
+            cells += [tag("td", MISSING), tag("td", "")]
+            continue
+        quiet = None if clear(change) else "unclear"
+        between = "" if unsaid(change) else _between(change)
+        cells += [tag("td", by(change["value"], 3), class_=quiet), tag("td", between, class_=quiet)]
+    return tag("tr", *cells)
+
+
+def _between(change: Mapping[str, Any]) -> Number:
+    """The interval of a change, with digits enough to see its signs."""
+    low, high = change["low"], change["high"]
+    return Number(f"{by(low, 3)} to {by(high, 3)}", low, high)
 
 
 def the_map(found: Found) -> Section | None:

@@ -21,8 +21,9 @@ from wherewhat.report.palette import DARK, LIGHT, variables
 from wherewhat.report.tags import Html, join, prose, sound, tag, text
 
 SCRIPTS = (
-    *("charts.js", "state.js", "tips.js", "plane.js", "triangle.js", "bounds.js", "layers.js", "spectrum.js"),
-    *("frequencies.js", "hidden.js", "maps.js", "profile.js", "table.js", "drawn.js", "positional.js", "start.js"),
+    *("charts.js", "state.js", "address.js", "tips.js", "plane.js", "triangle.js", "bounds.js", "layers.js"),
+    *("spectrum.js", "frequencies.js", "hidden.js", "maps.js", "profile.js", "search.js", "csv.js", "table.js"),
+    *("sortable.js", "drawn.js", "positional.js", "start.js"),
 )
 DANGEROUS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 ESCAPED = str.maketrans(DANGEROUS)

@@ -24,6 +24,8 @@ async function start() {
   const places = [...document.querySelectorAll("[data-widget]")];
   await Promise.all(places.map((place) => widgets[place.dataset.widget](place)));
   await Promise.all(queues.values());
+  offerFiles();
+  openAddress(); // when everything above has its height
   document.documentElement.dataset.ready = "true";
 }
 

@@ -1,11 +1,14 @@
-// Every number, sorted by any column and searched by head, layer or part.
+// Every number, sorted by any column and searched by head, layer, part or score.
 widgets.table = (element) => {
-  const search = make("input", { type: "search", id: "search", placeholder: "L3, head 7, layer 3 …", oninput: () => show() });
-  const count = make("span", { class: "note", role: "status" });
+  const search = make("input", { type: "search", id: "search", placeholder: "L3H7, induction > .3 …", "aria-describedby": "search-said", oninput: () => show() });
+  const count = make("span", { class: "note", id: "search-said", role: "status" });
+  let found = [...heads];
+  let named = new Set(); // scores that the search names: their columns are shown, whatever their kind
   const filled = page.about.kinds;
   const first = filled.length > 1 ? filled[0] : "all";
   const pick = switchOf("Columns", filled.length > 1 ? [...filled.map((kind) => [kind, kind]), ["all", "All"]] : [], first, (kind) => keepColumns(kind));
-  const bar = make("div", { class: "controls" }, make("label", {}, "Search", search), pick, count);
+  const bar = make("div", { class: "controls" }, make("label", {}, "Search", search), pick, csvButton(() => "every number", asCsv), count);
+  let shownKind = first;
   const body = make("tbody");
   const empty = make("p", { class: "nothing", hidden: true }, "No head matches this search.");
   const order = { column: "name", down: false };
@@ -17,14 +20,24 @@ widgets.table = (element) => {
   const headings = columns.map((column) => make("th", { scope: "col", "aria-sort": "none", "data-column": column.label },
     make("button", { type: "button", onclick: () => sortBy(column) }, column.label)));
   const lines = new Map(heads.map((head) => [head.name, line(head)]));
-  const table = make("table", {}, make("caption", { class: "unseen" }, "All scores of all heads"), make("thead", {}, make("tr", {}, ...headings)), body);
+  const table = make("table", { "data-csv": "own" }, make("caption", { class: "unseen" }, "All scores of all heads"), make("thead", {}, make("tr", {}, ...headings)), body);
   element.append(bar, make("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "All scores of all heads" }, table, empty));
 
   /** Only one kind of scores at a time, unless all are wanted. */
   function keepColumns(kind) {
-    const gone = columns.map((column) => Boolean(column.score) && kind !== "all" && column.score.kind !== kind);
+    shownKind = kind;
+    const gone = columns.map(({ score }) => Boolean(score) && !isShown(score));
     headings.forEach((heading, at) => { heading.hidden = gone[at]; });
     lines.forEach((row) => [...row.children].forEach((cell, at) => { cell.hidden = gone[at]; }));
+  }
+
+  const isShown = (score) => shownKind === "all" || score.kind === shownKind || named.has(score);
+
+  /** The heads and scores that are shown, in this order, with everything the page knows of each number. */
+  function asCsv() {
+    const its = columns.filter(({ score }) => score && isShown(score)).map(({ score }) => score);
+    const names = ["name", "layer", "head", "part", ...its.flatMap((score) => [score.name, ...columnNames.slice(1).map((name) => `${score.name} ${name}`)])];
+    return csvOf([names, ...found.map((head) => [head.name, head.layer, head.head, head.part, ...its.flatMap((score) => columnNames.map((name) => head[`${name}_${score.key}`]))])]);
   }
 
   function line(head) {
@@ -51,31 +64,23 @@ widgets.table = (element) => {
     return (order.down ? two - one : one - two) || columns[0].of(a) - columns[0].of(b);
   }
 
-  function matches(head) {
-    const words = `${head.name} layer ${head.layer} head ${head.head} ${head.part}`.toLowerCase();
-    const asked = search.value.toLowerCase().replace(/\b(layer|head)\s+(\d+)/g, "$1_$2").split(/\s+/).filter(Boolean);
-    return asked.every((word) => matchesWord(head, words, word));
-  }
-
-  function matchesWord(head, words, word) {
-    const [, kind, number] = word.match(/^(layer|head)_(\d+)$/) ?? [];
-    if (kind) return head[kind] === Number(number);
-    const layer = word.match(/^l(\d+)$/);
-    return layer ? head.layer === Number(layer[1]) : words.includes(word);
-  }
-
   function show() {
-    const found = heads.filter(matches).sort(compare);
+    const asked = readSearch(search.value);
+    search.setAttribute("aria-invalid", String(Boolean(asked.problem)));
+    count.classList.toggle("wrong", Boolean(asked.problem));
+    if (!asked.problem) found = heads.filter((head) => asked.tests.every((test) => test(head)));
+    found.sort(compare);
+    named = asked.named;
+    keepColumns(shownKind);
     body.replaceChildren(...found.map((head) => lines.get(head.name)));
     headings.forEach((heading, at) => {
       const chosen = columns[at].id === order.column;
       heading.setAttribute("aria-sort", chosen ? (order.down ? "descending" : "ascending") : "none");
     });
-    count.textContent = `${found.length === heads.length ? "" : `${found.length} of `}${heads.length} ${heads.length === 1 ? "head" : "heads"}`;
+    count.textContent = asked.problem || `${found.length === heads.length ? "" : `${found.length} of `}${heads.length} ${heads.length === 1 ? "head" : "heads"}`;
     empty.hidden = found.length > 0;
   }
 
   whenSelected((head) => lines.forEach((row, name) => row.setAttribute("aria-current", String(name === head.name))));
-  keepColumns(first);
   show();
 };
