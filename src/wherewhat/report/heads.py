@@ -141,7 +141,8 @@ def table(found: Findings) -> Section:
     return Section(
         "table",
         "Every number",
-        "Click a heading to sort. A grey number is one whose interval does not tell it from chance.",
+        "Click a heading to sort; search for heads (`L3H7`, `layer 3`) or by score (`induction > 0.3 sink < 0.5`). "
+        "A grey number is one whose interval does not tell it from chance.",
         tag("div", data_widget="table", class_="panel"),
         short="Table",
     )
