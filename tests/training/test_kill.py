@@ -60,17 +60,19 @@ def unbroken(brief: Answering, tmp_path: Path) -> dict[str, bytes]:
 
 
 def test_killed_while_files_are_written(brief: Answering, tmp_path: Path, unbroken: dict[str, bytes]) -> None:
-    out, model = tmp_path / "run", "model/model.safetensors"
-    # Every file takes two syncs, its own and its folder's. A life writes the checkpoint that it starts from, then one
-    # at steps 3, 6 and 9, then curve, weights and config.
+    out = tmp_path / "run"
+    # A checkpoint takes two syncs, its own and its folder's. A life writes the one that it starts from, then one at
+    # steps 3, 6 and 9. Then curve, weights and config are written hidden, with a note of what they replace and a sync
+    # of their folder, and take their places together.
     lives = [
         (1, set()),  # in the very first checkpoint
         (3, {CHECKPOINT}),  # in the one of step 3
         (6, {CHECKPOINT}),  # right after the one of step 6 got its name
         (3, {CHECKPOINT}),  # from step 6 on: in the checkpoint of step 9
         (5, {CHECKPOINT}),  # from step 6 on: in the curve
-        (5, {CHECKPOINT, "curve.parquet"}),  # from step 9 on: in the weights
-        (7, {CHECKPOINT, "curve.parquet", model}),  # from step 9 on: in the config
+        (4, {CHECKPOINT}),  # from step 9 on: in the weights
+        (5, {CHECKPOINT}),  # from step 9 on: in the config
+        (7, {CHECKPOINT}),  # from step 9 on: with everything written and nothing in its place
         (8, {CHECKPOINT, *unbroken}),  # from step 9 on: with everything there, and the checkpoint still beside it
     ]
     for dies_at, left in lives:
@@ -78,9 +80,10 @@ def test_killed_while_files_are_written(brief: Answering, tmp_path: Path, unbrok
         process.start()
         process.join(timeout=300)
         assert process.exitcode == -signal.SIGKILL
-        assert {name for name in files(out) if not name.endswith(".partial")} == left
+        assert {name for name in files(out) if not name.startswith(".")} == left
     train(brief, out=out, resume=True)
     assert files(out) == unbroken
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "unbroken"}
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("brief", 0), ("brief", 1), ("reader", 2)])

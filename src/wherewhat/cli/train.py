@@ -40,7 +40,6 @@ def train(
     from wherewhat.recipes.registry import recipe as recipe_called
     from wherewhat.tables.files import MANIFEST, refuse_to_overwrite, write_whole
     from wherewhat.tables.manifest import manifest_bytes
-    from wherewhat.training.checkpoint import CHECKPOINT
     from wherewhat.training.loop import train as run
     from wherewhat.training.settings import changed
 
@@ -50,18 +49,23 @@ def train(
     settings = changed(settings, [*change, *([] if seed is None else [f"seed={seed}"])])
     folder = Path("runs") / recipe if out is None else out
     refuse_to_overwrite(folder, kind="train", overwrite=overwrite or resume)
-    finished = resume and not (folder / CHECKPOINT).exists() and (folder / MANIFEST).exists()
     began = time.perf_counter()
+
+    def manifest(trained: "Trained") -> bytes:
+        seconds = round(time.perf_counter() - began, 3)
+        return manifest_bytes(manifest_of(trained, recipe=recipe, seconds=seconds))
+
     with progress(f"{recipe}: steps", quiet=quiet) as step:
         trained = run(
             settings,
             out=folder,
             resume=resume,
             on_step=lambda number, measured: step(number, settings.steps, f"loss {measured['loss']:.3f}"),
+            manifest=manifest,
         )
+    if not (folder / MANIFEST).exists():  # of a net that was finished from Python
+        write_whole(folder / MANIFEST, manifest(trained))
     seconds = round(time.perf_counter() - began, 3)
-    if not finished:  # else it tells already how the run was made
-        write_whole(folder / MANIFEST, manifest_bytes(manifest_of(trained, recipe=recipe, seconds=seconds)))
     if as_json:
         print(json.dumps({"out": str(folder), **trained.ends, "seconds": seconds}))
     elif not quiet:

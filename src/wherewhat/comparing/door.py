@@ -7,7 +7,7 @@ from typing import Any
 
 from wherewhat.errors import UserError
 from wherewhat.runs.profile import Profile
-from wherewhat.tables.files import MANIFEST
+from wherewhat.tables.files import MANIFEST, recover
 from wherewhat.tables.manifest import read_manifest
 
 TRAINED = "train"  # runs of this kind hold a model
@@ -38,6 +38,8 @@ def taken(one: Any) -> Named:
 
 def is_run(folder: Path) -> bool:
     """Whether a folder holds a finished profile; a run of another command that holds no model either is refused."""
+    if folder.is_dir():
+        recover(folder)
     if not (folder / MANIFEST).is_file():
         return False
     kind = read_manifest(folder).get("kind", Profile.kind)

@@ -22,11 +22,11 @@ from wherewhat.errors import UserError
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
-from wherewhat.tables.files import write_whole
+from wherewhat.tables.files import recover, write_run
 from wherewhat.tasks.base import Balanced
 from wherewhat.tasks.registry import task
 
-WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+FILES = WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 FORMAT = 1  # of the folder; `wherewhat_net` in config.json holds it and marks the folder as ours
 
 
@@ -64,19 +64,28 @@ def save_model(
     reads: Reads | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a net and what it learnt. Its config goes last, so a folder that has one is complete."""
+    """Write a net and what it learnt in one step: a kill leaves the net that was there before, or this one."""
+    write_run(folder, model_files(net, tasks=tasks, reads=reads, extra=extra), earlier=FILES)
+
+
+def model_files(
+    net: Trunk,
+    *,
+    tasks: Sequence[Balanced] = (),
+    reads: Reads | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> dict[str, bytes]:
+    """The files of a net's folder, by their names."""
     # Cloned, because a part that several blocks share has several names and the file wants each name's own numbers.
     weights = {name: tensor.detach().clone() for name, tensor in net.state_dict().items()}
     config = {"wherewhat_net": FORMAT, "net": net.config.to_dict(), "tasks": tasks_to_list(tasks)}
     config |= {"reads": reads is not None}
-    write_whole(folder / WEIGHTS, save(weights, metadata={"format": "pt"}))
-    if reads is None:
-        (folder / TOKENIZER).unlink(missing_ok=True)  # of a net that was here before
-    else:
+    files = {WEIGHTS: save(weights, metadata={"format": "pt"})}
+    if reads is not None:
         config |= {} if reads.corpus is None else {"corpus": reads.corpus.plain()}
         config |= {} if reads.asked is None else {"question": reads.asked.plain()}
-        write_whole(folder / TOKENIZER, reads.words.json().encode())
-    write_whole(folder / CONFIG, (json.dumps({**config, **(extra or {})}, indent=2) + "\n").encode())
+        files[TOKENIZER] = reads.words.json().encode()
+    return {**files, CONFIG: (json.dumps({**config, **(extra or {})}, indent=2) + "\n").encode()}
 
 
 def load_model(folder: Path) -> Model:
@@ -101,6 +110,8 @@ def holds_net(folder: Path) -> bool:
 
 def net_folder(name: str | Path) -> Path | None:
     """Where a net of ours lies in a folder: in itself, or in its model folder if it is that of a training run."""
+    if Path(name).is_dir():
+        recover(Path(name))
     return next((folder for folder in (Path(name), Path(name) / "model") if holds_net(folder)), None)
 
 

@@ -1,17 +1,18 @@
-"""Write files whole or not at all: beside their place first, then renamed into it."""
+"""Write files whole or not at all: hidden first, then renamed into their place."""
 
 import errno
 import io
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from wherewhat.errors import UserError
+from wherewhat.tables import placing
 
 MANIFEST = "manifest.json"
 RESULTS = ("*.parquet", MANIFEST, "report.html", "model/*", "*.safetensors")  # what shows that a folder holds a run
@@ -39,40 +40,45 @@ def write_whole(path: Path, data: bytes) -> None:
     """Put `data` at `path` so that a reader, or a crash, sees the old file or the new one and nothing between."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        staged = _write_beside(path, data)
-        staged.replace(path)
-        _sync_folder(path.parent)
+        _write_beside(path, data)
+        placing.sync_folder(path.parent)
     except OSError as error:
         raise UserError(_why_not_written(path, error)) from error
 
 
-def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write one run's files: all of them beside first, so that a full disk leaves an earlier run as it was.
+def write_run(folder: Path, files: Mapping[str, bytes], *, earlier: Collection[str] = ()) -> None:
+    """Put one run's files in the place of an earlier run's in one step: a kill or a full disk leaves one of them whole.
 
-    Then the old manifest goes first and the new one comes last: a folder that has one holds a complete run. What the
-    old manifest lists as its own and this run does not have is taken away; nothing else is touched.
+    What the old manifest lists as its own, and what is named `earlier`, goes with the old run; nothing else is touched.
     """
-    staged: dict[Path, Path] = {}
+    recover(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in sorted(files, key=lambda name: name == MANIFEST):
-            staged[folder / name] = _write_beside(folder / name, files[name])
-        stale = [folder / name for name in _noted(folder).get("files", []) if name not in files]
-        (folder / MANIFEST).unlink(missing_ok=True)
-        for path in stale:
-            path.unlink(missing_ok=True)
-        for target in list(staged):
-            staged.pop(target).replace(target)
-        _sync_folder(folder)
+        placing.place(folder, files, earlier={*listed_files(folder), *earlier})
     except OSError as error:
         raise UserError(_why_not_written(folder, error)) from error
-    finally:
-        for left_over in staged.values():
-            left_over.unlink(missing_ok=True)
+
+
+def recover(folder: Path) -> None:
+    """What every reader and writer of a folder begins with: bring to its end what a kill cut short."""
+    try:
+        placing.recover(folder)
+    except OSError as error:
+        raise UserError(
+            f"a command was killed while it wrote into {folder}, and what it began cannot be finished "
+            f"({error.strerror or error}); make the folder writable and try again"
+        ) from error
+
+
+def listed_files(folder: Path) -> set[str]:
+    """The files that a run's manifest lists as its own; nothing outside the folder is."""
+    listed = _noted(folder).get("files")
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    return {name for name in names if not Path(name).is_absolute() and ".." not in Path(name).parts}
 
 
 def refuse_to_overwrite(folder: Path, *, kind: str, overwrite: bool) -> None:
     """Stop before any work is done if this kind of run may not be written here."""
+    recover(folder)
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file, not a folder; choose another --out")
     if (folder / "config.json").exists():
@@ -90,35 +96,25 @@ def _noted(folder: Path) -> dict[str, Any]:
     """What the manifest of an earlier run says, as far as it can be read."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return manifest if isinstance(manifest, dict) else {}
 
 
-def _write_beside(path: Path, data: bytes) -> Path:
-    """Write a hidden neighbour of `path` and make sure that it is on the disk."""
+def _write_beside(path: Path, data: bytes) -> None:
+    """Write a hidden neighbour of `path`, make sure that it is on the disk, and let it take the place of `path`."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
+            placing.lock(handle)
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)  # there is no way to read it without setting it
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)  # mkstemp makes private files; results are for sharing
+            os.fsync(handle)
+            os.fchmod(handle, 0o666 & ~placing.umask())  # mkstemp makes private files; results are for sharing
+            Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    return Path(name)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the renames survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _why_not_written(path: Path, error: OSError) -> str:

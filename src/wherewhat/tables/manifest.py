@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wherewhat.errors import UserError
-from wherewhat.tables.files import MANIFEST
+from wherewhat.tables.files import MANIFEST, recover
 
 PACKAGES = ("wherewhat", "torch", "transformers", "tokenizers", "safetensors", "numpy", "polars", "altair")
 
@@ -57,6 +57,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; name the folder of a finished run")
+    recover(folder)
     if not path.is_file():
         raise UserError(f"{folder} holds no finished run (no {MANIFEST}); run a command with --out {folder} first")
     try:

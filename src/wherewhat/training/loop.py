@@ -16,6 +16,7 @@ from wherewhat.training.threads import threads
 
 OnStep = Callable[[int, Mapping[str, float]], None]
 OnNet = Callable[[int, Trunk], None]
+Manifest = Callable[[Trained], bytes]
 
 
 def train(
@@ -25,6 +26,7 @@ def train(
     resume: bool = False,
     on_step: OnStep | None = None,
     on_net: OnNet | None = None,
+    manifest: Manifest | None = None,
 ) -> Trained:
     """Train a net. The same settings give the same weights, however often the run is interrupted and resumed.
 
@@ -32,13 +34,14 @@ def train(
     way, a checkpoint; `resume` goes on from that checkpoint. `on_step` hears of every step: its number and what was
     measured. `on_net` may look at the net, but not change it: at step 0 and wherever it is evaluated, as it reads once
     it has learnt. A run that is resumed shows it from there on; one that was finished does not show it at all.
+    `manifest` says what to write beside the finished net of how it was made.
     """
     if out is not None and resume and (done := read_outcome(out, settings)):
         return done
     with threads(settings.threads):
         run = learn(settings, out=out, resume=resume, on_step=on_step, on_net=on_net)
     if out is not None:
-        write_outcome(out, run)
+        write_outcome(out, run, None if manifest is None else manifest(run))
     return run
 
 

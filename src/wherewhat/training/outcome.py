@@ -3,15 +3,16 @@
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars.exceptions import PolarsError
 
 from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
-from wherewhat.models.folder import CONFIG, Model, load_model, save_model
+from wherewhat.models.folder import CONFIG, FILES, Model, load_model, model_files, save_model
 from wherewhat.nets.trunk import Trunk
-from wherewhat.tables.files import parquet_bytes, write_whole
+from wherewhat.tables.files import MANIFEST, parquet_bytes, write_run
 from wherewhat.training.checkpoint import CHECKPOINT, clear_checkpoint, refuse_other_settings
 from wherewhat.training.settings import Plain, Settings
 
@@ -42,10 +43,11 @@ class Trained:
         return float(self.curve.filter(pl.col("measure") == measure)["value"][-1])
 
 
-def write_outcome(out: Path, run: Trained) -> None:
-    """Leave the run in its folder. The checkpoint goes only when everything else is there."""
-    write_whole(out / CURVE, parquet_bytes(run.curve))
-    _save(out / MODEL, run.net, run.settings)
+def write_outcome(out: Path, run: Trained, manifest: bytes | None = None) -> None:
+    """Leave the run in its folder, in one step. The checkpoint goes only when everything else is there."""
+    model = {f"{MODEL}/{name}": data for name, data in model_files(run.net, **_beside(run.settings)).items()}
+    files = {CURVE: parquet_bytes(run.curve), **model, **({} if manifest is None else {MANIFEST: manifest})}
+    write_run(out, files, earlier=[MANIFEST, *(f"{MODEL}/{name}" for name in FILES)])
     clear_checkpoint(out)
 
 
@@ -62,9 +64,14 @@ def clear_snapshots(out: Path) -> None:
 
 
 def _save(folder: Path, net: Trunk, settings: Settings, **more: int) -> None:
+    save_model(folder, net, **_beside(settings, **more))
+
+
+def _beside(settings: Settings, **more: int) -> dict[str, Any]:
+    """What is kept of a run beside its net."""
     rest = {name: value for name, value in settings.to_dict().items() if name not in (settings.learns, "net")}
     read = {"read": settings.read()} if settings.read() else {}
-    save_model(folder, net, extra={"training": rest, **read, **more}, **settings.belongings())
+    return {"extra": {"training": rest, **read, **more}, **settings.belongings()}
 
 
 def settings_of(model: Model, kind: type[Settings]) -> Plain:
