@@ -339,3 +339,12 @@ def test_frequencies_of_a_model_that_has_none(capsys, text: Path, earlier: Path,
     said = sentence(capsys, earlier, "heads", bert, "--text", text, "--scores", "mean_frequency")
     assert "mean_frequency cannot be asked of bert, whose logits know nothing of slots or frequencies" in said
     assert "ask for input.position_share or mean.position" in said
+
+
+DEVICES = ("privateuseone", "meta", "xla", "hpu", "lazy", "mkldnn", "vulkan", "cuda:999", "cpu:-1", "", "cpu\nand more")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_device_that_cannot_be_used(capsys, earlier: Path, device: str):
+    said = sentence(capsys, earlier, "heads", "tiny", "--device", device)
+    assert f"the device {device!r} cannot be used (" in said and said.endswith("; try --device auto or cpu\n")

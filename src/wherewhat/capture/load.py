@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -331,7 +332,11 @@ def _device(name: str) -> torch.device:
             "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
         )
     try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"the device '{name}' cannot be used ({reason}); try --device auto or cpu") from None
+        with warnings.catch_warnings(action="ignore"):
+            device = torch.zeros(1, device=name).add(1).device
+    except Exception as error:  # torch has an error of its own for every kind of device that is not there
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
+        raise UserError(f"the device {name!r} cannot be used ({reason}); try --device auto or cpu") from None
+    if device.type == "meta":
+        raise UserError("the device 'meta' cannot be used (it holds no numbers); try --device auto or cpu")
+    return device
