@@ -19,10 +19,12 @@ def report(
     """Draw the report again from the tables alone: no model is needed."""
     from wherewhat.runs.base import REPORT
     from wherewhat.runs.registry import load
+    from wherewhat.tables.reading import blaming_changes
 
     run = load(folder)
-    path = run.report(folder / REPORT)
-    pictures = [] if png is None else run.figures(png)
+    with blaming_changes(folder, run.manifest):
+        path = run.report(folder / REPORT)
+        pictures = [] if png is None else run.figures(png)
     if as_json:
         print(json.dumps({"report": str(path), "figures": list(map(str, pictures))}))
     elif not quiet:

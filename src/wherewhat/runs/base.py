@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from wherewhat.errors import UserError
 from wherewhat.report.page import Page
-from wherewhat.tables.files import MANIFEST, parquet_bytes, read_parquet, refuse_to_overwrite, write_run, write_whole
+from wherewhat.tables.files import MANIFEST, parquet_bytes, refuse_to_overwrite, write_run, write_whole
 from wherewhat.tables.manifest import manifest_bytes
+from wherewhat.tables.reading import SHA256, digests
 
 REPORT = "report.html"
 
@@ -44,7 +44,8 @@ class Run(ABC):
         refuse_to_overwrite(folder, kind=self.kind, overwrite=overwrite)
         files = {name: parquet_bytes(table) for name, table in self.tables.items()}
         files[REPORT] = render(self.page).encode()
-        manifest = {**self.manifest, "kind": self.kind, "files": sorted([*files, MANIFEST])}
+        manifest: dict[str, Any] = {**self.manifest, "kind": self.kind, "files": sorted([*files, MANIFEST])}
+        manifest[SHA256] = digests(manifest, files)
         write_run(folder, {**files, MANIFEST: manifest_bytes(manifest)})
         return folder
 
@@ -69,11 +70,3 @@ class Run(ABC):
         from wherewhat.report.render import inline
 
         return inline(self.page)
-
-
-def read_table(path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
-    """A table of a finished run, with all its columns."""
-    table = read_parquet(path)
-    if missing := [name for name in schema if name not in table.columns]:
-        raise UserError(f"{path} lacks the column '{missing[0]}'; run the command again with --overwrite")
-    return table

@@ -8,7 +8,10 @@ from typing import Any, ClassVar
 import polars as pl
 
 from wherewhat.report.page import Page
-from wherewhat.runs.base import Run, read_table
+from wherewhat.runs.base import Run
+from wherewhat.runs.shapes import COMPARED
+from wherewhat.tables.files import MANIFEST
+from wherewhat.tables.reading import hold_against, read_table
 from wherewhat.tables.schema import COMPARE, SIMILARITY
 
 
@@ -56,6 +59,7 @@ class Compared(Run):
     @classmethod
     def read(cls, folder: Path, manifest: Mapping[str, Any]) -> "Compared":
         """The comparison that lies in a folder."""
+        hold_against(folder / MANIFEST, manifest, COMPARED)
         there = folder / "similarity.parquet"
-        similarity = read_table(there, SIMILARITY) if there.exists() else _none()
-        return cls(read_table(folder / "compare.parquet", COMPARE), manifest, similarity)
+        similarity = read_table(there, SIMILARITY, manifest) if there.exists() else _none()
+        return cls(read_table(folder / "compare.parquet", COMPARE, manifest), manifest, similarity)

@@ -8,7 +8,10 @@ from typing import Any, ClassVar
 import polars as pl
 
 from wherewhat.report.page import Page
-from wherewhat.runs.base import Run, read_table
+from wherewhat.runs.base import Run
+from wherewhat.runs.shapes import EDITED
+from wherewhat.tables.files import MANIFEST
+from wherewhat.tables.reading import hold_against, read_table
 from wherewhat.tables.schema import EDIT, HEADS
 
 
@@ -51,4 +54,9 @@ class Edited(Run):
     @classmethod
     def read(cls, folder: Path, manifest: Mapping[str, Any]) -> "Edited":
         """The edit that lies in a folder."""
-        return cls(read_table(folder / "edit.parquet", EDIT), read_table(folder / "heads.parquet", HEADS), manifest)
+        hold_against(folder / MANIFEST, manifest, EDITED)
+        return cls(
+            read_table(folder / "edit.parquet", EDIT, manifest),
+            read_table(folder / "heads.parquet", HEADS, manifest),
+            manifest,
+        )

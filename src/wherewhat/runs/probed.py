@@ -8,7 +8,10 @@ from typing import Any, ClassVar
 import polars as pl
 
 from wherewhat.report.page import Page
-from wherewhat.runs.base import Run, read_table
+from wherewhat.runs.base import Run
+from wherewhat.runs.shapes import PROBED
+from wherewhat.tables.files import MANIFEST
+from wherewhat.tables.reading import hold_against, read_table
 from wherewhat.tables.schema import PROBE
 
 
@@ -33,4 +36,5 @@ class Probed(Run):
     @classmethod
     def read(cls, folder: Path, manifest: Mapping[str, Any]) -> "Probed":
         """The probe that lies in a folder."""
-        return cls(read_table(folder / "probe.parquet", PROBE), manifest)
+        hold_against(folder / MANIFEST, manifest, PROBED)
+        return cls(read_table(folder / "probe.parquet", PROBE, manifest), manifest)

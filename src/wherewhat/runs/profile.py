@@ -8,7 +8,10 @@ from typing import Any, ClassVar
 import polars as pl
 
 from wherewhat.report.page import Page
-from wherewhat.runs.base import Run, read_table
+from wherewhat.runs.base import Run
+from wherewhat.runs.shapes import PROFILE
+from wherewhat.tables.files import MANIFEST
+from wherewhat.tables.reading import hold_against, read_table
 from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS, POSITIONAL
 
 TABLES = {
@@ -49,8 +52,9 @@ class Profile(Run):
     @classmethod
     def read(cls, folder: Path, manifest: Mapping[str, Any]) -> "Profile":
         """The profile that lies in a folder."""
+        hold_against(folder / MANIFEST, manifest, PROFILE)
         there = {name: schema for name, schema in TABLES.items() if name in ALWAYS or (folder / name).exists()}
-        found = {name: read_table(folder / name, schema) for name, schema in there.items()}
+        found = {name: read_table(folder / name, schema, manifest) for name, schema in there.items()}
         heads, offsets, frequencies, positional = (
             found.get(name, pl.DataFrame(schema=schema)) for name, schema in TABLES.items()
         )

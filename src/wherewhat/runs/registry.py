@@ -21,6 +21,6 @@ def load(folder: str | Path) -> Run:
     folder = Path(folder)
     manifest = read_manifest(folder)
     kind = manifest.get("kind", Profile.kind)
-    if kind not in RUNS:
+    if not isinstance(kind, str) or kind not in RUNS:
         raise UserError(f"{folder} holds a run of `wherewhat {kind}`, which has no report; name another folder")
     return RUNS[kind].read(folder, manifest)

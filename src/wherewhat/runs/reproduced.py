@@ -8,7 +8,10 @@ from typing import Any, ClassVar
 import polars as pl
 
 from wherewhat.report.page import Page
-from wherewhat.runs.base import Run, read_table
+from wherewhat.runs.base import Run
+from wherewhat.runs.shapes import reproduced
+from wherewhat.tables.files import MANIFEST
+from wherewhat.tables.reading import hold_against, read_table
 from wherewhat.tables.schema import RESULT
 
 
@@ -33,4 +36,5 @@ class Reproduced(Run):
     @classmethod
     def read(cls, folder: Path, manifest: Mapping[str, Any]) -> "Reproduced":
         """The reproduction that lies in a folder."""
-        return cls(read_table(folder / "result.parquet", RESULT), manifest)
+        hold_against(folder / MANIFEST, manifest, reproduced(manifest.get("reproduction")))
+        return cls(read_table(folder / "result.parquet", RESULT, manifest), manifest)

@@ -31,8 +31,8 @@ def read_parquet(path: Path) -> pl.DataFrame:
         return pl.read_parquet(path)
     except FileNotFoundError:
         raise UserError(f"there is no {path}; run the command again with --overwrite") from None
-    except (OSError, pl.exceptions.PolarsError) as error:
-        first_line = str(error).strip().splitlines()[0]
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        first_line = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise UserError(f"{path} cannot be read ({first_line}); run the command again with --overwrite") from None
 
 

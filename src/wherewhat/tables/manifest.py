@@ -12,6 +12,7 @@ from typing import Any
 
 from wherewhat.errors import UserError
 from wherewhat.tables.files import MANIFEST, recover
+from wherewhat.tables.reading import refuse_unsound
 
 PACKAGES = ("wherewhat", "torch", "transformers", "tokenizers", "safetensors", "numpy", "polars", "altair")
 
@@ -61,11 +62,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise UserError(f"{folder} holds no finished run (no {MANIFEST}); run a command with --out {folder} first")
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise UserError(f"{path} is nested too deeply to be read; run the command again with --overwrite") from None
     except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read ({error}); run the command again with --overwrite") from None
-    if not isinstance(manifest, dict):
-        raise UserError(f"{path} is not a manifest; run the command again with --overwrite")
+    refuse_unsound(path, manifest)
     return manifest
 
 

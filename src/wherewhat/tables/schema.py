@@ -114,6 +114,24 @@ SIMILARITY: dict[str, Any] = {
     "divergence": pl.Float64,
 }
 
+KEYS = {  # columns in which nothing is missing, by the file of the table
+    "heads.parquet": ("model", "layer", "head", "score"),
+    "offsets.parquet": ("model", "layer", "head", "offset"),
+    "frequencies.parquet": ("model", "layer", "head", "frequency", "theta", "measure"),
+    "positional.parquet": ("model", "layer", "head", "source", "query", "key"),
+    "edit.parquet": ("model", "edit", "measure", "state"),
+    "compare.parquet": ("model", "against", "score"),
+    "similarity.parquet": ("model", "against", "layer", "head", "against_layer", "against_head", "divergence"),
+    "probe.parquet": ("probe", "model", "data", "measure"),
+    "result.parquet": ("part", "subject", "measure"),
+}
+MOST = 10**6  # layers, heads, frequencies, slots: far more than any model has
+LIMITS = {  # the least and the most that a column can hold, in every table that has it
+    **dict.fromkeys(("layer", "head", "against_layer", "against_head", "frequency", "query", "key"), (0, MOST)),
+    **dict.fromkeys(("texts", "windows", "rows", "count"), (0, 2**62)),
+    "offset": (-MOST, MOST),
+}
+
 
 def frame(rows: Iterable[Sequence[object]], schema: Mapping[str, Any]) -> pl.DataFrame:
     """A table of rows; a number that is not one (NaN) becomes a missing value."""
