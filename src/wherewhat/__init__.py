@@ -7,9 +7,12 @@
 """
 
 from importlib import import_module
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
+    from wherewhat.capture.load import Loading as Loading
     from wherewhat.comparing.walk import compare as compare
     from wherewhat.edits.door import edit as edit
     from wherewhat.edits.plan import Edit as Edit
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ENCODINGS": "wherewhat.encodings.registry",
     "Edit": "wherewhat.edits.plan",
+    "Loading": "wherewhat.capture.load",
     "MODELS": "wherewhat.models.registry",
     "Profile": "wherewhat.runs.profile",
     "RECIPES": "wherewhat.recipes.registry",
@@ -51,16 +55,32 @@ _HOMES = {
     "train": "wherewhat.training.loop",
 }
 
-__all__ = list(_HOMES)
+__all__ = [*_HOMES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name not in _HOMES:
         raise AttributeError(f"module 'wherewhat' has no attribute '{name}'")
     found = getattr(import_module(_HOMES[name]), name)
+    if isfunction(found):
+        from wherewhat.errors import python_door
+
+        found = python_door(found)
+        found.__module__ = __name__  # where it can be found again, which pickle asks for
     globals()[name] = found  # also wins over the submodule of the same name (profile, train)
     return found
 
 
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("wherewhat")
+    except PackageNotFoundError:  # a source tree that nobody installed
+        return "unknown"
+
+
 def __dir__() -> list[str]:
-    return sorted(_HOMES)
+    return sorted(__all__)

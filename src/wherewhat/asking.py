@@ -1,15 +1,15 @@
 """What is to be measured, and on how much: the settings of a profile, and how the manifest tells them."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from wherewhat.capture.batch import ALL, LAST
 from wherewhat.capture.blocks import ENDINGS
 from wherewhat.capture.load import Loading
 from wherewhat.errors import UserError
-from wherewhat.names import HEAD_NAME, look_up
+from wherewhat.names import HEAD_NAME, check_keywords, look_up
 from wherewhat.positional import told as positional_told
 from wherewhat.positional.probing import Probing
 from wherewhat.repeats import told as repeats_told
@@ -155,6 +155,12 @@ class Measuring:
     def asked(self) -> dict[str, Score]:
         """The scores to compute."""
         return {name: score for name, score in self.known.items() if not self.scores or _is_asked(name, self.scores)}
+
+
+def check_measuring(function: Callable[..., object], given: Mapping[str, Any]) -> None:
+    """Refuse a keyword that is neither a function's own nor a setting of a profile, and say which was meant."""
+    of_loading = {one.name: f"loading=Loading({one.name}=...)" for one in fields(Loading)}
+    check_keywords(function, given, fills=Measuring, elsewhere=of_loading)
 
 
 def _is_asked(name: str, asked: Collection[str]) -> bool:

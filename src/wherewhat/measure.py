@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import torch
 from torch import Tensor, nn
 
 from wherewhat.about import about_model, about_score, about_texts, notes
-from wherewhat.asking import Measuring, about_swaps, told
+from wherewhat.asking import Measuring, about_swaps, check_measuring, told
 from wherewhat.capture.batch import ALL, LAST, batches
 from wherewhat.capture.blocks import blocks_by
 from wherewhat.capture.door import Captured, capture
@@ -34,6 +35,7 @@ from wherewhat.tables.texts import Text
 from wherewhat.tally import TABLES, Resampling, Swapping, Tally
 from wherewhat.untrained import measure_untrained
 
+OneText = str | Text | Tensor | Sequence[int] | np.ndarray  # a string, or token ids
 Progress = Callable[[int, int], None]  # texts done, texts in all
 Say = Callable[[str], None]  # takes a sentence for whoever waits
 SLOW = 2 * 10**8  # entries of whole tables beyond which it takes long to build them all
@@ -41,7 +43,7 @@ SLOW = 2 * 10**8  # entries of whole tables beyond which it takes long to build 
 
 def profile(
     model: str | nn.Module | Subject = "tiny",
-    texts: Iterable[str | Tensor | Text] | Encoded | None = None,
+    texts: Iterable[OneText] | Encoded | None = None,
     *,
     tokenizer: Any = None,
     loading: Loading | None = None,
@@ -52,11 +54,12 @@ def profile(
 ) -> Profile:
     """Measure where every head of a model looks.
 
-    `model` is a name (built in, a folder, a Hub id) or a module; `texts` are strings or tensors of token ids, and may
-    be left out for a net that knows the task it was trained on. `say` is told what has to be known while it runs.
-    `measuring` are the fields of `Measuring`; `queries` may also be "last" or "all".
+    `model` is a name (built in, a folder, a Hub id) or a module; `texts` are strings, or token ids as
+    lists, arrays or tensors; they may be left out for a net that knows the task it was trained on. `say` is told what
+    has to be known while it runs. `measuring` are the fields of `Measuring`; `queries` may also be "last" or "all".
     """
     began = time.perf_counter()
+    check_measuring(profile, measuring)
     settings = Measuring(**measuring)
     loading = loading or Loading()
     subject = _subject(model, tokenizer, loading)
@@ -147,7 +150,7 @@ def _subject(model: str | nn.Module | Subject, tokenizer: Any, loading: Loading)
     return model if isinstance(model, Subject) else wrap(model, tokenizer)
 
 
-def read(subject: Subject, texts: Iterable[str | Tensor | Text] | Encoded | None, settings: Measuring) -> Encoded:
+def read(subject: Subject, texts: Iterable[OneText] | Encoded | None, settings: Measuring) -> Encoded:
     """The token ids to run, and what was cut: of the texts given, or of the task that a net was trained on."""
     if texts is None and settings.add_bos:
         raise UserError(f"{subject.id} is to read texts of its own, which begin as they are; leave out --add-bos")
@@ -164,11 +167,31 @@ def read(subject: Subject, texts: Iterable[str | Tensor | Text] | Encoded | None
         )
     return encode(
         subject,
-        texts,
+        (_text_or_ids(text, number) for number, text in enumerate(texts)),
         max_tokens=settings.max_tokens,
         max_texts=settings.max_texts,
         add_bos=settings.add_bos,
     )
+
+
+def _text_or_ids(text: OneText, number: int) -> str | Text | Tensor:
+    """A string as it is, or token ids as a tensor, however they are written."""
+    if isinstance(text, str | Text):
+        return text
+    try:
+        ids_T = torch.as_tensor(text)
+    except (TypeError, ValueError, RuntimeError):
+        ids_T = torch.empty(1)  # which holds no ids
+    if ids_T.is_floating_point() or ids_T.is_complex() or ids_T.dtype == torch.bool:
+        raise UserError(
+            f"text {number} is a {type(text).__name__} that does not hold whole numbers; "
+            "give a string, or token ids as a list, an array or a tensor"
+        )
+    if ids_T.dim() == 0:
+        raise UserError(
+            f"text {number} is the number {text}; put the token ids of a text into a list of their own, [ids]"
+        )
+    return ids_T
 
 
 def listen(

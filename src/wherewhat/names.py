@@ -1,8 +1,10 @@
 """Look a thing up by its name, or suggest the name that was meant; and what heads are called."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from difflib import get_close_matches
+from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 from wherewhat.errors import UserError
@@ -30,6 +32,25 @@ def suggestion(name: str, family: Mapping[str, object]) -> str:
     by_lower = {member.lower(): member for member in family}
     close = get_close_matches(str(name).lower(), by_lower, n=1)
     return f"did you mean '{by_lower[close[0]]}'? " if close else ""
+
+
+def check_keywords(
+    function: Callable[..., object], given: Mapping[str, object], *, fills: type, elsewhere: Mapping[str, str] = {}
+) -> None:
+    """Refuse a keyword that neither a function nor the record it `fills` has, and suggest which one was meant.
+
+    `elsewhere` are names that belong somewhere else, each with how to write it there.
+    """
+    own = [name for name, one in signature(function).parameters.items() if one.kind is Parameter.KEYWORD_ONLY]
+    record: Any = fills
+    settings = [field.name for field in fields(record)]
+    for name in given:
+        if name in elsewhere:
+            raise UserError(f"{function.__name__} has no keyword '{name}'; write {elsewhere[name]}")
+        if name not in settings:
+            known = dict.fromkeys([*own, *settings])
+            hint = suggestion(name, known)
+            raise UserError(f"{function.__name__} has no keyword '{name}'; {hint}known: {', '.join(sorted(known))}")
 
 
 def layer_labels(layers: Iterable[Mapping[str, Any]]) -> dict[int, str]:

@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     except SystemExit as end:  # how typer ends, well or after saying what is wrong with the arguments
         return end.code if isinstance(end.code, int) else 0
     except UserError as error:
-        return _say(str(error), 2)
+        return _say(error.typed, 2)
     except Exception:
         traceback.print_exc()
         return _say("this is a bug in wherewhat, not a mistake of yours; please report the lines above", 1)

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 from wherewhat.about import hash_of
 from wherewhat.asking import Measuring
@@ -15,16 +15,15 @@ from wherewhat.capture.load import Loading, Subject, find, wrap
 from wherewhat.capture.texts import OWN
 from wherewhat.comparing.door import Named
 from wherewhat.errors import UserError
-from wherewhat.measure import Say, profile, read
+from wherewhat.measure import OneText, Say, profile, read
 from wherewhat.positional.probing import Probing
 from wherewhat.repeats.repeating import Repeating
 from wherewhat.runs.profile import Profile
 from wherewhat.tables.origin import Origin, origin_of
-from wherewhat.tables.texts import Text
 
 GIVEN = "given"  # and of blocks that were handed in
 OnStep = Callable[[int, int, str], None]  # done, of how many, what to say beside it
-Texts = Iterable[str | Tensor | Text] | None
+Texts = Iterable[OneText] | None
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ from wherewhat.tables.manifest import peak_memory, provenance
 from wherewhat.tables.schema import COMPARE, SIMILARITY, frame
 
 if TYPE_CHECKING:  # a comparison of finished runs needs no torch
-    from torch import Tensor, nn
+    from torch import nn
 
     from wherewhat.capture.load import Loading, Subject
     from wherewhat.comparing.profiling import Profiles, Texts
     from wherewhat.comparing.side_by_side import SideBySide
+    from wherewhat.measure import OneText
     from wherewhat.tables.origin import Origin
-    from wherewhat.tables.texts import Text
 
 UNTRAINED = ("untrained", "fresh weights")  # what to call them; the second where a model is called like the first
 OnStep = Callable[[int, int, str], None]  # done, of how many, what to say beside it
@@ -36,7 +36,7 @@ OnStep = Callable[[int, int, str], None]  # done, of how many, what to say besid
 
 def compare(
     models: "Sequence[str | Path | Profile | nn.Module | Subject]",
-    texts: "Iterable[str | Tensor | Text] | None" = None,
+    texts: "Iterable[OneText] | None" = None,
     *,
     untrained: int = 0,
     similar: bool = False,
@@ -56,6 +56,10 @@ def compare(
     what is left out is as in the first, if that is a profile, and a profile that was made otherwise is made again.
     """
     began = time.perf_counter()
+    if measuring:
+        from wherewhat.asking import check_measuring
+
+        check_measuring(compare, measuring)
     refuse_few(models, untrained)
     named = [taken(one) for one in models]
     texts = _at_hand(texts, named, measuring) if similar else texts  # read twice

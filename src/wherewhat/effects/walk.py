@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import polars as pl
-from torch import Tensor, nn
+from torch import nn
 
 from wherewhat.about import about_model, about_score, about_texts, notes
-from wherewhat.asking import Measuring, about_swaps, told
+from wherewhat.asking import Measuring, about_swaps, check_measuring, told
 from wherewhat.capture.load import Loading, Subject, wrap
 from wherewhat.capture.reader import Place, numbered
 from wherewhat.capture.speech import ANSWER, body, find_speaking, plain_tokens
@@ -22,13 +22,12 @@ from wherewhat.effects.measures import Interval, effect, measures
 from wherewhat.effects.sweeps import Step, steps_of
 from wherewhat.effects.telling import frequencies_of
 from wherewhat.errors import UserError
-from wherewhat.measure import Say, listen, read
+from wherewhat.measure import OneText, Say, listen, read
 from wherewhat.runs.edited import Edited
 from wherewhat.silence import refuse_in_vain, silences, told_of
 from wherewhat.summing import chosen, heads_table
 from wherewhat.tables.manifest import peak_memory, provenance
 from wherewhat.tables.schema import EDIT, OF_HEAD, frame
-from wherewhat.tables.texts import Text
 from wherewhat.tally import Resampling, Tally, paired
 
 OnStep = Callable[[int, int, str], None]  # done, of how many, what to say beside it
@@ -61,7 +60,7 @@ class State:
 
 def edited(
     model: str | nn.Module | Subject,
-    texts: Iterable[str | Tensor | Text] | None,
+    texts: Iterable[OneText] | None,
     wanted: Edit,
     *,
     each: str | None = None,
@@ -115,6 +114,7 @@ def _told_edit(wanted: Edit, each: str | None, layers: Sequence[Layer]) -> dict[
 
 
 def _settings(measuring: dict[str, Any]) -> Measuring:
+    check_measuring(edited, measuring)
     settings = Measuring(**measuring)
     if settings.inside or settings.hidden:
         raise UserError("an edit is not followed into hidden states; leave hidden and scores of hidden states out")

@@ -13,6 +13,7 @@ from wherewhat.corpora.cases import Case
 from wherewhat.corpora.pairs import EXCHANGED, main_predicate, usable_roles
 from wherewhat.corpora.regrown import of_grammar
 from wherewhat.corpora.sentence import Sentence
+from wherewhat.names import check_keywords
 from wherewhat.probes import role_claims
 from wherewhat.probes.role_claims import CHANGES, ROLES, VOICE
 from wherewhat.probes.swapped.data import Data
@@ -116,6 +117,7 @@ def probe_roles(
     `files` hold roles; without any, sentences or pairs of the grammar are used. `settings` are the fields of
     `Exchanges`.
     """
+    check_keywords(probe_roles, settings, fills=Exchanges)
     return put(Exchanges(**settings), model, files, tokenizer=tokenizer, loading=loading, on_step=on_step, say=say)
 
 

@@ -11,6 +11,7 @@ from torch import nn
 from wherewhat.capture.load import Loading, Subject
 from wherewhat.corpora.cases import Case
 from wherewhat.errors import UserError
+from wherewhat.names import check_keywords
 from wherewhat.probes import word_claims
 from wherewhat.probes.bootstrap import LEAST
 from wherewhat.probes.swapped.data import Data
@@ -122,6 +123,7 @@ def probe_words(
     `files` hold phrases, or labelled cases with phrases; without any, sentences of the grammar are used. `settings` are
     the fields of `Shuffles`.
     """
+    check_keywords(probe_words, settings, fills=Shuffles)
     if "sizes" in settings:
         settings |= {"sizes": tuple(map(str, settings["sizes"]))}  # numbers will do
     return put(Shuffles(**settings), model, files, tokenizer=tokenizer, loading=loading, on_step=on_step, say=say)

@@ -47,14 +47,15 @@ def render(page: Page) -> str:
 
 
 def inline(page: Page) -> str:
-    """A small piece of HTML for a notebook: the plane of heads as a picture, with no script in it."""
-    if "plane" not in page.figures:
-        return tag("p", page.title)
-    drawn = vl_convert.vegalite_to_svg(whole(page.figures["plane"]))
+    """A small piece of HTML for a notebook: the first picture of the page, with no script in it."""
+    name = "triangle" if "triangle" in page.figures else next(iter(page.figures), None)
+    if name is None:
+        return tag("p", tag("b", page.title), f": {page.lede}")
+    drawn = vl_convert.vegalite_to_svg(whole(page.figures[name]))
     source = "data:image/svg+xml;base64," + base64.b64encode(drawn.encode()).decode()
     facts = ", ".join(f"{number} {what}" for number, what in page.facts)
     caption = tag("figcaption", tag("b", page.title), f": {facts}")
-    return tag("figure", tag("img", src=source, alt=f"The plane of all heads of {page.title}"), caption)
+    return tag("figure", tag("img", src=source, alt=f"The {name.replace('_', ' ')} of {page.title}"), caption)
 
 
 def json_in_html(value: Any) -> str:

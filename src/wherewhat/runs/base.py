@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from wherewhat.errors import python_door
 from wherewhat.report.page import Page
 from wherewhat.tables.files import MANIFEST, parquet_bytes, refuse_to_overwrite, write_run, write_whole
 from wherewhat.tables.manifest import manifest_bytes
@@ -36,6 +37,7 @@ class Run(ABC):
         """The same, drawn once."""
         return self.draw()
 
+    @python_door
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the tables, the manifest and the report; all of them or none."""
         from wherewhat.report.render import render
@@ -49,6 +51,7 @@ class Run(ABC):
         write_run(folder, {**files, MANIFEST: manifest_bytes(manifest)})
         return folder
 
+    @python_door
     def report(self, path: str | Path) -> Path:
         """Draw the report again, from the tables alone."""
         from wherewhat.report.render import render
@@ -56,6 +59,7 @@ class Run(ABC):
         write_whole(Path(path), render(self.page).encode())
         return Path(path)
 
+    @python_door
     def figures(self, folder: str | Path) -> list[Path]:
         """Write every figure of the report as a PNG file."""
         from wherewhat.report.figures import figures

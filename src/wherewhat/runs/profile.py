@@ -20,11 +20,16 @@ TABLES = {
     "frequencies.parquet": FREQUENCIES,
     "positional.parquet": POSITIONAL,
 }
+COUNTED = {"text": "count", "window": "windows", "token": "tokens"}  # of what was read, as the manifest calls it
 ALWAYS = ("heads.parquet", "offsets.parquet")  # the others are written where there is something in them
 
 
 def _none() -> pl.DataFrame:
     return pl.DataFrame(schema=POSITIONAL)
+
+
+def _many(count: Any, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,16 @@ class Profile(Run):
     frequencies: pl.DataFrame  # what each rotary frequency carries; empty for models that have none
     manifest: Mapping[str, Any]
     positional: pl.DataFrame = field(default_factory=_none)  # matrices of the positional part; empty unless asked for
+
+    def __repr__(self) -> str:
+        about, read = self.manifest.get("model") or {}, self.manifest.get("texts") or {}
+        heads = self.heads.group_by("layer").agg(pl.col("head").n_unique())["head"]
+        counts = {name: read.get(known, 0) for name, known in COUNTED.items()} | {"row": self.heads["rows"].max() or 0}
+        return (
+            f"Profile of {about.get('id') or 'a model'}: {_many(len(heads), 'layer')} × {_many(heads.max(), 'head')}\n"
+            f"{', '.join(_many(count, name) for name, count in counts.items())}\n"
+            "next: .heads (a table), .save(folder), .report(path); a notebook shows a picture of all heads"
+        )
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
@@ -61,4 +76,4 @@ class Profile(Run):
         return cls(heads, offsets, frequencies, manifest, positional)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"text/html": self._repr_html_(), "text/plain": str(self.heads)}
+        return {"text/html": self._repr_html_(), "text/plain": repr(self)}

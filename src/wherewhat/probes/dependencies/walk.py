@@ -21,6 +21,7 @@ from typing import Any
 from torch import nn
 
 from wherewhat.capture.load import Loading, Subject, find, wrap
+from wherewhat.names import check_keywords
 from wherewhat.probes.dependencies.asking import Asking
 from wherewhat.probes.dependencies.links import links, numbers_of
 from wherewhat.probes.dependencies.looking import look
@@ -50,6 +51,7 @@ def probe_dependencies(
     `asking` are the fields of `Asking`.
     """
     began = time.perf_counter()
+    check_keywords(probe_dependencies, asking, fills=Asking)
     wanted = Asking(**asking)
     subject = _subject(model, tokenizer, loading or Loading())
     treebanks, aligned = side_by_side(treebanks_of(subject, [Path(file) for file in files], wanted))
