@@ -168,6 +168,36 @@ def test_list_says_of_encodings_what_to_know_before_choosing_one(capsys):
         assert fact in shown
 
 
+@pytest.mark.parametrize("name", ["tiny", "bert_tiny", "nli_tiny"])
+def test_list_shows_the_settings_of_a_recipe_as_they_are_set(name: str, capsys):
+    from wherewhat.recipes.registry import RECIPES
+    from wherewhat.training.settings import changed
+
+    assert main(["list", "recipes", name]) == 0
+    shown = capsys.readouterr().out
+    assert " ".join(shown.split()).startswith(f"{name} {RECIPES[name].about} run: ")
+    settings, plain = RECIPES[name].settings(), RECIPES[name].settings().to_dict()
+    assert f"steps={plain['steps']} batch=64" in " ".join(shown.split()) and f"width={plain['net']['width']}" in shown
+    assert "betas=0.9,0.999" in shown and "kernel" not in shown
+    assert main(["list", "recipes", name, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)[name]
+    for part, of in told["settings"].items():
+        for key, value in of.items():
+            field = key if part == "run" else f"{part}.{key}"
+            assert changed(settings, [f"{field}={json.dumps(value) if isinstance(value, list) else value}"]) == settings
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[], ["heads"], ["compare"], ["edit"], ["probe"], ["probe", "dependencies"], ["train"], ["list"]],
+    ids=str,
+)
+def test_a_flag_is_shown_without_a_value(command: list[str], capsys):
+    assert main([*command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "--help" in shown and "<bool>" not in shown
+
+
 def test_list_says_of_questions_what_can_be_answered(capsys):
     assert main(["list", "questions", "voice"]) == 0
     assert capsys.readouterr().out.strip().endswith("(active, passive)")

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from textwrap import wrap
 from typing import Annotated, Any
 
@@ -20,27 +20,48 @@ def list_(
         str,
         typer.Argument(help="models, encodings, scores, probes, tasks, corpora, questions, recipes or reproductions."),
     ],
-    name: Annotated[str | None, typer.Argument(help="Only this one; an encoding's options are then explained.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Only this one, with its options or settings.")] = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """Say what there is, one line each; of encodings also what to know of them."""
+    """Say what there is, one line each; of encodings also what to know of them, of one recipe all its settings.
+
+    Try: `wherewhat list encodings` · `wherewhat list recipes tiny`
+    """
     lines = look_up("list", what, LISTS)()
     if name is not None:
-        lines = {name: look_up(SINGULAR.get(what, what.removesuffix("s")), name, lines)}
+        line = look_up(SINGULAR.get(what, what.removesuffix("s")), name, lines)
+        lines = {name: _recipe(name) if what == "recipes" else line}
     if as_json:
         print(json.dumps(lines, ensure_ascii=False))
         return
     width = max(map(len, lines))
     for each, line in lines.items():
-        told = line if isinstance(line, str) else _paragraph(line, indent=width + 2, explained=name is not None)
-        print(f"{each:<{width}}  {told}")
+        facts: dict[str, Any] = {"about": line} if isinstance(line, str) else line
+        if "settings" in facts:
+            told = _lines_of_settings(facts["settings"])
+        else:
+            told = _lines_of_encoding(facts, explained=name is not None) if len(facts) > 1 else []
+        print(f"{each:<{width}}  {_paragraph([facts['about'], *told], indent=width + 2) if told else facts['about']}")
 
 
-def _paragraph(facts: dict[str, Any], *, indent: int, explained: bool) -> str:
-    """The line for someone new, and below it the other facts, each with its name, as wide as the terminal."""
+def _paragraph(lines: Iterable[str], *, indent: int) -> str:
+    """The line for someone new, and below it the others, as wide as the terminal."""
     columns = max(20, min(shutil.get_terminal_size((120, 24)).columns, 140) - indent)
-    lines = [facts["about"]]
+    return ("\n" + " " * indent).join(line for each in lines for line in wrap(each, columns, subsequent_indent="  "))
+
+
+def _lines_of_settings(settings: dict[str, dict[str, Any]]) -> list[str]:
+    """What can be changed, each as it is written after --set."""
+    lines = [
+        f"{part}: {' '.join(f'{name}={_written(one)}' for name, one in of.items())}" for part, of in settings.items()
+    ]
+    return [*lines, "change any of them with --set, such as --set steps=200"]
+
+
+def _lines_of_encoding(facts: dict[str, Any], *, explained: bool) -> list[str]:
+    """The facts that help to choose one, each with its name."""
+    lines: list[str] = []
     for group in (("acts", "learns"), ("direction", "attention"), ("growth", "paper")):
         lines.append(" · ".join(f"{name}: {facts[name]}" for name in group))
     options = {name: f"{name}={option['default']}" for name, option in facts["options"].items()}
@@ -48,7 +69,7 @@ def _paragraph(facts: dict[str, Any], *, indent: int, explained: bool) -> str:
         lines += [f"{written}: {facts['options'][name]['means']}" for name, written in options.items()]
     else:
         lines.append(f"options: {', '.join(options.values()) or 'none'}")
-    return ("\n" + " " * indent).join(line for each in lines for line in wrap(each, columns, subsequent_indent="  "))
+    return lines
 
 
 def _models() -> Lines:
@@ -117,6 +138,31 @@ def _recipes() -> Lines:
     from wherewhat.recipes.registry import RECIPES
 
     return {name: recipe.about for name, recipe in RECIPES.items()}
+
+
+def _recipe(name: str) -> dict[str, Any]:
+    """One recipe with everything that decides how its run ends, by what it belongs to."""
+    from wherewhat.recipes.registry import RECIPES
+
+    settings = RECIPES[name].settings()
+    plain = settings.to_dict()
+    sizes = {part: {key: value for key, value in of.items() if key != "name"} for part, of in settings.parts(plain)}
+    fixed = {*settings.decided, *(() if settings.net.kind == "conformer" else ("kernel",))}
+    net = {key: value for key, value in plain.pop("net").items() if key not in fixed}
+    run = {settings.learns: _learnt(plain.pop(settings.learns)), **plain}
+    return {"about": RECIPES[name].about, "settings": {"run": run, "net": net, **sizes}}
+
+
+def _learnt(learnt: Any) -> str:
+    """What is learnt, by its names."""
+    if isinstance(learnt, list):
+        return ",".join(map(_learnt, learnt))
+    return str(learnt["name"] if isinstance(learnt, dict) else learnt)
+
+
+def _written(value: Any) -> str:
+    """A value as it is written after --set."""
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _reproductions() -> Lines:

@@ -9,6 +9,7 @@ from wherewhat.cli.compare import compare
 from wherewhat.cli.edit import edit
 from wherewhat.cli.heads import heads
 from wherewhat.cli.list import list_
+from wherewhat.cli.options import Command, Group
 from wherewhat.cli.probe import probe
 from wherewhat.cli.report import report
 from wherewhat.cli.reproduce import reproduce
@@ -16,24 +17,25 @@ from wherewhat.cli.train import train
 from wherewhat.errors import UserError
 
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help="Does an attention head look at a token because of **where** it stands or because of **what** it says?",
 )
-app.command()(heads)
-app.command()(compare)
-app.command()(edit)
+app.command(cls=Command)(heads)
+app.command(cls=Command)(compare)
+app.command(cls=Command)(edit)
 app.add_typer(probe)
-app.command()(train)
-app.command()(reproduce)
-app.command()(report)
-app.command("list")(list_)
+app.command(cls=Command)(train)
+app.command(cls=Command)(reproduce)
+app.command(cls=Command)(report)
+app.command("list", cls=Command)(list_)
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: bool = typer.Option(False, "--version", help="Say which version this is.")) -> None:
+def _version(version: bool = typer.Option(False, "--version", metavar="", help="Say which version this is.")) -> None:
     if version:
         from importlib.metadata import version as installed
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from wherewhat.errors import UserError
 
@@ -20,8 +21,28 @@ MODEL, TEXTS, ASKED, RESULT = "The model", "The texts", "What is asked", "The re
 
 
 def option(panel: str, metavar: str | None, help: str, *names: str) -> Any:
-    """An option, with the heading it stands under and what its value is called."""
-    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel)
+    """An option, with the heading it stands under and what its value is called; a flag has none."""
+    return typer.Option(*names, help=help, metavar=metavar or "", rich_help_panel=panel)
+
+
+class Command(TyperCommand):
+    """A command whose --help is shown as the flag that it is."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        return _as_flag(super().get_help_option(ctx))
+
+
+class Group(TyperGroup):
+    """The same of a group of commands."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        return _as_flag(super().get_help_option(ctx))
+
+
+def _as_flag(option: Any) -> Any:
+    if option is not None:
+        option.metavar = ""
+    return option
 
 
 Model = Annotated[str, typer.Argument(help="A Hub id, a folder, a training run, or a built-in name.")]
