@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 
 from wherewhat.cli.main import main
+from wherewhat.runs.profile import Profile
 from wherewhat.scores.registry import SCORES
+from wherewhat.tables.manifest import read_manifest
 from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS
 
 
@@ -36,7 +38,9 @@ def test_help_answers_without_torch():
 def test_heads_of_the_built_in_model(tmp_path: Path, capsys):
     out = tmp_path / "run"
     assert main(["heads", "--out", str(out), "--max-texts", "20"]) == 0
-    assert capsys.readouterr().out.strip().endswith(str(out / "report.html"))
+    first, *findings = capsys.readouterr().out.splitlines()
+    assert first.endswith(str(out / "report.html"))
+    assert findings == [f"  {sentence}" for sentence in Profile.read(out, read_manifest(out)).findings()]
     heads, offsets = (pl.read_parquet(out / name) for name in ("heads.parquet", "offsets.parquet"))
     assert dict(heads.schema) == HEADS and dict(offsets.schema) == OFFSETS
     assert set(heads["score"]) == {name for name in SCORES if not name.startswith("block.")}
@@ -54,6 +58,8 @@ def test_heads_of_a_folder_on_a_text(folder: Path, text: Path, tmp_path: Path, c
     assert main(line) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["heads"] == 8 and said["texts"] == 2 and said["report"] == str(out / "report.html")
+    assert said["heads_table"] == str(out / "heads.parquet") and (out / "heads.parquet").exists()
+    assert said["findings"] == Profile.read(out, read_manifest(out)).findings()
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["texts"]["example"][0]["tokens"] == list("abcdef")
     assert manifest["texts"]["source"] == str(text)

@@ -173,9 +173,11 @@ def _print(profile: "Profile", out: Path, *, as_json: bool, quiet: bool) -> None
     about: dict[str, Any] = dict(profile.manifest)
     count, probed = about["model"]["heads"], about.get("positional")
     if as_json:
-        summary = {"out": str(out), "report": str(out / "report.html"), "model": about["model"]["id"], "heads": count}
-        told = {"positional": {"n": probed["n"], "words": probed["words"]}} if probed else {}
-        print(json.dumps({**summary, **told, "texts": about["texts"]["count"], "seconds": about["seconds"]}))
+        summary = {"out": str(out), "report": str(out / "report.html"), "heads_table": str(out / "heads.parquet")}
+        summary |= {"model": about["model"]["id"], "heads": count}
+        told: dict[str, Any] = {"positional": {"n": probed["n"], "words": probed["words"]}} if probed else {}
+        told |= {"texts": about["texts"]["count"], "findings": profile.findings(), "seconds": about["seconds"]}
+        print(json.dumps({**summary, **told}, ensure_ascii=False))
     elif not quiet:
         texts = f"{_many(about['texts']['count'], 'text')}, {_many(about['texts']['tokens'], 'token')}"
         probe = f", {_many(probed['words'], 'word')} × {probed['n']} copies" if probed else ""
@@ -183,6 +185,8 @@ def _print(profile: "Profile", out: Path, *, as_json: bool, quiet: bool) -> None
             f"{_many(count, 'head')} of {about['model']['id']} on {texts}, {about['seconds']:.1f} s{probe}: "
             f"{out / 'report.html'}"
         )
+        for sentence in profile.findings():
+            print(f"  {sentence}")
 
 
 def _many(count: int, what: str) -> str:

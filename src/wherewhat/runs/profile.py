@@ -51,8 +51,14 @@ class Profile(Run):
         return (
             f"Profile of {about.get('id') or 'a model'}: {_many(len(heads), 'layer')} × {_many(heads.max(), 'head')}\n"
             f"{', '.join(_many(count, name) for name, count in counts.items())}\n"
-            "next: .heads (a table), .save(folder), .report(path); a notebook shows a picture of all heads"
+            "next: .findings(), .heads (a table), .save(folder), .report(path); a notebook shows a picture of all heads"
         )
+
+    def findings(self) -> list[str]:
+        """What stands out, in plain sentences."""
+        from wherewhat.report.sentences import findings
+
+        return findings(self.heads, self.manifest)
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
