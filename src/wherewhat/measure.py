@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ from wherewhat.capture.reader import Place, Seen, numbered
 from wherewhat.capture.texts import OWN, Encoded, encode, own_texts
 from wherewhat.correspondence import correspondence
 from wherewhat.errors import UserError
-from wherewhat.hidden.moving import LEAST_SLOTS
+from wherewhat.hidden.moving import LEAST_SLOTS, MOVED_TEXTS
 from wherewhat.hidden.walk import Hidden, measure_hidden
 from wherewhat.positional.probing import Probing
 from wherewhat.positional.walk import Positional, measure_positional, nothing_measured
+from wherewhat.progress import LOADING, OnStep, OnText, Phases, shows_progress
 from wherewhat.repeats.repeating import Repeating
 from wherewhat.repeats.walk import Repeats, measure_repeats
 from wherewhat.runs.profile import Profile
@@ -33,21 +35,24 @@ from wherewhat.tables.manifest import peak_memory, provenance
 from wherewhat.tables.origin import Origin
 from wherewhat.tables.texts import Text
 from wherewhat.tally import TABLES, Resampling, Swapping, Tally
-from wherewhat.untrained import measure_untrained
+from wherewhat.untrained import PART, WINDOWS, measure_untrained
 
+FRESH = "untrained baseline"
+RERUNS = 100  # about how often a text runs when its tokens are moved
 OneText = str | Text | Tensor | Sequence[int] | np.ndarray  # a string, or token ids
-Progress = Callable[[int, int], None]  # texts done, texts in all
 Say = Callable[[str], None]  # takes a sentence for whoever waits
 SLOW = 2 * 10**8  # entries of whole tables beyond which it takes long to build them all
 
 
+@shows_progress
 def profile(
     model: str | nn.Module | Subject = "tiny",
     texts: Iterable[OneText] | Encoded | None = None,
     *,
     tokenizer: Any = None,
     loading: Loading | None = None,
-    on_text: Progress | None = None,
+    progress: bool = False,
+    on_step: OnStep | None = None,
     say: Say | None = None,
     source: str | Origin = "handed in",
     **measuring: Any,
@@ -55,28 +60,40 @@ def profile(
     """Measure where every head of a model looks.
 
     `model` is a name (built in, a folder, a Hub id) or a module; `texts` are strings, or token ids as
-    lists, arrays or tensors; they may be left out for a net that knows the task it was trained on. `say` is told what
-    has to be known while it runs. `measuring` are the fields of `Measuring`; `queries` may also be "last" or "all".
+    lists, arrays or tensors; they may be left out for a net that knows the task it was trained on. `progress`
+    shows how far it has come, or `on_step` is told; `say` is told what has to be known while it runs. `measuring` are
+    the fields of `Measuring`; `queries` may also be "last" or "all".
     """
     began = time.perf_counter()
     check_measuring(profile, measuring)
     settings = Measuring(**measuring)
     loading = loading or Loading()
+    phases = Phases(on_step)
+    phases.begin(LOADING)
     subject = _subject(model, tokenizer, loading)
+    on_text = phases.begin("reading texts")
     encoded = read(subject, texts, settings)
     ids = encoded.ids
     if say is not None:
         for note in encoded.notes:
             say(note)
-    tally, captured = listen(subject, ids, settings, on_text=on_text, say=say)
+    tally, captured = listen(
+        subject,
+        ids,
+        settings,
+        on_text=on_text,
+        on_first=lambda tally, captured: phases.plan(_work(encoded, settings, _unread(subject, tally, captured))),
+        say=say,
+    )
     layers = numbered(captured.places)
     refuse_in_vain(subject.id, ids, tally, captured.opaque, settings)
-    hidden = look_inside(subject, encoded, _unread(subject, tally, captured), settings, on_text)
-    positional = look_at_position(subject, encoded, settings, on_text)
-    repeats = look_at_repeats(subject, settings, on_text)
+    hidden = look_inside(subject, encoded, _unread(subject, tally, captured), settings, phases)
+    positional = look_at_position(subject, encoded, settings, phases)
+    repeats = look_at_repeats(subject, settings, phases)
     more = (hidden.answers, positional.answers, repeats.answers)
     heads = heads_table(subject.id, tally, layers, settings, resampling=_resampling(encoded, settings), more=more)
-    untrained = measure_untrained(subject, encoded, settings, _heads_alone)
+    alone = _heads_alone if settings.untrained is False else partial(_heads_alone, on_text=phases.begin(FRESH))
+    untrained = measure_untrained(subject, encoded, settings, alone)
     heads = untrained.beside(heads)
     frequencies = frequencies_table(subject.id, tally, layers, settings)
     silent = silences(tally, captured.opaque, layers, asked_inside=bool(hidden.answers))
@@ -122,9 +139,11 @@ def profile(
     return Profile(heads, offsets, frequencies, manifest, positional.within(heads).maps)
 
 
-def _heads_alone(subject: Subject, encoded: Encoded, settings: Measuring) -> pl.DataFrame:
-    """The rows of heads.parquet and nothing else, without a word to whoever waits."""
-    tally, captured = listen(subject, encoded.ids, settings)
+def _heads_alone(
+    subject: Subject, encoded: Encoded, settings: Measuring, on_text: OnText | None = None
+) -> pl.DataFrame:
+    """The rows of heads.parquet and nothing else."""
+    tally, captured = listen(subject, encoded.ids, settings, on_text=on_text)
     hidden = look_inside(subject, encoded, _unread(subject, tally, captured), settings)
     layers, resampling = numbered(captured.places), _resampling(encoded, settings)
     return heads_table(subject.id, tally, layers, settings, resampling=resampling, more=(hidden.answers,))
@@ -199,10 +218,11 @@ def listen(
     ids: Sequence[Tensor],
     settings: Measuring,
     *,
-    on_text: Progress | None = None,
+    on_text: OnText | None = None,
+    on_first: Callable[[Tally, Captured], None] | None = None,
     say: Say | None = None,
 ) -> tuple[Tally, Captured]:
-    """Run the model over all texts while the tally listens."""
+    """Run the model over all texts while the tally listens; `on_first` may look at what came of the first batch."""
     blocks = _blocks(subject, ids, settings)
     swapping = Swapping(settings.tau, settings.first, settings.logit_rows, settings.max_swaps, blocks)
     tally = Tally(settings.asked, swapping=swapping, longest=max(map(len, ids)), seed=settings.seed)
@@ -220,6 +240,8 @@ def listen(
             if not done:
                 chosen(tally, numbered(captured.places), settings)  # what was asked for in vain shows after one batch
                 _refuse_extra(subject, captured.places)
+                if on_first is not None:
+                    on_first(tally, captured)
             done += len(batch.texts)
             if on_text is not None:
                 on_text(done, len(ids))
@@ -271,13 +293,35 @@ def _unread(subject: Subject, tally: Tally, captured: Captured) -> bool:
     return bool(known) and "exact" not in known
 
 
+def _work(encoded: Encoded, settings: Measuring, unread: bool) -> dict[str, int]:
+    """About how many tokens the model reads in every phase, of those that there will be."""
+    tokens, windows = sum(map(len, encoded.ids)), len(encoded.ids)
+    work = {"reading texts": tokens}
+    if _looks_inside(encoded, unread, settings):
+        work["moving tokens"] = RERUNS * sum(map(len, encoded.ids[:MOVED_TEXTS])) + tokens
+    if isinstance(settings.positional, Probing):
+        work["positional part"] = settings.positional.words * settings.positional.length + 2 * tokens
+    if isinstance(settings.random, Repeating):
+        work["repeated tokens"] = settings.random.sequences * 2 * settings.random.length
+    if settings.untrained is not False:
+        again = work["reading texts"] + work.get("moving tokens", 0)
+        work[FRESH] = again * min(WINDOWS, -(-windows // PART)) // windows
+    return work
+
+
+def _looks_inside(encoded: Encoded, unread: bool, settings: Measuring) -> bool:
+    """Whether position is looked for inside hidden states: asked for, or logits do not tell what slots do."""
+    if settings.hidden is not None:
+        return settings.hidden
+    long_enough = max(map(len, encoded.ids)) >= settings.first + LEAST_SLOTS
+    return bool(settings.inside) or (unread and long_enough and not settings.scores)
+
+
 def look_inside(
-    subject: Subject, encoded: Encoded, unread: bool, settings: Measuring, on_text: Progress | None = None
+    subject: Subject, encoded: Encoded, unread: bool, settings: Measuring, phases: Phases | None = None
 ) -> Hidden:
     """Look for position inside hidden states, where that was asked for or where logits do not tell what slots do."""
-    long_enough = max(map(len, encoded.ids)) >= settings.first + LEAST_SLOTS
-    by_itself = bool(settings.inside) or (unread and long_enough and not settings.scores)
-    if not (by_itself if settings.hidden is None else settings.hidden):
+    if not _looks_inside(encoded, unread, settings):
         return Hidden({}, {}, [], [])
     found = measure_hidden(
         subject,
@@ -287,27 +331,26 @@ def look_inside(
         seed=settings.seed,
         batch_tokens=settings.batch_tokens,
         resampling=_resampling(encoded, settings),
-        on_text=on_text,
+        on_text=None if phases is None else phases.begin("moving tokens"),
     )
     return found.only(settings.inside) if settings.inside else found
 
 
-def look_at_position(
-    subject: Subject, encoded: Encoded, settings: Measuring, on_text: Progress | None = None
-) -> Positional:
+def look_at_position(subject: Subject, encoded: Encoded, settings: Measuring, phases: Phases) -> Positional:
     """The positional part of attention, where that was asked for."""
     if not isinstance(settings.positional, Probing):
         return nothing_measured()
     resampling = _resampling(encoded, settings)
+    on_text = phases.begin("positional part")
     found = measure_positional(subject, encoded.ids, settings.positional, resampling, on_text)
     return found.only(settings.by_position) if settings.by_position else found
 
 
-def look_at_repeats(subject: Subject, settings: Measuring, on_text: Progress | None = None) -> Repeats:
+def look_at_repeats(subject: Subject, settings: Measuring, phases: Phases) -> Repeats:
     """What heads do with random tokens that were said before, where that was asked for."""
     if not isinstance(settings.random, Repeating):
         return Repeats()
-    found = measure_repeats(subject, settings.random, on_text)
+    found = measure_repeats(subject, settings.random, phases.begin("repeated tokens"))
     return found.only(settings.on_repeats) if settings.scores else found
 
 

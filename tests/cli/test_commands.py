@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -212,10 +213,24 @@ def test_list_says_of_questions_what_can_be_answered(capsys):
 
 
 def test_progress_is_plain_lines_where_there_is_no_terminal(tmp_path: Path):
-    answer = run("heads", "--out", tmp_path / "run", "--max-texts", "4")
+    answer = run("heads", "--out", tmp_path / "run", "--max-texts", "4", "--random", "--hidden")
     assert answer.returncode == 0
-    assert answer.stderr.strip() == "tiny: texts: 4 of 4" and answer.stdout.count("\n") == 1
+    lines = answer.stderr.splitlines()
+    assert lines[0] == "tiny: loading …" and lines[1] == "tiny: reading texts" and lines[-1] == "tiny: 95 %, drawing"
+    named = dict.fromkeys(line.rpartition(", ")[2].removeprefix("tiny: ") for line in lines)
+    phases = ["reading texts", "moving tokens", "repeated tokens", "untrained baseline", "drawing"]
+    assert list(named) == ["loading …", *phases]
+    far = [int(line.split()[1]) for line in lines if "%" in line]
+    assert far == sorted(far) and 0 < far[0] < far[-1]
     assert run("heads", "--out", tmp_path / "quiet", "--max-texts", "4", "--quiet").stderr == ""
+
+
+def test_the_time_at_the_end_is_the_whole_time(tmp_path: Path):
+    began = time.perf_counter()
+    answer = run("heads", "--out", tmp_path / "run", "--max-texts", "2", "--json", "--quiet")
+    took = time.perf_counter() - began
+    measured = json.loads((tmp_path / "run" / "manifest.json").read_text())["seconds"]
+    assert measured < json.loads(answer.stdout)["seconds"] < took
 
 
 def test_version(capsys):

@@ -263,6 +263,6 @@ def test_the_command_line_says_that_it_will_take_long(
     assert main(["train", "tiny", "--set", "encoding=dape", "--set", "steps=1", "--out", str(net), "--quiet"]) == 0
     capsys.readouterr()
     assert main(["heads", str(net), *asked, "--out", str(tmp_path / "run")]) == 0
-    assert capsys.readouterr().err.startswith("wherewhat: the logits of net are read off whole tables, 4 rows of")
+    assert "\nwherewhat: the logits of net are read off whole tables, 4 rows of" in capsys.readouterr().err
     assert main(["heads", str(net), *asked, "--out", str(tmp_path / "quiet"), "--quiet"]) == 0
     assert capsys.readouterr().err == ""

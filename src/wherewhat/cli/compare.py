@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wherewhat.cli.clock import seconds
 from wherewhat.cli.options import (
     ASKED,
     MODEL,
@@ -39,8 +40,9 @@ from wherewhat.cli.options import (
     texts_from,
     words,
 )
-from wherewhat.cli.progress import progress
+from wherewhat.cli.saving import save
 from wherewhat.errors import UserError
+from wherewhat.progress import announce, progress
 
 if TYPE_CHECKING:
     from wherewhat.capture.load import Loading
@@ -94,6 +96,7 @@ def compare(
     Try: `wherewhat compare tiny --untrained` · `wherewhat compare runs/a runs/b` ·
     `wherewhat compare run/snapshots/*`
     """
+    announce("compare", quiet=quiet)
     from wherewhat.runs.compared import Compared
     from wherewhat.tables.files import refuse_to_overwrite
 
@@ -110,7 +113,7 @@ def compare(
     from wherewhat.comparing.walk import compare as compared
     from wherewhat.tables.origin import Origin
 
-    with progress("profiles", quiet=quiet) as step:
+    with progress("compare", quiet=quiet, announced=True) as step:
         found = compared(
             models,
             texts_from(text, column=column, dataset=dataset, split=split),
@@ -123,9 +126,7 @@ def compare(
             **measuring,
         )
     found = replace(found, manifest={**found.manifest, "command": command_line()})
-    found.save(out, overwrite=overwrite)
-    if png is not None:
-        found.figures(png)
+    save(found, out, overwrite=overwrite, png=png)
     _print(found, out, as_json=as_json, quiet=quiet)
 
 
@@ -166,7 +167,7 @@ def _print(found: "Compared", out: Path, *, as_json: bool, quiet: bool) -> None:
             "findings": found.sentences,
         }
         told |= {"similar": pairs} if pairs else {}
-        print(json.dumps({**told, "claims": found.manifest["claims"], "seconds": found.manifest["seconds"]}))
+        print(json.dumps({**told, "claims": found.manifest["claims"], "seconds": seconds()}))
     elif not quiet:
         for sentence in found.sentences:
             print(sentence)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from wherewhat.cli.clock import seconds
 from wherewhat.cli.options import (
     ASKED,
     AllowPickle,
@@ -40,8 +41,9 @@ from wherewhat.cli.options import (
     texts_from,
     words,
 )
-from wherewhat.cli.progress import progress
+from wherewhat.cli.saving import save
 from wherewhat.errors import UserError
+from wherewhat.progress import announce, progress
 
 if TYPE_CHECKING:
     from wherewhat.runs.edited import Edited
@@ -94,6 +96,7 @@ def edit(
 
     Try: `wherewhat edit --unrotate high:0.25` · `wherewhat edit MODEL --each head --text book.txt`
     """
+    announce(f"{model}: edit", quiet=quiet)
     from wherewhat.runs.edited import Edited
     from wherewhat.tables.files import refuse_to_overwrite
 
@@ -127,7 +130,7 @@ def edit(
     from wherewhat.effects.walk import edited
 
     wanted = Edit(**changes)
-    with progress(f"{model}: edit", quiet=quiet) as step:
+    with progress(f"{model}: edit", quiet=quiet, announced=True) as step:
         found = edited(
             model,
             texts_from(text, column=column, dataset=dataset, split=split),
@@ -141,9 +144,7 @@ def edit(
             **measuring,
         )
     found = replace(found, manifest={**found.manifest, "command": command_line()})
-    found.save(out, overwrite=overwrite)
-    if png is not None:
-        found.figures(png)
+    save(found, out, overwrite=overwrite, png=png)
     _print(found, out, as_json=as_json, quiet=quiet)
 
 
@@ -152,7 +153,7 @@ def _print(found: "Edited", out: Path, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         told = {"out": str(out), "report": str(out / "report.html"), "model": about["model"]["id"]}
         told |= {"edit": about["edit"]["told"], "heads": about["model"]["heads"], "texts": about["texts"]["count"]}
-        print(json.dumps({**told, **rows, "strongest": found.strongest, "seconds": about["seconds"]}))
+        print(json.dumps({**told, **rows, "strongest": found.strongest, "seconds": seconds()}))
     elif not quiet:
         said = [_told(name, states) for name, states in rows.items() if name != "induction"]
         said += [f"most by {found.strongest['edit']} ({found.strongest['value']:+.3f})"] if found.strongest else []

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from wherewhat.cli.clock import seconds
 from wherewhat.cli.options import (
     ASKED,
     AllowPickle,
@@ -49,7 +50,8 @@ from wherewhat.cli.options import (
     texts_from,
     words,
 )
-from wherewhat.cli.progress import progress
+from wherewhat.cli.saving import save
+from wherewhat.progress import announce, first_part, progress
 
 if TYPE_CHECKING:
     from wherewhat.runs.profile import Profile
@@ -107,10 +109,6 @@ def heads(
 
     Try: `wherewhat heads` · `wherewhat heads gpt2 --text book.txt --out runs/gpt2`
     """
-    from wherewhat.runs.profile import Profile
-    from wherewhat.tables.files import refuse_to_overwrite
-
-    refuse_to_overwrite(out, kind=Profile.kind, overwrite=overwrite)
     measuring: dict[str, Any] = {
         "queries": rows_asked(queries),
         "logit_rows": number_or(logit_rows, "--logit-rows", "all"),
@@ -127,6 +125,11 @@ def heads(
         "layers": numbers(layers, "--layers"),
         "heads": words(heads, "--heads"),
     }
+    announce(model, quiet=quiet)
+    from wherewhat.runs.profile import Profile
+    from wherewhat.tables.files import refuse_to_overwrite
+
+    refuse_to_overwrite(out, kind=Profile.kind, overwrite=overwrite)
     loading = loading_by(
         dtype,
         device,
@@ -144,20 +147,19 @@ def heads(
     measuring["blocks"] = _blocks(blocks)
     measuring |= probing_by(positional, copies, copied, seed)
     texts = texts_from(text, column=column, dataset=dataset, split=split)
-    with progress(f"{model}: texts", quiet=quiet) as step:
+    with progress(model, quiet=quiet, announced=True) as step:
         found = profile(
             model,
             texts,
             loading=loading,
-            on_text=lambda done, of: step(done, of, ""),
+            on_step=first_part(step, of_whole=0.95),
             say=saying(quiet),
             source=Origin.of(text, column=column, dataset=dataset, split=split),
             **measuring,
         )
-    found = replace(found, manifest={**found.manifest, "command": command_line()})
-    found.save(out, overwrite=overwrite)
-    if png is not None:
-        found.figures(png)
+        step(95, 100, "drawing")
+        found = replace(found, manifest={**found.manifest, "command": command_line()})
+        save(found, out, overwrite=overwrite, png=png)
     _print(found, out, as_json=as_json, quiet=quiet)
 
 
@@ -176,13 +178,13 @@ def _print(profile: "Profile", out: Path, *, as_json: bool, quiet: bool) -> None
         summary = {"out": str(out), "report": str(out / "report.html"), "heads_table": str(out / "heads.parquet")}
         summary |= {"model": about["model"]["id"], "heads": count}
         told: dict[str, Any] = {"positional": {"n": probed["n"], "words": probed["words"]}} if probed else {}
-        told |= {"texts": about["texts"]["count"], "findings": profile.findings(), "seconds": about["seconds"]}
+        told |= {"texts": about["texts"]["count"], "findings": profile.findings(), "seconds": seconds()}
         print(json.dumps({**summary, **told}, ensure_ascii=False))
     elif not quiet:
         texts = f"{_many(about['texts']['count'], 'text')}, {_many(about['texts']['tokens'], 'token')}"
         probe = f", {_many(probed['words'], 'word')} × {probed['n']} copies" if probed else ""
         print(
-            f"{_many(count, 'head')} of {about['model']['id']} on {texts}, {about['seconds']:.1f} s{probe}: "
+            f"{_many(count, 'head')} of {about['model']['id']} on {texts}, {seconds():.1f} s{probe}: "
             f"{out / 'report.html'}"
         )
         for sentence in profile.findings():

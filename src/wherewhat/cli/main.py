@@ -5,9 +5,11 @@ import traceback
 
 import typer
 
+from wherewhat.cli import clock
 from wherewhat.cli.compare import compare
 from wherewhat.cli.edit import edit
 from wherewhat.cli.heads import heads
+from wherewhat.cli.interrupts import Interrupted, interruptible
 from wherewhat.cli.list import list_
 from wherewhat.cli.options import Command, Group
 from wherewhat.cli.probe import probe
@@ -43,13 +45,18 @@ def _version(version: bool = typer.Option(False, "--version", metavar="", help="
         raise typer.Exit
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run a command. 0 done, 2 the user can mend it, 1 our bug, 130 interrupted."""
+def main(arguments: list[str] | None = None, *, fresh: bool = False) -> int:
+    """Run a command. 0 done, 2 the user can mend it, 1 our bug, 130 interrupted; `fresh` in a process of its own."""
+    if not fresh:
+        clock.restart()
     try:
-        app(arguments)
+        with interruptible():
+            app(arguments)
         return 0
     except SystemExit as end:  # how typer ends, well or after saying what is wrong with the arguments
         return end.code if isinstance(end.code, int) else 0
+    except Interrupted as stop:
+        return _say(str(stop), stop.code)
     except UserError as error:
         return _say(error.typed, 2)
     except Exception:
@@ -63,5 +70,5 @@ def _say(sentence: str, code: int) -> int:
 
 
 def run() -> None:
-    """The installed program."""
-    sys.exit(main())
+    """The program, in a process of its own."""
+    sys.exit(main(fresh=True))

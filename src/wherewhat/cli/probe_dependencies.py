@@ -27,8 +27,8 @@ from wherewhat.cli.options import (
     words,
 )
 from wherewhat.cli.probing import Result
-from wherewhat.cli.progress import progress
 from wherewhat.errors import UserError
+from wherewhat.progress import announce, progress
 
 Most = Annotated[
     int | None, option(TEXTS, "N", "Take so many usable sentences of each, chosen by the seed (1000; grammar 500).")
@@ -84,6 +84,7 @@ def dependencies(
 
     Try: `wherewhat probe dependencies runs/bert` · `wherewhat probe dependencies MODEL --treebank en.conllu`
     """
+    announce(f"{model}: dependencies", quiet=quiet)
     result = Result(out, png=png, overwrite=overwrite, as_json=as_json, quiet=quiet)
     asked = words(parts, "--parts")
     loading = loading_by(
@@ -97,7 +98,7 @@ def dependencies(
     )
     from wherewhat.probes.dependencies.walk import probe_dependencies
 
-    with progress(f"{model}: dependencies", quiet=quiet) as step:
+    with progress(f"{model}: dependencies", quiet=quiet, announced=True) as step:
         found = probe_dependencies(
             model,
             treebank,

@@ -27,8 +27,8 @@ from wherewhat.cli.options import (
     words,
 )
 from wherewhat.cli.probing import Labels, Result
-from wherewhat.cli.progress import progress
 from wherewhat.errors import UserError
+from wherewhat.progress import announce, progress
 
 PersonNouns = Annotated[
     Path | None, option(TEXTS, "FILE", "Nouns of the treebank that are persons too, one a line: nurse, dog.")
@@ -63,6 +63,7 @@ def roles(
 
     Try: `wherewhat probe roles runs/nli_tiny` · `wherewhat probe roles bert-base-uncased --treebank roles.conllu`
     """
+    announce(f"{model}: roles", quiet=quiet)
     result = Result(out, png=png, overwrite=overwrite, as_json=as_json, quiet=quiet)
     nouns = () if persons is None else _nouns(persons)
     loading = loading_by(
@@ -76,7 +77,7 @@ def roles(
     )
     from wherewhat.probes.roles import probe_roles
 
-    with progress(f"{model}: roles", quiet=quiet) as step:
+    with progress(f"{model}: roles", quiet=quiet, announced=True) as step:
         found = probe_roles(
             model,
             treebank,

@@ -27,7 +27,7 @@ from wherewhat.cli.options import (
 )
 from wherewhat.cli.options import words as names
 from wherewhat.cli.probing import Labels, Result
-from wherewhat.cli.progress import progress
+from wherewhat.progress import announce, progress
 
 
 def words(
@@ -59,6 +59,7 @@ def words(
 
     Try: `wherewhat probe words runs/nli_tiny` · `wherewhat probe words gpt2 --treebank trees.txt --sizes 3,whole`
     """
+    announce(f"{model}: words", quiet=quiet)
     result = Result(out, png=png, overwrite=overwrite, as_json=as_json, quiet=quiet)
     loading = loading_by(
         dtype,
@@ -71,7 +72,7 @@ def words(
     )
     from wherewhat.probes.words import probe_words
 
-    with progress(f"{model}: words", quiet=quiet) as step:
+    with progress(f"{model}: words", quiet=quiet, announced=True) as step:
         found = probe_words(
             model,
             treebank,

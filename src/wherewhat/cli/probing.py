@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from wherewhat.cli.clock import seconds
 from wherewhat.cli.options import ASKED, command_line, option
+from wherewhat.cli.saving import save
 
 if TYPE_CHECKING:
     from wherewhat.runs.probed import Probed
@@ -34,13 +36,12 @@ class Result:
     def take(self, found: "Probed") -> None:
         """Write everything and say the main result: in one line, or as JSON."""
         found = replace(found, manifest={**found.manifest, "command": command_line()})
-        found.save(self.out, overwrite=self.overwrite)
-        if self.png is not None:
-            found.figures(self.png)
+        save(found, self.out, overwrite=self.overwrite, png=self.png)
         report, about = self.out / "report.html", found.manifest
         if self.as_json:
             told: dict[str, Any] = {"out": str(self.out), "report": str(report), "model": about["model"]["id"]}
-            told |= {name: about[name] for name in ("probe", "way", "said", "data", "claims", "notes", "seconds")}
+            told |= {name: about[name] for name in ("probe", "way", "said", "data", "claims", "notes")}
+            told["seconds"] = seconds()
             print(json.dumps(told, ensure_ascii=False))
         elif not self.quiet:
             print(f"{about['said']}: {report}")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wherewhat.cli.clock import seconds
+from wherewhat.cli.interrupts import NOTHING, kept
 from wherewhat.cli.options import (
     ASKED,
     MODEL,
@@ -31,8 +33,9 @@ from wherewhat.cli.options import (
     saying,
     texts_from,
 )
-from wherewhat.cli.progress import progress
+from wherewhat.cli.saving import save
 from wherewhat.errors import UserError
+from wherewhat.progress import announce, progress
 
 if TYPE_CHECKING:
     from wherewhat.reproductions.registry import Reproduction
@@ -77,6 +80,7 @@ def reproduce(
     """
     if overwrite and resume:
         raise UserError("both --overwrite and --resume were given; choose one of them")
+    announce(name, quiet=quiet)
     loading = loading_by(
         dtype,
         device,
@@ -102,7 +106,7 @@ def reproduce(
         finished_in(folder).refuse_any()  # says that one can go on, which the next refusal does not know
     refuse_to_overwrite(folder, kind=Reproduced.kind, overwrite=overwrite or resume)
     of_model = "--model" in chosen.takes
-    with progress(chosen.name, quiet=quiet) as step:
+    with progress(chosen.name, quiet=quiet, announced=True) as step, kept(lambda: _kept(folder)):
         order = Order(
             scale=scale,
             seed=seed,
@@ -121,21 +125,29 @@ def reproduce(
         )
         found = run(chosen.name, order)
     found = replace(found, manifest={**found.manifest, "command": command_line()})
-    found.save(folder, overwrite=overwrite or resume)
-    if png is not None:
-        found.figures(png)
+    save(found, folder, overwrite=overwrite or resume, png=png)
     _print(found, folder, as_json=as_json, quiet=quiet)
 
 
+def _kept(folder: Path) -> str:
+    """What to say of an interruption: the runs that were finished stay."""
+    from wherewhat.reproductions.finished import finished_in
+
+    if not (runs := finished_in(folder).count):
+        return NOTHING
+    told = "1 finished run is" if runs == 1 else f"{runs} finished runs are"
+    return f"{told} kept in {folder}; the same command with --resume goes on from there"
+
+
 def _print(found: "Reproduced", folder: Path, *, as_json: bool, quiet: bool) -> None:
-    claims, seconds = found.manifest["claims"], found.manifest["seconds"]
+    claims = found.manifest["claims"]
     if as_json:
         told = {"out": str(folder), "report": str(folder / "report.html"), "claims": claims}
-        print(json.dumps({**told, "seconds": seconds}, ensure_ascii=False))
+        print(json.dumps({**told, "seconds": seconds()}, ensure_ascii=False))
     elif not quiet:
         verdicts = [claim["verdict"] for claim in claims]
         counted = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
-        print(f"{len(verdicts)} claims: {counted}; {seconds:.0f} s: {folder / 'report.html'}")
+        print(f"{len(verdicts)} claims: {counted}; {seconds():.0f} s: {folder / 'report.html'}")
 
 
 def _check(chosen: "Reproduction", given: dict[str, object]) -> None:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wherewhat.cli import clock
+from wherewhat.cli.interrupts import NOTHING, kept
 from wherewhat.cli.options import ASKED, RESULT, Json, Overwrite, Quiet, command_line, option
-from wherewhat.cli.progress import progress
 from wherewhat.errors import UserError
+from wherewhat.progress import announce, progress
 
 if TYPE_CHECKING:
     from wherewhat.training.outcome import Trained
@@ -37,9 +39,11 @@ def train(
     Try: `wherewhat train tiny --set steps=200 --out runs/short` · then `wherewhat heads runs/short`
     · `wherewhat train bert_tiny --text my.txt`
     """
+    announce(recipe, quiet=quiet)
     from wherewhat.recipes.registry import recipe as recipe_called
     from wherewhat.tables.files import MANIFEST, refuse_to_overwrite, write_whole
     from wherewhat.tables.manifest import manifest_bytes
+    from wherewhat.training.checkpoint import CHECKPOINT
     from wherewhat.training.loop import train as run
     from wherewhat.training.settings import changed
 
@@ -48,6 +52,10 @@ def train(
     settings = reading(recipe_called(recipe), text, recipe)
     settings = changed(settings, [*change, *([] if seed is None else [f"seed={seed}"])])
     folder = Path("runs") / recipe if out is None else out
+    if (folder / CHECKPOINT).exists() and not overwrite and not resume:
+        raise UserError(
+            f"{folder} holds an unfinished run; add --resume to go on from there, or --overwrite to begin again"
+        )
     refuse_to_overwrite(folder, kind="train", overwrite=overwrite or resume)
     began = time.perf_counter()
 
@@ -55,23 +63,34 @@ def train(
         seconds = round(time.perf_counter() - began, 3)
         return manifest_bytes(manifest_of(trained, recipe=recipe, seconds=seconds))
 
-    with progress(f"{recipe}: steps", quiet=quiet) as step:
+    with (
+        progress(recipe, quiet=quiet, announced=True) as step,
+        kept(lambda: _kept(folder, unfinished=(folder / CHECKPOINT).exists())),
+    ):
         trained = run(
             settings,
             out=folder,
             resume=resume,
-            on_step=lambda number, measured: step(number, settings.steps, f"loss {measured['loss']:.3f}"),
+            on_step=lambda number, measured: step(
+                number, settings.steps, f"step {number:,} of {settings.steps:,}, loss {measured['loss']:.3f}"
+            ),
             manifest=manifest,
         )
     if not (folder / MANIFEST).exists():  # of a net that was finished from Python
         write_whole(folder / MANIFEST, manifest(trained))
-    seconds = round(time.perf_counter() - began, 3)
     if as_json:
-        print(json.dumps({"out": str(folder), **trained.ends, "seconds": seconds}))
+        print(json.dumps({"out": str(folder), **trained.ends, "seconds": clock.seconds()}))
     elif not quiet:
         for line in trained.settings.left_out():
             print(line)
         print(f"{trained.settings.ending(trained.ends)}; `wherewhat heads {folder}` profiles the net")
+
+
+def _kept(folder: Path, *, unfinished: bool) -> str:
+    """What to say of an interruption: the last checkpoint stays."""
+    if unfinished:
+        return f"{folder} holds the last checkpoint; the same command with --resume goes on from there"
+    return f"the net in {folder} is finished" if (folder / "model").exists() else NOTHING
 
 
 def manifest_of(trained: "Trained", *, recipe: str, seconds: float) -> dict[str, Any]:

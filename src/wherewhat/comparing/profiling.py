@@ -94,14 +94,14 @@ def begin(first: Named, asked: Way) -> tuple[Subject, Way]:
 
 
 def _profiled(subject: Subject, way: Way, waiting: Waiting, *, done: int, note: str) -> Profile:
-    def on_text(texts: int, of: int) -> None:
+    def on_step(far: int, of: int, phase: str) -> None:
         if waiting.on_step is not None:
-            waiting.on_step(done, waiting.of, f"{note}: {texts} of {of} texts")
+            waiting.on_step(1000 * done + 1000 * far // max(of, 1), 1000 * waiting.of, f"{note}: {phase}")
 
     measuring = {**way.measuring, "untrained": False}  # fresh weights are compared as models of their own
-    made = profile(subject, way.texts, on_text=on_text, say=waiting.say, source=way.source, **measuring)
+    made = profile(subject, way.texts, on_step=on_step, say=waiting.say, source=way.source, **measuring)
     if waiting.on_step is not None:
-        waiting.on_step(done + 1, waiting.of, note)
+        waiting.on_step(1000 * (done + 1), 1000 * waiting.of, note)
     return made
 
 

@@ -16,6 +16,7 @@ from wherewhat.comparing.state import State, mean_of, related
 from wherewhat.comparing.telling import about_intervals, about_states, chances, spread_over_heads
 from wherewhat.comparing.unpaired import Nearest, nearest_by_scores, unpaired_rows
 from wherewhat.errors import UserError
+from wherewhat.progress import shows_progress
 from wherewhat.runs.compared import Compared
 from wherewhat.runs.profile import Profile
 from wherewhat.tables.manifest import peak_memory, provenance
@@ -34,6 +35,7 @@ UNTRAINED = ("untrained", "fresh weights")  # what to call them; the second wher
 OnStep = Callable[[int, int, str], None]  # done, of how many, what to say beside it
 
 
+@shows_progress
 def compare(
     models: "Sequence[str | Path | Profile | nn.Module | Subject]",
     texts: "Iterable[OneText] | None" = None,
@@ -41,6 +43,7 @@ def compare(
     untrained: int = 0,
     similar: bool = False,
     loading: "Loading | None" = None,
+    progress: bool = False,
     on_step: OnStep | None = None,
     say: Callable[[str], None] | None = None,
     source: "str | Origin" = "handed in",
@@ -54,6 +57,7 @@ def compare(
     their scores, and each of their heads with the head of the first whose scores are nearest; with `similar`, heads of
     models that share their tokens are also compared by what they attend to. `measuring` are the fields of `Measuring`;
     what is left out is as in the first, if that is a profile, and a profile that was made otherwise is made again.
+    `progress` shows how far it has come, or `on_step` is told.
     """
     began = time.perf_counter()
     if measuring:

@@ -23,6 +23,7 @@ from wherewhat.effects.sweeps import Step, steps_of
 from wherewhat.effects.telling import frequencies_of
 from wherewhat.errors import UserError
 from wherewhat.measure import OneText, Say, listen, read
+from wherewhat.progress import shows_progress
 from wherewhat.runs.edited import Edited
 from wherewhat.silence import refuse_in_vain, silences, told_of
 from wherewhat.summing import chosen, heads_table
@@ -58,6 +59,7 @@ class State:
     opaque: dict[Place, str]
 
 
+@shows_progress
 def edited(
     model: str | nn.Module | Subject,
     texts: Iterable[OneText] | None,
@@ -67,6 +69,7 @@ def edited(
     random: int = 32,
     tokenizer: Any = None,
     loading: Loading | None = None,
+    progress: bool = False,
     on_step: OnStep | None = None,
     say: Say | None = None,
     source: str = "handed in",
@@ -76,7 +79,7 @@ def edited(
 
     `model` and `texts` are as for a profile, but the model must predict tokens. `each` also goes through every "head"
     or every "band" alone. `random` is how many sequences of random tokens copying is tried on. `measuring` are the
-    fields of `Measuring`.
+    fields of `Measuring`. `progress` shows how far it has come, or `on_step` is told.
     """
     began = time.perf_counter()
     settings, loading = _settings(measuring), loading or Loading()
@@ -86,12 +89,12 @@ def edited(
     encoded = read(subject, texts, settings)
     ids = encoded.ids
     study = Study(subject, trial(subject, encoded, random=random, seed=settings.seed), settings, layers)
-    progress = _Progress(on_step, (len(ids) + 1) * (2 if _changes(wanted) else 1) + len(steps))
-    before = _look(study, progress, "before", say)
+    counter = _Progress(on_step, (len(ids) + 1) * (2 if _changes(wanted) else 1) + len(steps))
+    before = _look(study, counter, "before", say)
     refuse_in_vain(subject.id, ids, before.tally, before.opaque, settings)
-    after = _look_changed(study, progress, wanted) if _changes(wanted) else None
+    after = _look_changed(study, counter, wanted) if _changes(wanted) else None
     rows = [*_whole(study, before, after, wanted), *_heads(study, before, after, wanted)]
-    rows += _sweep(study, before.able, steps, progress)
+    rows += _sweep(study, before.able, steps, counter)
     heads = _head_tables(study, before, after, wanted)
     manifest = {
         **provenance(),

@@ -9,6 +9,7 @@ from wherewhat.names import look_up
 from wherewhat.probes.dependencies.walk import probe_dependencies
 from wherewhat.probes.roles import probe_roles
 from wherewhat.probes.words import probe_words
+from wherewhat.progress import shows_progress
 from wherewhat.runs.probed import Probed
 
 
@@ -47,8 +48,11 @@ PROBES: dict[str, Probe] = {
 }
 
 
-def probe(what: str, model: Any, files: Sequence[str | Path] = (), **settings: Any) -> Probed:
-    """Put a probe to a model: "words", "roles" or "dependencies".
+@shows_progress
+def probe(
+    what: str, model: Any, files: Sequence[str | Path] = (), *, progress: bool = False, **settings: Any
+) -> Probed:
+    """Put a probe to a model: "words", "roles" or "dependencies"; `progress` shows how far it has come.
 
     `model` is a name, a module or a loaded model; `files` are treebanks, without any the built-in grammar is used.
     """

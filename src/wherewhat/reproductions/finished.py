@@ -65,6 +65,11 @@ class Finished:
                 "add --resume to go on from there, or --overwrite to begin again"
             )
 
+    @property
+    def count(self) -> int:
+        """How many runs are finished."""
+        return len(self._all())
+
     def begin(self, *, overwrite: bool, resume: bool) -> None:
         """Before the first run, once what was ordered is known to be sound: begin again, go on, or refuse."""
         if overwrite:

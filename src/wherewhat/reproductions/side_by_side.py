@@ -1,10 +1,12 @@
 """Jobs in processes side by side, one for each processor. What they give does not depend on how many there are."""
 
 import os
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context, parent_process
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.queues import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -47,8 +49,12 @@ def side_by_side(
     context = get_context("spawn")  # a fork would take PyTorch's threads along half alive
     told = context.SimpleQueue()
     try:
-        with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(told,)) as pool:
-            futures = {pool.submit(_work, work, number, job): number for number, job in enumerate(jobs)}
+        with (
+            ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(told,)) as pool,
+            _ending_with_us(),
+        ):
+            with _deaf_to_interrupts():
+                futures = {pool.submit(_work, work, number, job): number for number, job in enumerate(jobs)}
             _follow(futures, told, on_progress, hear)
             return [future.result() for future in _failed_first(futures)]
     except BrokenProcessPool as error:
@@ -56,6 +62,33 @@ def side_by_side(
             "a process that trained a net ended too early; see whether memory ran out, and in a script of your own "
             "put the call under `if __name__ == '__main__':`"
         ) from error
+
+
+@contextmanager
+def _ending_with_us() -> Iterator[None]:
+    """If this process is interrupted, end those of the pool instead of waiting for their jobs."""
+    others = set(active_children())
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException:
+        for process in set(active_children()) - others:
+            process.terminate()
+        raise
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that begin in here do not hear Ctrl-C, which a terminal sends to all: this one ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _alone(work: Work[One, Given], number: int, job: One, on_progress: OnProgress, on_done: OnDone) -> Given:

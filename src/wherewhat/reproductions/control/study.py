@@ -161,7 +161,7 @@ def _profiled(subject: Subject, encoded: Encoded, order: Order, source: str) -> 
         body(subject),
         encoded,
         source=source,
-        on_text=lambda done, of: order.step(done, of, "profiling"),
+        on_step=order.step,
         seed=order.seed,
         scores=SCORES,
         untrained=False,

@@ -1,0 +1,72 @@
+"""Ctrl-C, or a kill that can be heard: one sentence says what was kept and how to go on."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+NOTHING = "nothing was written; run it again"
+HEARD = (signal.SIGINT, signal.SIGTERM)
+
+_waiting: list[int] | None = None  # signals that came while they had to wait; None: they need not wait
+
+
+class Interrupted(BaseException):
+    """Somebody wants the command to stop. Nothing on the way may take that for a failure of its own."""
+
+    def __init__(self, number: int, kept: str = NOTHING) -> None:
+        super().__init__(number, kept)
+        self.number, self.kept = number, kept
+
+    def __str__(self) -> str:
+        return f"interrupted; {self.kept}"
+
+    @property
+    def code(self) -> int:
+        """What the process ends with, as a shell expects it: 130 after Ctrl-C."""
+        return 128 + self.number
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Turn the signals that ask for an end into `Interrupted`."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread hears signals
+        yield
+        return
+    before = {number: signal.signal(number, _stop) for number in HEARD}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    if _waiting is not None:
+        _waiting.append(number)
+        return
+    signal.signal(number, signal.SIG_DFL)  # who asks twice does not wait for anything to be tidied up
+    raise Interrupted(number)
+
+
+@contextmanager
+def kept(sentence: Callable[[], str]) -> Iterator[None]:
+    """What to say of an interruption in here."""
+    try:
+        yield
+    except Interrupted as stop:
+        raise Interrupted(stop.number, sentence()) from None
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Finish what belongs together; whoever interrupts it is heard afterwards."""
+    global _waiting
+    _waiting = []
+    try:
+        yield
+    finally:
+        waited, _waiting = _waiting, None
+    if waited:
+        _stop(waited[0], None)
