@@ -99,7 +99,7 @@ def test_float32_agrees_with_float64(score: Score, mask: str):
 
 def test_chance_is_drawn_or_known_or_said_to_be_neither(score: Score):
     unknown = {"exclusion_positional", "exclusion_symbolic", "logit_variance", "mean_frequency"}
-    none = score.name in unknown or score.name.startswith(("attended.", "block."))
+    none = score.name in unknown or score.name.startswith("block.")
     assert [score.chance, score.expected, score.matched].count(None) == (3 if none else 2)
 
 

@@ -1,6 +1,6 @@
 """Read, once for every score about logits, how far exchanging keys moves them and what their spread is made of."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -22,6 +22,7 @@ class Parts:
     flat_HQ: Tensor  # bool: no variance beyond rounding, so shares of it would be noise
     measured_HQ: Tensor  # bool
     planes: Planes | None = None  # the same by rotary frequency, of rows measured and not flat; zeros elsewhere
+    noise_HQ: Tensor | None = None  # the share that position, or symbol, has in a table of the row's logits at random
 
     @property
     def total_HQ(self) -> Tensor:
@@ -88,7 +89,25 @@ def read_attended(logits: Logits, attention_HQK: Tensor, swappable_QK: Tensor, m
     weights_HQK = shared_HQK + even(swappable_QK, attention_HQK.dtype)
     weights_HQK /= weights_HQK.sum(-1, keepdim=True)
     moments = logits.weighted_moments(weights_HQK)
-    return _parts(moments, _size(logits, moments, weights_HQK > 0), _Placing(index_Q, len(measured_Q)))
+    place = _Placing(index_Q, len(measured_Q))
+    noise_HQ = place(_noise_share(logits.actual_HQK, weights_HQK, even(swappable_QK, attention_HQK.dtype)))
+    return replace(_parts(moments, _size(logits, moments, weights_HQK > 0), place), noise_HQ=noise_HQ)
+
+
+def _noise_share(actual_HQK: Tensor, weights_HQK: Tensor, even_1QK: Tensor) -> Tensor:
+    """The share of slots, or of contents, in a table that is noise but for its diagonal, which is what the row shows.
+
+    Every other cell is any of the row's logits, so this is a random head as peaked as the row: expected variance of
+    the slots' means over expected variance of the table, both weighted. What the head looks at stands out by having
+    been chosen, so a peaked row gets more than the 1/(m + 1) of even weights: up to a third.
+    """
+    mean_HQ, spread_HQ = mean_and_variance(actual_HQK, even_1QK)
+    away_HQK = torch.where(weights_HQK > 0, actual_HQK - mean_HQ[..., None], 0)
+    two_HQ, three_HQ, four_HQ = (weights_HQK.pow(power).sum(-1) for power in (2, 3, 4))
+    grand_HQ = (weights_HQK.square() * away_HQK).sum(-1).square() + spread_HQ * (two_HQ.square() - four_HQ)
+    slots_HQ = (weights_HQK.pow(3) * away_HQK.square()).sum(-1) + spread_HQ * (two_HQ - three_HQ) - grand_HQ
+    total_HQ = (weights_HQK.square() * away_HQK.square()).sum(-1) + spread_HQ * (1 - two_HQ) - grand_HQ
+    return torch.where(total_HQ > 0, slots_HQ / total_HQ, 0)
 
 
 @dataclass(frozen=True)

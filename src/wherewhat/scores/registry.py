@@ -20,7 +20,9 @@ from wherewhat.scores.offsets import following, itself, previous
 from wherewhat.scores.published import as_peaked, block_positional, block_symbolic, positional, symbolic
 from wherewhat.scores.shares import (
     attended_interaction_share,
+    attended_part_by_chance,
     attended_position_share,
+    attended_rest_by_chance,
     attended_symbol_share,
     interaction_share,
     position_share,
@@ -153,7 +155,8 @@ _LOOKS = (
 )
 
 # These ask what a logit would be if other keys stood in its slot. Chance is a head whose table of such logits is noise;
-# for the published scores, which depend on how peaked a head is, one with the very logits of each row in random places.
+# for the attended shares and the published scores, which depend on how peaked a head is, one with the very logits of
+# each row in random places.
 _SHARES = (
     Score(
         name="position_share",
@@ -195,15 +198,17 @@ _SHARES = (
         high="All: the head looks at slots, whatever they hold. Attended keys weigh as much as all others together.",
         paper="wherewhat; two-way analysis of variance",
         rows=attended_position_share,
+        matched=attended_part_by_chance,
         logits=True,
     ),
     Score(
         name="attended.symbol_share",
         asks="What decides where the head looks: how much of it is what keys say?",
         low="None: what keys say makes no difference to which of them are attended.",
-        high="All: the head looks at contents wherever they stand. Attended keys weigh as much as all others together.",
+        high="All: the head looks at contents, wherever they stand. Attended keys weigh as much as all the others.",
         paper="wherewhat; two-way analysis of variance",
         rows=attended_symbol_share,
+        matched=attended_part_by_chance,
         logits=True,
     ),
     Score(
@@ -213,6 +218,7 @@ _SHARES = (
         high="All: it counts who stands where. Attended keys weigh as much as all others together.",
         paper="wherewhat; two-way analysis of variance",
         rows=attended_interaction_share,
+        matched=attended_rest_by_chance,
         logits=True,
     ),
 )

@@ -37,6 +37,16 @@ def attended_interaction_share(rows: Rows) -> PerRow:
     return _attended(rows, "interaction_HQ")
 
 
+def attended_part_by_chance(rows: Rows) -> PerRow:
+    """What slots alone, or contents alone, get with a random head that is as peaked."""
+    return rows.nothing if rows.attended is None else (_noise(rows.attended), _counted(rows.attended))
+
+
+def attended_rest_by_chance(rows: Rows) -> PerRow:
+    """What neither alone gets with a random head that is as peaked."""
+    return rows.nothing if rows.attended is None else (1 - 2 * _noise(rows.attended), _counted(rows.attended))
+
+
 def share(parts: Parts, part_HQ: Tensor) -> PerRow:
     """One part over the whole, weighted by the whole; a flat row has no parts."""
     weight_HQ = parts.weight_HQ
@@ -47,5 +57,13 @@ def _attended(rows: Rows, part: str) -> PerRow:
     """Rows count alike: where a row looks is one decision, however far its logits lie apart."""
     if rows.attended is None:
         return rows.nothing
-    value_HQ, weight_HQ = share(rows.attended, getattr(rows.attended, part))
-    return value_HQ, (weight_HQ > 0).to(value_HQ.dtype)
+    value_HQ, _ = share(rows.attended, getattr(rows.attended, part))
+    return value_HQ, _counted(rows.attended)
+
+
+def _counted(parts: Parts) -> Tensor:
+    return (parts.weight_HQ > 0).to(parts.position_HQ.dtype)
+
+
+def _noise(parts: Parts) -> Tensor:
+    return torch.zeros_like(parts.position_HQ) if parts.noise_HQ is None else parts.noise_HQ
