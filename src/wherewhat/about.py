@@ -17,10 +17,11 @@ from wherewhat.tables.origin import Origin
 EXAMPLES = 3  # texts whose tokens the report shows
 
 
-def about_model(subject: Subject, *, layers: int, heads: int) -> dict[str, Any]:
-    """Which model it was, so that the same one can be found again."""
+def about_model(subject: Subject, *, layers: int, heads: int, total_heads: int | None = None) -> dict[str, Any]:
+    """Which model it was, so that the same one can be found again; `heads` may be some of all."""
     parameters = sum(parameter.numel() for parameter in subject.model.parameters())
     net = {} if subject.net is None else {"config": subject.net}
+    total = {} if total_heads is None else {"total_heads": total_heads}
     return {
         "id": subject.id,
         "family": subject.family,
@@ -29,6 +30,7 @@ def about_model(subject: Subject, *, layers: int, heads: int) -> dict[str, Any]:
         "weights_hash": fingerprint(subject.model),
         "layers": layers,
         "heads": heads,
+        **total,
         "parameters": parameters,
         **net,
     }

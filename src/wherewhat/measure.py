@@ -101,7 +101,12 @@ def profile(
         **provenance(),
         "command": None,
         "settings": told(settings, loading if isinstance(model, str) else None),
-        "model": about_model(subject, layers=len(layers), heads=heads.select("layer", "head").n_unique()),
+        "model": about_model(
+            subject,
+            layers=len(layers),
+            heads=heads.select("layer", "head").n_unique(),
+            total_heads=sum(tally.accounts[place].heads for place in layers),
+        ),
         "texts": about_texts(subject, encoded, OWN if texts is None else source),
         "seed": settings.seed,
         "dtype": str(next(subject.model.parameters()).dtype).removeprefix("torch."),

@@ -113,7 +113,7 @@ def run_of(shape: Shape, rng: random.Random) -> Run:
                 if shape.turns or shape.learned:
                     add_where(shape, heads, frequencies, within / max(depth - 1, 1), rng)
     manifest = manifest_of(shape, layers)
-    schema = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "chance": pl.Float64}
+    schema = dict.fromkeys(("value", "low", "high", "chance", "untrained"), pl.Float64)
     return (
         pl.DataFrame(heads, schema_overrides=schema, infer_schema_length=None),
         pl.DataFrame(
@@ -149,8 +149,9 @@ def _head(
         )
         wide = 0.004 + 0.03 * rng.random() * math.sqrt(max(value * (1 - value), 0.01))
         spread = {"value": value, "low": max(0.0, value - wide), "high": min(1.0, value + wide), "chance": chance}
+        spread["untrained"] = 0.98 * chance
         row = dict.fromkeys(spread) if silent else spread
-        heads.append(names | {"score": score} | row | {"texts": 64, "part": part})
+        heads.append(names | {"score": score} | row | {"texts": 64, "windows": 64, "rows": 4096, "part": part})
 
 
 def _mass(kind: str, strength: float, causal: bool, length: int, rng: random.Random) -> dict[int, float]:
@@ -205,13 +206,15 @@ def manifest_of(shape: Shape, layers: list[dict[str, Any]]) -> dict[str, Any]:
             "revision": "86b5e0934494bd15c9632b12f734a8a67f723594",
             "weights_hash": "sha256:5f1d2c4e8a90b7f6e3d2c1b0a9f8e7d6c5b4a3928170f6e5d4c3b2a190807f6e",
             "layers": len(layers),
-            "heads": shape.heads,
+            "heads": shape.heads * len(layers),
+            "total_heads": shape.heads * len(layers),
             "parameters": 109_482_240,
         },
         "texts": {
             "source": "stories.txt",
             "hash": "sha256:9b74c9897bac770ffc029102a200c5de",
             "count": 64,
+            "windows": 64,
             "tokens": 64 * shape.length,
             "example": [
                 {"tokens": ["[CLS]", *words, "[SEP]"]},

@@ -8,6 +8,11 @@ Row = dict[str, Any]
 TAUS = (1e-4, 1e-2, "inf")
 LEANINGS = ((8, 1, 2), (1, 8, 2), (2, 2, 6), (4, 3, 4))  # towards place, content, both, nothing much
 SLOTS = 63
+FRESH = {  # what fresh weights would get
+    f"{prefix}{name}": level
+    for prefix in ("", "attended.", "input.")
+    for name, level in (("position_share", 0.42), ("symbol_share", 0.33), ("interaction_share", 0.25))
+} | {"input.other_share": 0.25}
 TOLD: dict[str, tuple[str, list[float | None]]] = {
     "position_share": ("How much of a logit's variance is decided by the slot alone?", [0, 1]),
     "symbol_share": ("How much of a logit's variance is decided by the content alone?", [0, 1]),
@@ -50,9 +55,16 @@ def add_where(shape: Any, heads: list[Row], frequencies: list[Row], depth: float
     for score, (value, chance) in values.items():
         wide = 0.01 + 0.03 * rng.random()
         spread = {"value": value, "low": value - wide, "high": value + wide, "chance": chance}
-        heads.append(names | {"score": score} | spread | {"texts": 64, "part": part})
+        spread["untrained"] = FRESH.get(score)
+        heads.append(names | {"score": score} | spread | _rests(score) | {"part": part})
     if shape.turns:
         frequencies.extend(names | row for row in _spectrum(shape.turns, (where, what, both), rng))
+
+
+def _rests(score: str) -> Row:
+    """What a score rests on: moving tokens takes few texts, one row of each."""
+    texts, rows = (8, 8) if score.startswith("input.") else (11, 330) if score.startswith("mean.") else (64, 512)
+    return {"texts": texts, "windows": texts, "rows": rows}
 
 
 def _swapped(where: float, what: float, both: float, entropy: float, rng: random.Random) -> Row:

@@ -262,7 +262,7 @@ def test_a_head_sure_but_near_chance_is_not_striking():
 def test_a_head_is_told_by_what_it_does_much_of():
     much, little = rows(a=(0.6, 0.5, 0.7, 0.1)), rows(a=(0.1, 0.0, 0.2, 1.0)).with_columns(score=pl.lit("spread"))
     found = striking(measured(pl.concat([much, little]), {}))
-    assert [(notice.score.name, tuple(notice.also)) for notice in found] == [("s", ("spread",))]
+    assert [(notice.score.name, tuple(notice.also)) for notice in found] == [("s", (("spread", False),))]
 
 
 def test_the_first_head_shown_has_a_profile_if_any_striking_one_has():

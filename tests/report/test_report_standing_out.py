@@ -13,7 +13,7 @@ NEAR = (
 )
 UNCLEAR = "No head's interval is clear of chance in any score of attention; more texts would narrow the intervals."
 NONE = "None of the scores asked for has a chance level that heads could be held against."
-SINGLE = "There are no intervals, so no head can be told from chance: give two texts or more."
+SINGLE = "There are no intervals, so nothing says how sure a number is: give two texts or more."
 
 
 @pytest.mark.parametrize(

@@ -69,22 +69,69 @@ def sections(made: Page) -> list[str]:
 def test_the_first_two_cards_are_the_heads_that_go_most_by_place_and_by_content():
     heads, _, _, manifest = run(ROTARY)
     found = striking(measured(heads, manifest))
-    for notice, score in zip(found[:2], ("position_share", "symbol_share"), strict=True):
-        best = heads.filter(pl.col("score") == score).sort("value", descending=True).row(0, named=True)
+    resting = heads.filter((pl.col("score") == "sink") & (pl.col("value") >= 0.5)).select("layer", "head")
+    awake = heads.join(resting, on=["layer", "head"], how="anti")
+    assert 0 < awake.height < heads.height
+    for notice, score in zip(found[:2], ("attended.position_share", "attended.symbol_share"), strict=True):
+        best = awake.filter(pl.col("score") == score).sort("value", descending=True).row(0, named=True)
         assert notice.name == f"L{best['layer']}H{best['head']}"
         assert notice.value == pytest.approx(best["value"], rel=1e-3)
     cards = re.findall(r'<button type="button" class="card.*?</button>', text(ROTARY))
     assert "goes most by place" in cards[0] and "goes most by content" in cards[1]
     for card, notice in zip(cards, found, strict=True):
         assert notice.name in card and "chance" in card and " to " in card
+        assert "untrained" in card and str(notice.rests) in card
 
 
-def test_they_are_shown_even_where_they_are_not_told_from_chance_and_that_is_said():
-    made = table(position_share=[(0.02, 0.02), (0.01, 0.02)], symbol_share=[(0.5, 0.02), (0.6, 0.02)])
+def test_a_lead_that_is_not_told_from_chance_says_so():
+    made = table(position_share=[(0.2, 0.2), (0.01, 0.2)], symbol_share=[(0.05, 0.2), (0.6, 0.2)])
     found = striking(measured(made, {}))
     assert [(notice.name, notice.clear) for notice in found] == [("L0H0", False), ("L0H1", True)]
     written = render(page_of_heads(made, run(DECODER)[1].clear(), pl.DataFrame(), {}))
-    assert written.count("not told from it</span>") == 1
+    assert written.count("not told from chance</span>") == 1
+
+
+def test_without_an_interval_nothing_is_said_to_be_like_chance():
+    made = table(position_share=[(0.2, 0.2)], symbol_share=[(0.05, 0.2)], locality=[(0.5, 0.5)])
+    alone = made.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64), texts=pl.lit(1))
+    written = render(page_of_heads(alone, run(DECODER)[1].clear(), pl.DataFrame(), {}))
+    card = re.findall(r'<button type="button" class="card.*?</button>', written)[0]
+    assert "goes most by place" in card and "not told from" not in card and "1 text" in card
+    assert "There is one text, so no number has an interval." in words_of(written)
+
+
+@pytest.mark.parametrize(
+    ("place", "content", "sink", "leads"),
+    [
+        ([0.6, 0.5], [0.2, 0.3], [0.0, 0.0], [("L0H0", "goes most by place")]),  # the other goes by place too
+        ([0.6, 0.1], [0.2, 0.9], [0.0, 0.999999], [("L0H0", "goes most by place")]),  # the other is a sink
+        ([0.4, 0.1], [0.35, 0.9], [0.0, 0.0], [("L0H1", "goes most by content")]),  # the other takes no clear side
+        ([0.6, 0.1], [0.2, 0.9], [0.0, 0.0], [("L0H0", "goes most by place"), ("L0H1", "goes most by content")]),
+        ([0.6, 0.1], [0.2, 0.9], [0.9, 0.9], []),
+    ],
+    ids=["no content", "sink", "unclear", "both", "all sinks"],
+)
+def test_a_head_leads_only_by_what_it_goes_by(place: Any, content: Any, sink: Any, leads: Any):
+    made = table(
+        attended__position_share=[(value, None) for value in place],
+        attended__symbol_share=[(value, None) for value in content],
+        sink=[(value, 0.1) for value in sink],
+    )
+    found = [(notice.name, notice.lead) for notice in striking(measured(made, {})) if notice.score.name != "sink"]
+    assert found == leads
+
+
+def test_a_head_that_rests_on_the_first_token_is_called_so_and_sides_of_chance_are_named():
+    scores = {
+        "sink": [(0.999999, 0.1), (0.1, 0.1)],
+        "entropy": [(0.05, 1.0), (0.9, 1.0)],
+        "self": [(0.0, 0.2), (0.1, 0.2)],
+    }
+    written = render(page_of_heads(table(**scores), run(DECODER)[1].clear(), pl.DataFrame(), {}))
+    card = next(one for one in re.findall(r'<button type="button" class="card.*?</button>', written) if "L0H0" in one)
+    assert "rests on the first token" in card
+    assert "Also farthest below chance in entropy and self." in card
+    assert "leads" not in card
 
 
 def test_only_scores_with_two_ends_and_a_chance_are_otherwise_striking():
@@ -125,11 +172,11 @@ def test_every_score_has_a_kind_and_every_kind_its_place():
 def test_the_page_begins_with_what_against_where():
     about = data_of(text(ROTARY))["about"]
     names = {score["key"]: score["name"] for score in about["scores"]}
-    assert (names[about["x"]], names[about["y"]]) == ("symbol_share", "position_share")
-    assert names[about["map"]] == "position_share"
+    assert (names[about["x"]], names[about["y"]]) == ("attended.symbol_share", "attended.position_share")
+    assert names[about["map"]] == "attended.position_share"
     assert sections(page(ROTARY))[0] == "heads"
     assert 'data-widget="triangle"' in page(ROTARY).sections[0].body
-    assert [one["name"] for one in about["triples"]] == ["shares", "attended"]
+    assert [one["name"] for one in about["triples"]] == ["attended", "shares"]
 
 
 def test_what_was_not_measured_is_absent():

@@ -52,22 +52,66 @@ def redrawn(tab: Tab, chart: str, act: Callable[[], Any]) -> None:
     tab.wait_for_function("chart => document.querySelector(`${chart} svg:not([data-old])`)", arg=chart)
 
 
-def test_the_first_screen_shows_the_triangle_and_both_kinds_of_heads_at_once(opened: Opener):  # noqa: F811
+def test_the_first_screen_shows_findings_the_triangle_and_the_selected_head_at_once(opened: Opener):  # noqa: F811
     with opened("rotary") as tab:
         seen = "(element) => element.getBoundingClientRect().bottom <= innerHeight"
-        assert tab.locator("#triangle-chart").evaluate(seen)
-        for at, score, words in ((0, "position_share", "by place"), (1, "symbol_share", "by content")):
-            card = tab.locator(".card").nth(at)
-            best = max(values(score).items(), key=lambda item: item[1])[0]
-            assert card.get_attribute("data-head") == best
-            assert words in card.inner_text()
-            assert card.evaluate(seen)
-        assert name_shown(tab) == tab.locator(".card").first.get_attribute("data-head")
+        assert tab.locator(".findings").evaluate(seen)
+        assert 3 <= tab.locator(".findings li").count() <= 5
+        half = "(element) => (element.getBoundingClientRect().top + element.getBoundingClientRect().bottom) / 2"
+        assert tab.locator("#triangle-chart").evaluate(half) < 900
+        for at, words in ((0, "by place"), (1, "by content")):
+            assert words in tab.locator(".card").nth(at).inner_text()
+        first = tab.locator(".card").first.get_attribute("data-head")
+        assert name_shown(tab) == first
+        assert first in tab.locator(".summary h3").inner_text()
+
+
+def test_the_summary_shows_every_view_of_the_selected_head_with_what_it_rests_on(opened: Opener):  # noqa: F811
+    with opened("rotary") as tab:
+        name = tab.locator(".findings button.name").first.inner_text()
+        tab.locator(".findings button.name").first.click()
+        said = tab.locator(".summary").inner_text()
+        assert name in said and name_shown(tab) == name
+        for label in ("Where it looks", "All keys alike", "Published", "untrained", "noise", "entropy", "sink"):
+            assert label in said, label
+        for score in ("attended.position_share", "symbol_share", "positional"):
+            assert f"{values(score)[name]:.2f}" in said, score
+        assert said.count("64 texts, 512 rows") == 3
+        tab.locator("#triangle-chart").focus()
+        tab.keyboard.press("ArrowRight")
+        assert name_shown(tab) in tab.locator(".summary h3").inner_text() != name
+
+
+def test_heads_on_which_views_disagree_are_ringed_and_counted(opened: Opener):  # noqa: F811
+    with opened("rotary") as tab:
+        mixed = tab.evaluate("Object.keys(JSON.parse(document.getElementById('data').textContent).about.mixed)")
+        assert mixed
+        rings = tab.locator("#triangle-chart .mark-symbol").first.locator("path")
+        assert rings.count() == len(mixed)
+        assert f"{len(mixed)} head" in tab.locator(".baselines").inner_text()
+        button = tab.locator(f"#table tbody tr[data-head={mixed[0]}] button")
+        button.click()
+        assert "Views disagree." in tab.locator(".summary").inner_text()
+        drawn = tab.locator("#triangle-chart svg").evaluate("svg => svg.textContent")
+        assert "noise" in drawn and "untrained" in drawn
+
+
+def test_the_table_ends_with_what_each_score_rests_on(opened: Opener):  # noqa: F811
+    with opened("learned") as tab:
+        tab.locator("#table").get_by_role("button", name="Hidden state").click()
+        rows = tab.locator("#table tfoot tr")
+        assert [row.split()[0] for row in rows.all_inner_texts()] == ["texts", "windows", "rows"]
+        at = tab.locator("#table thead th").evaluate_all(
+            "all => all.findIndex(th => th.dataset.column === 'input.position_share')"
+        )
+        assert [rows.nth(row).locator("> *").nth(at).inner_text() for row in range(3)] == ["8", "8", "8"]
+        assert rows.first.locator("td.few").count() == 5
 
 
 def test_heads_stand_in_the_triangle_where_their_shares_put_them(opened: Opener):  # noqa: F811
     with opened("rotary") as tab:
-        where, what, both = (list(values(f"{name}_share").values()) for name in ("position", "symbol", "interaction"))
+        names = ("position", "symbol", "interaction")
+        where, what, both = (list(values(f"attended.{name}_share").values()) for name in names)
         points = centres(tab, "#triangle-chart")
         assert len(points) == 36
         lowest, highest = both.index(min(both)), both.index(max(both))
@@ -92,14 +136,14 @@ def test_the_triangle_is_picked_by_pointer_and_walked_by_keys(opened: Opener):  
         assert name_shown(tab) == across[across.index(names[lonely]) - 1]
 
 
-def test_the_triangle_can_be_weighted_by_attention(opened: Opener):  # noqa: F811
+def test_the_triangle_can_count_all_keys_alike(opened: Opener):  # noqa: F811
     with opened("rotary") as tab:
         before = centres(tab, "#triangle-chart")
-        press = tab.get_by_role("button", name="Weighted by attention")
+        press = tab.get_by_role("button", name="All keys alike")
         redrawn(tab, "#triangle-chart", press.click)
         assert press.get_attribute("aria-pressed") == "true"
         assert centres(tab, "#triangle-chart") != before
-        assert tab.get_by_text("Slots and contents count as much as the head attends to them").is_visible()
+        assert tab.get_by_text("Every slot and every content counts alike").is_visible()
 
 
 def test_no_head_is_drawn_in_the_corner_that_the_theorem_rules_out(opened: Opener):  # noqa: F811
@@ -155,7 +199,7 @@ def test_the_plane_of_bounds_is_walked_by_keys(opened: Opener):  # noqa: F811
 
 def test_each_layer_has_its_mean_and_a_dot_can_be_picked(opened: Opener):  # noqa: F811
     with opened("rotary") as tab:
-        share = values("symbol_share")
+        share = values("attended.symbol_share")
         means = [sum(share[f"L{layer}H{head}"] for head in range(6)) / 6 for layer in range(6)]
         counts = [len(tab.locator("#layers-1 .mark-symbol").nth(at).locator("path").all()) for at in range(2)]
         assert counts == [36, 6]

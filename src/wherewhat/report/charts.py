@@ -132,7 +132,7 @@ def profile(places: Mapping[int, str]) -> Spec:
 
 
 def dots() -> Spec:
-    """One head's scores, each on its own range, with interval and chance level."""
+    """One head's scores, each on its own range, with interval, chance level and what fresh weights get."""
     rows = named("dots")
     y = alt.Y("score", type="nominal", sort=None, title=None, axis=alt.Axis(labelFontSize=12, labelPadding=8))
     x = alt.X(
@@ -154,6 +154,9 @@ def dots() -> Spec:
     return layered(
         rows.mark_rule(strokeWidth=2).encode(x=alt.X("low", type="quantitative"), x2="high", y=y, color=side),
         rows.mark_tick(thickness=1.6, size=15, color=INK).encode(x=alt.X("chance", type="quantitative"), y=y),
+        rows.mark_point(shape="triangle-down", size=34, filled=True, color=MUTED, yOffset=-9, opacity=1).encode(
+            x=alt.X("untrained", type="quantitative"), y=y
+        ),
         rows.mark_circle(size=90, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side),
     )
 

@@ -1,6 +1,6 @@
 """Everything a page of heads is made from, read once out of the tables of a run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -12,6 +12,7 @@ from wherewhat.report.positional_tables import Positional, positional_of
 from wherewhat.report.shares import Pair, Triple, exclusion, pairs, triples
 from wherewhat.report.spectra import Spectra, spectra
 from wherewhat.report.striking import Notice, striking
+from wherewhat.report.views import View, contradictions, verdicts, views
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Findings:
     ratios: Columns  # P/Var and S/Var
     pairs: list[Pair]  # published scores
     moved: list[Pair]  # the same with tokens moved at the input
+    views: list[View]  # of where against what, first what decides where heads look
+    mixed: Columns  # the heads on which they disagree, and why
     positional: Positional | None  # locality and symmetry of what place alone gives, where that was asked
 
     @property
@@ -65,14 +68,21 @@ def findings(
 ) -> Findings:
     """Read the tables of a run."""
     run, labels = measured(heads, manifest), layer_labels(manifest.get("layers") or ())
+    shares, swapped, moved = triples(run), pairs(run), pairs(run, "input.")
+    held = views(shares, swapped, moved)
+    mixed = contradictions(run, held)
+    marks = [int(name in mixed["name"]) for name in run.heads["name"]]
+    marked = {"mixed": marks, "verdict": verdicts(run, shares)}
     return Findings(
-        run=run,
+        run=replace(run, heads={**run.heads, **marked}),
         notable=striking(run),
         by_offset=profiles(offsets, run.heads["name"], labels),
         spectra=spectra(frequencies, labels),
-        triples=triples(run),
+        triples=shares,
         ratios=exclusion(run),
-        pairs=pairs(run),
-        moved=pairs(run, "input."),
+        pairs=swapped,
+        moved=moved,
+        views=held,
+        mixed=mixed,
         positional=positional_of(run, pl.DataFrame() if positional is None else positional),
     )

@@ -1,24 +1,28 @@
 """The page of one run: every head of one model. A new part of it is a new function and a line in `SECTIONS`."""
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
+from wherewhat.report import sentences
 from wherewhat.report.charts import Axis, dots, head_map, profile, thumb
 from wherewhat.report.findings import Findings, findings
 from wherewhat.report.kinds import POSITIONAL, PUBLISHED, in_order
 from wherewhat.report.made import how_it_was_made, the_texts
-from wherewhat.report.measured import Manifest, Measured, Score
+from wherewhat.report.measured import FEW_ROWS, Manifest, Measured, Score
 from wherewhat.report.numbers import interval, large, short
 from wherewhat.report.offsets import axis_labels
-from wherewhat.report.page import Page, Section
+from wherewhat.report.page import Columns, Page, Section
 from wherewhat.report.pictures import first_axes, pictures, plane_of
 from wherewhat.report.positional import by_place_alone, explained
 from wherewhat.report.positional_shown import place_about, place_charts, place_pictures, place_tables
 from wherewhat.report.silent import silences
-from wherewhat.report.striking import TELLING, Notice, nobody_stands_out
+from wherewhat.report.striking import BY_CONTENT, BY_PLACE, TELLING, Notice, nobody_stands_out
 from wherewhat.report.tags import Html, join, prose, tag
+from wherewhat.report.views import VERDICTS
 from wherewhat.report.where import (
     against,
     by_frequency,
@@ -30,12 +34,16 @@ from wherewhat.report.where import (
     where_tables,
 )
 
+MANY = 4  # scores named in one sentence
+HEAD = re.compile(r"\b(L\d+H\d+)\b")
+HUES = {BY_PLACE: "where", BY_CONTENT: "what"}
 CHANCE = {
     "uniform": "Attention spread evenly over the same rows",
     "random logits": "Attention of random logits on the same rows",
     "one part": "A table of random logits over the same slots and contents",
     "left over": "A table of random logits over the same slots and contents",
     "half": "Neither more than the other",
+    "as peaked": "A random head that is as peaked: the logits of each row in random places",
     "flat": "Attention that is the same everywhere",
 }
 
@@ -59,8 +67,9 @@ def page_of_heads(
         facts=_facts(found.run),
         sections=[section for section in made if section],
         charts=charts,
+        findings=[_with_buttons(said) for said in sentences.findings(heads, manifest)],
         tables={
-            "heads": found.run.heads,
+            "heads": _needed(found.run),
             "offsets": found.by_offset,
             **where_tables(found),
             **place_tables(found),
@@ -71,11 +80,12 @@ def page_of_heads(
 
 
 def first_screen(found: Findings) -> Section:
-    """The heads that stand out, beside all of them: in the triangle of shares, or between any two scores."""
-    worth = tag("aside", tag("h3", "Worth a look"), _cards(found.notable, found.run), class_="worth")
+    """All heads in the triangle of shares, or between any two scores; beside it the selected one, below the notable."""
+    worth = tag("div", tag("h3", "Worth a look"), _cards(found.notable, found.run), class_="worth")
     widget = "triangle" if found.triples else "plane"
-    body = tag("div", tag("div", data_widget=widget, class_="panel"), worth, class_="first")
-    lede = " ".join((_how_to_read(found), *_unanswered(found)))
+    summary = tag("aside", data_widget="summary", class_="summary panel", aria_label="The selected head")
+    body = join(tag("div", tag("div", data_widget=widget, class_="panel"), summary, class_="first"), worth)
+    lede = " ".join((_how_to_read(found), *_few(found.run), *_unanswered(found)))
     title = "Where or what" if found.triples else "All heads"
     return Section("heads", title, lede, body, short="Heads")
 
@@ -87,9 +97,22 @@ def _how_to_read(found: Findings) -> str:
             "Each mark is one head; dashed lines are chance. "
             "Click one, or walk with the arrow keys, to see where it looks."
         )
-    moved = found.triples[0].name == "input"
-    decided = "its attention when tokens trade places at the input" if moved else "its logits"
-    return f"Each mark is one head, drawn towards what decides {decided}. Click one, or walk with the arrow keys."
+    name = found.triples[0].name
+    decided = {"input": "its attention when tokens trade places at the input", "shares": "its logits"}
+    what = decided.get(name, "where it looks")
+    return f"Each mark is one head, drawn towards what decides {what}. Click one, or walk with the arrow keys."
+
+
+def _few(run: Measured) -> list[str]:
+    """Which scores rest on little, so that nobody takes them for more."""
+    few = [score.name for score in run.answered if any(counts.few for counts in score.rests)]
+    if not few:
+        return []
+    if {counts.texts for score in run.answered for counts in score.rests} == {1}:
+        return ["There is one text, so no number has an interval."]
+    named = [f"`{name}`" for name in few]
+    some = named if len(few) <= MANY else [*named[: MANY - 1], f"{len(few) - MANY + 1} more"]
+    return [f"Fewer than {FEW_ROWS} rows, or a single text, stand behind {_listed(some)}."]
 
 
 def _unanswered(found: Findings) -> list[str]:
@@ -129,7 +152,7 @@ def one_head(found: Findings) -> Section:
         "head",
         "One head",
         "Left, how much it attends to a key at each offset: negative offsets stand before the query. "
-        "Right, its scores with their 95 % intervals over texts."
+        "Right, its scores with their 95 % intervals over whole texts."
         + (" Below, what each rotary frequency adds." if found.spectra.there else ""),
         tag("div", data_widget="profile", class_="profile panel"),
         short="One head",
@@ -142,7 +165,8 @@ def table(found: Findings) -> Section:
         "table",
         "Every number",
         "Click a heading to sort; search for heads (`L3H7`, `layer 3`) or by score (`induction > 0.3 sink < 0.5`). "
-        "A grey number is one whose interval does not tell it from chance.",
+        "A grey number is one whose interval does not tell it from chance. The last lines say how many texts, windows "
+        "and rows each score rests on.",
         tag("div", data_widget="table", class_="panel"),
         short="Table",
     )
@@ -158,7 +182,8 @@ def words(found: Findings) -> Section:
         "What each score asks",
         "A score is averaged over the rows of a text, then over texts; shares count rows and texts by how much their "
         "logits vary. "
-        "Chance is what the same rows give for a head that knows nothing.",
+        "Chance is what the same rows give for a head that knows nothing (noise: a table of random logits), "
+        "untrained what fresh weights of the same architecture give on the same texts, the mean over a layer's heads.",
         join(*(_kind(kind, [score for score in told if score.kind == kind], found, len(kinds)) for kind in kinds)),
         short="Scores",
     )
@@ -190,19 +215,28 @@ SECTIONS: Sequence[Callable[[Findings], Section | None]] = (
 
 
 def _lede(run: Measured) -> str:
-    many = len(run.heads["name"])
-    heads = f"each of the {many:,} heads" if many > 1 else "the one head"
     return (
-        f"An attention head can look at a token because of where it stands or because of what it says. "
-        f"Here is where {heads} of this model looks, and how far that is from chance."
+        "An attention head can look at a token because of where it stands or because of what it says. "
+        f"Here is where {_which(run)} looks, and how far that is from chance."
     )
+
+
+def _which(run: Measured) -> str:
+    """The heads of the run: all of the model's, or some of them."""
+    names, total = run.heads["name"], run.total
+    if total is not None and total > len(names):
+        one = f"{names[0]}, one of the {total:,} heads of this model,"
+        return one if len(names) == 1 else f"each of {len(names):,} of the {total:,} heads of this model"
+    return "the one head of this model" if len(names) == 1 else f"each of the {len(names):,} heads of this model"
 
 
 def _facts(run: Measured) -> list[tuple[str, str]]:
     model, texts = run.manifest.get("model") or {}, run.manifest.get("texts") or {}
-    layers, heads = len(set(run.heads["layer"])), len(set(run.heads["head"]))
-    facts = [(f"{layers} × {heads}", "layers × heads")]
-    counts = [(texts.get("count"), "text"), (texts.get("tokens"), "token")]
+    layers, heads, many = len(set(run.heads["layer"])), len(set(run.heads["head"])), len(run.heads["name"])
+    some = run.total is not None and run.total > many
+    facts = [(f"{many:,} of {run.total:,}", "heads")] if some else [(f"{layers} × {heads}", "layers × heads")]
+    windows = texts.get("windows") if texts.get("windows") != texts.get("count") else None
+    counts = [(texts.get("count"), "text"), (windows, "window"), (texts.get("tokens"), "token")]
     facts += [(f"{count:,}", what if count == 1 else f"{what}s") for count, what in counts if isinstance(count, int)]
     facts += [(large(model["parameters"]), "parameters")] if model.get("parameters") else []
     return facts + ([(str(model["family"]), "family")] if model.get("family") else [])
@@ -211,38 +245,71 @@ def _facts(run: Measured) -> list[tuple[str, str]]:
 def _cards(notable: Sequence[Notice], run: Measured) -> Html:
     if not notable:
         return tag("p", nobody_stands_out(run), class_="note")
-    leads = any(notice.lead for notice in notable)
+    leads = any(notice.lead in HUES for notice in notable)
     rest = "for each score of attention" if leads else "For each score"
     far = f"if its interval is clear of it and it is at least {100 * TELLING:g} % of the range away."
     how = f"{rest} the head farthest from chance, {far}"
-    chosen = tag("p", f"The largest shares of place and of content; then {how}" if leads else how, class_="note")
-    return join(tag("ul", *(tag("li", _card(notice, run.parts)) for notice in notable), class_="cards"), chosen)
+    chosen = tag(
+        "p", f"First who clearly goes most by place and by content; then {how}" if leads else how, class_="note"
+    )
+    return join(
+        tag(
+            "ul",
+            *(tag("li", _card(notice, run.parts, many=len(run.heads["name"]) > 1)) for notice in notable),
+            class_="cards",
+        ),
+        chosen,
+    )
 
 
-def _card(notice: Notice, parts: Sequence[str]) -> Html:
+def _card(notice: Notice, parts: Sequence[str], *, many: bool) -> Html:
     """One striking head as a button that selects it: the question, the answer, and chance."""
     part = tag("span", notice.part, class_="part") if len(parts) > 1 else ""
-    lead = tag("span", notice.lead, class_="lead") if notice.lead else ""
-    against = "no chance level" if notice.chance is None else f"chance {short(notice.chance)}"
-    unsure = ", not told from it" if notice.lead and notice.chance is not None and not notice.clear else ""
-    also = tag("span", f"Also leads {_listed(notice.also)}.", class_="also") if notice.also else ""
+    words = notice.lead if many else notice.lead.replace(" most", "")
+    lead = tag("span", words, class_="lead") if notice.lead else ""
+    side = "" if notice.low is None or notice.unclear else "above " if notice.above else "below "
+    levels = [(f"{side}chance", notice.chance), ("untrained", notice.untrained)]
+    known = [f"{words} {short(level)}" for words, level in levels if level is not None] or ["no chance level"]
+    unsure = ", not told from chance" if notice.unclear else ""
+    few = ", few" if notice.rests.few else ""
+    also = (
+        tag("span", _also(notice, "farthest " if many else ""), class_="also")
+        if notice.also or notice.sink is not None
+        else ""
+    )
     return tag(
         "button",
         tag("span", tag("b", notice.name), part, lead, tag("code", notice.score.name), class_="who"),
         tag("span", tag("b", short(notice.value)), tag("span", interval(notice.low, notice.high)), class_="what"),
         _track(notice),
         tag("span", _question(notice.score.asks), class_="why"),
-        tag("span", against + unsure, class_="against"),
+        tag("span", ", ".join(known) + unsure, class_="against"),
+        tag("span", f"{notice.rests}{few}", class_="rests") if str(notice.rests) else "",
         also,
         type="button",
-        class_=f"card {'where' if notice.lead.endswith('place') else 'what'}" if notice.lead else "card",
+        class_=f"card {HUES.get(notice.lead, '')}".strip(),
         data_head=notice.name,
         aria_pressed="false",
     )
 
 
+def _also(notice: Notice, how: str) -> str:
+    """What else is to say of a head: the other scores it is farthest from chance in, and whether it is a sink."""
+    said = [
+        f"{how}{side} chance in {_listed(names)}"
+        for side, names in (
+            ("above", [name for name, above in notice.also if above]),
+            ("below", [name for name, above in notice.also if not above]),
+        )
+        if names
+    ]
+    told = f"Also {'; '.join(said)}." if said else ""
+    rests = f"It rests on the first token: {short(notice.sink)} of its attention."
+    return f"{told} {rests}".strip() if notice.sink is not None and notice.score.name != "sink" else told
+
+
 def _track(notice: Notice) -> Html:
-    """The head's value on its score's range as a small drawing: dot, interval, and a tick at chance."""
+    """The head's value on its score's range as a small drawing: dot, interval, ticks at chance and at fresh weights."""
 
     def at(value: float) -> str:
         bottom, top = notice.score.range
@@ -257,6 +324,7 @@ def _track(notice: Notice) -> Html:
         tag("line", x1="0", x2="100%", y1="7", y2="7", class_="rail"),
         tag("line", x1=at(start), x2=at(notice.value), y1="7", y2="7", class_="way"),
         "" if notice.chance is None else tick,
+        "" if notice.untrained is None else tag("circle", cx=at(notice.untrained), cy="7", r="3", class_="fresh"),
         tag("line", x1=at(low), x2=at(high), y1="7", y2="7", class_="whisker"),
         tag("circle", cx=at(notice.value), cy="7", r="4", class_="dot"),
         class_="track above" if notice.above else "track below",
@@ -271,6 +339,15 @@ def _explained(score: Score) -> Html:
     ]
     if score.chance:
         ends.append(tag("div", tag("dt", "chance"), tag("dd", CHANCE.get(score.chance, _sentence(score.chance)))))
+    if score.untrained is not None:
+        mean = (
+            f"Fresh weights of the same architecture on the same texts: {short(score.untrained)} on average over heads"
+        )
+        ends.append(tag("div", tag("dt", "untrained"), tag("dd", mean)))
+    if rests := [str(counts) for counts in sorted(score.rests, key=str) if str(counts)]:
+        few = "; few, so read it with care" if any(counts.few for counts in score.rests) else ""
+        said = rests[0] if len(rests) == 1 else f"{rests[0]} to {rests[-1]}, by head"
+        ends.append(tag("div", tag("dt", "rests on"), tag("dd", said + few)))
     if score.paper:
         ends.append(tag("div", tag("dt", "from"), tag("dd", score.paper)))
     silent = (
@@ -330,6 +407,8 @@ def _about(found: Findings) -> dict[str, Any]:
     return {
         **told,
         "parts": list(run.parts),
+        "verdicts": [words.format(_rest_of(found)) for words in VERDICTS],
+        "sink": next((score.key for score in run.find("sink")), None),
         "x": x.key,
         "y": y.key,
         **start,
@@ -338,9 +417,31 @@ def _about(found: Findings) -> dict[str, Any]:
     }
 
 
+def _rest_of(found: Findings) -> str:
+    return found.triples[0].corners[2][0] if found.triples else ""
+
+
+def _needed(run: Measured) -> Columns:
+    """The columns of the heads without those that say the same of all of them, or nothing."""
+    same = {f"rests_{score.key}" for score in run.scores if len(score.rests) < 2}
+    same |= {f"untrained_{score.key}" for score in run.scores if score.untrained is None}
+    return {name: column for name, column in run.heads.items() if name not in same}
+
+
+def _with_buttons(said: str) -> Html:
+    """A sentence whose heads can be selected."""
+    return join(
+        *(
+            tag("button", piece, type="button", data_head=piece, class_="name") if odd % 2 else piece
+            for odd, piece in enumerate(HEAD.split(said))
+        )
+    )
+
+
 def _about_score(score: Score) -> dict[str, Any]:
     plain = ("key", "name", "asks", "low", "high", "kind", "reach", "answered")
     return {name: getattr(score, name) for name in plain} | {
+        "rests": [{"said": str(counts), "few": counts.few, **asdict(counts)} for counts in score.rests],
         "range": list(score.range),
         "open": [end is None for end in score.ends],
         "span": list(score.span),

@@ -19,7 +19,9 @@ def the_texts(manifest: Manifest) -> Section:
     known = [tag("span", texts["source"])] if texts.get("source") else []
     shown = [_chips(tokens, number) for number, tokens in enumerate(examples) if tokens]
     body = join(*shown) if shown else tag("p", "The run kept no example of its texts.", class_="note")
-    counts = [count(texts[key], one) for key, one in (("count", "text"), ("tokens", "token")) if texts.get(key)]
+    cut = [("windows", "window")] if texts.get("windows") != texts.get("count") else []
+    kinds = [("count", "text"), *cut, ("tokens", "token")]
+    counts = [count(texts[key], one) for key, one in kinds if texts.get(key)]
     lede = f"{' with '.join(counts)} in all; the first as the model saw them." if counts else "As the model saw them."
     return Section("texts", "The texts", lede, join(tag("p", *known, class_="source") if known else "", body), "Texts")
 

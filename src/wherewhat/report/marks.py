@@ -13,6 +13,7 @@ from wherewhat.report.palette import DARK, LIGHT
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
 SHAPES = ("circle", "diamond", "triangle-up", "square")
 INK, MUTED, PAPER, LINE = "var(--ink)", "var(--muted)", "var(--card)", "var(--line)"
+RING = "var(--chance-5)"  # around a head on which views disagree
 WHERE, WHAT, BOTH = "var(--where)", "var(--what)", "var(--both)"
 WHOLE = alt.TooltipContent(content="data")  # never titles: those would become part of an expression
 

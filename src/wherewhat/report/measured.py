@@ -9,20 +9,39 @@ import polars as pl
 from wherewhat.errors import UserError
 from wherewhat.names import head_name, layer_labels
 from wherewhat.report.kinds import kind_of
-from wherewhat.report.numbers import rounded
+from wherewhat.report.numbers import rests_on, rounded
 from wherewhat.report.page import Columns
 
 Manifest = Mapping[str, Any]
 NUMBERS = ("value", "low", "high", "chance")
+COUNTS = ("texts", "windows", "rows")  # what a value rests on
+FEW_ROWS = 30
 LEAST_REACH = 0.1  # of a score's range: when all heads are near chance, their colours are pale
 NEEDED = ("layer", "head", "score", *NUMBERS)
+
+
+@dataclass(frozen=True, order=True)
+class Counts:
+    """How many whole texts, windows of them and query rows a value rests on; nothing where that is not known."""
+
+    texts: int | None = None
+    windows: int | None = None
+    rows: int | None = None
+
+    @property
+    def few(self) -> bool:
+        """Whether a value says little about other texts: it rests on one text, or on few rows."""
+        return self.texts == 1 or (self.rows is not None and self.rows < FEW_ROWS)
+
+    def __str__(self) -> str:
+        return rests_on(self.texts, self.windows, self.rows)
 
 
 @dataclass(frozen=True)
 class Score:
     """One score as the page tells it: what it asks, and which columns hold its answers."""
 
-    key: str  # its columns are value_<key>, low_<key>, high_<key>, chance_<key>
+    key: str  # its columns are value_<key>, low_<key>, high_<key>, chance_<key>, untrained_<key>, rests_<key>
     name: str
     asks: str = ""
     low: str = ""
@@ -35,6 +54,8 @@ class Score:
     answered: int = 0  # heads that have a value
     reach: float = 1.0  # the farthest any head is from chance
     span: tuple[float, float] = (0.0, 1.0)  # everything drawn of it lies between these
+    rests: Sequence[Counts] = ()  # what its values rest on, each combination once
+    untrained: float | None = None  # the mean over heads of what fresh weights get
 
 
 @dataclass(frozen=True)
@@ -56,6 +77,16 @@ class Measured:
         found = {score.name: score for score in self.answered}
         return [found[name] for name in names] if all(name in found for name in names) else []
 
+    def rests(self, score: Score, row: int) -> Counts:
+        """What one head's value of a score rests on."""
+        return score.rests[self.heads[f"rests_{score.key}"][row] or 0] if score.rests else Counts()
+
+    @property
+    def total(self) -> int | None:
+        """How many heads the model has, of which this run may have looked at some; nothing where that is not known."""
+        total = (self.manifest.get("model") or {}).get("total_heads")
+        return total if isinstance(total, int) else None
+
 
 def measured(heads: pl.DataFrame, manifest: Manifest) -> Measured:
     """Read the long table of heads into one row a head."""
@@ -71,12 +102,15 @@ def measured(heads: pl.DataFrame, manifest: Manifest) -> Measured:
         "part": [part or parts.get(layer, "") for layer, part in zip(order["layer"], order["part"], strict=True)],
     }
     scores = [_score(str(key), name, manifest) for key, name in enumerate(_names(heads, manifest))]
+    rests: dict[str, list[Counts]] = {}
     for score in scores:
         rows = heads.filter(pl.col("score") == score.name)
         if (manifest.get("scores") or {}).get(score.name, {}).get("sides"):
             rows = _without_causal(rows)
         wide |= _columns(order, rows, score.key)
-    known = [_known(score, wide) for score in scores]
+        score_counts, wide[f"rests_{score.key}"] = _counts(order, rows)
+        rests[score.key] = score_counts
+    known = [replace(_known(score, wide), rests=rests[score.key]) for score in scores]
     return Measured(wide, known, list(dict.fromkeys(wide["part"])), manifest)
 
 
@@ -117,20 +151,38 @@ def _score(key: str, name: str, manifest: Manifest) -> Score:
 
 def _columns(order: pl.DataFrame, rows: pl.DataFrame, key: str) -> dict[str, list[Any]]:
     """The numbers of one score, in the order of the heads, as short as they may be written."""
-    joined = order.join(rows.select("layer", "head", *NUMBERS), on=["layer", "head"], how="left", maintain_order="left")
-    floats = joined.select(pl.col(name).cast(pl.Float64) for name in NUMBERS)
-    return {f"{name}_{key}": [rounded(value) for value in floats[name]] for name in NUMBERS}
+    names = [name for name in (*NUMBERS, "untrained") if name in rows.columns]
+    joined = order.join(rows.select("layer", "head", *names), on=["layer", "head"], how="left", maintain_order="left")
+    floats = joined.select(pl.col(name).cast(pl.Float64) for name in names)
+    columns = {f"{name}_{key}": [rounded(value) for value in floats[name]] for name in names}
+    return {f"untrained_{key}": [None] * order.height} | columns
+
+
+def _counts(order: pl.DataFrame, rows: pl.DataFrame) -> tuple[list[Counts], list[int | None]]:
+    """Every combination of counts that one score's values rest on, and by head which of them it is."""
+    names = [name for name in COUNTS if name in rows.columns]
+    answered = rows.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
+    joined = order.join(answered.select("layer", "head", "value", *names), on=["layer", "head"], how="left")
+    by_head = [
+        None if row["value"] is None else Counts(*(row.get(name) for name in COUNTS))
+        for row in joined.sort("layer", "head").iter_rows(named=True)
+    ]
+    distinct = list(dict.fromkeys(counts for counts in by_head if counts is not None))
+    return distinct, [None if counts is None else distinct.index(counts) for counts in by_head]
 
 
 def _known(score: Score, wide: Mapping[str, Sequence[Any]]) -> Score:
     """The score with what its numbers say: how far it is drawn, and how far from chance its heads are."""
     answers = [number for name in NUMBERS for number in wide[f"{name}_{score.key}"] if number is not None]
+    fresh = [number for number in wide[f"untrained_{score.key}"] if number is not None]
+    untrained = rounded(sum(fresh) / len(fresh)) if fresh else None
     bottom = min(answers, default=0.0) if score.ends[0] is None else score.ends[0]
     top = max([bottom, *answers]) if score.ends[1] is None else score.ends[1]
     pairs = zip(wide[f"value_{score.key}"], wide[f"chance_{score.key}"], strict=True)
     away = [abs(value - (bottom if chance is None else chance)) for value, chance in pairs if value is not None]
     reach = rounded(max([LEAST_REACH * ((top - bottom) or 1.0), *away]))
-    return replace(score, range=(bottom, top), answered=len(away), reach=reach, span=_span(answers, (bottom, top)))
+    span = _span(answers, (bottom, top))
+    return replace(score, range=(bottom, top), answered=len(away), reach=reach, span=span, untrained=untrained)
 
 
 def _span(answers: Sequence[float], ends: tuple[float, float]) -> tuple[float, float]:

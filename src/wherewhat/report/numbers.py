@@ -82,6 +82,17 @@ def count(value: Any, one: str, many: str = "") -> str:
     return f"{value:,} {one if value == 1 else many or one + 's'}"
 
 
+def rests_on(texts: int | None, windows: int | None, rows: int | None) -> str:
+    """What a number rests on; windows are named where they are not whole texts, and what is not known is left out.
+
+    >>> rests_on(20, 20, 1280), rests_on(1, 57, None), rests_on(None, None, None)
+    ('20 texts, 1,280 rows', '1 text in 57 windows', '')
+    """
+    read = "" if texts is None else count(texts, "text")
+    cut = f"{read} in {count(windows, 'window')}" if read and windows is not None and windows != texts else read
+    return ", ".join(part for part in (cut, "" if rows is None else count(rows, "row")) if part)
+
+
 def large(value: float) -> str:
     """Write a number of parameters.
 

@@ -44,3 +44,4 @@ class Page:
     tables: Mapping[str, Columns] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)  # what the widgets must know beside the tables
     figures: Mapping[str, Figure] = field(default_factory=dict)  # by file name without its ending
+    findings: Sequence[Html] = ()  # what came out, a sentence each, at the very top

@@ -98,7 +98,7 @@ def plane_of(run: Measured, x: Axis, y: Axis) -> Spec:
 
 def first_axes(run: Measured) -> tuple[Score, Score]:
     """What against where, if measured; else the first two scores that tell heads apart, or one alone on both axes."""
-    for prefix in ("", "input."):
+    for prefix in ("attended.", "", "input."):
         if both := run.find(f"{prefix}symbol_share", f"{prefix}position_share"):
             return both[0], both[1]
     telling = [score for score in run.answered if len(set(run.heads[f"value_{score.key}"]) - {None}) > 1]

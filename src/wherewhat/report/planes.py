@@ -10,6 +10,8 @@ from wherewhat.report.marks import (
     INK,
     LINE,
     MUTED,
+    PAPER,
+    RING,
     WHAT,
     WHERE,
     chosen_head,
@@ -38,21 +40,33 @@ def triangle(*, parts: Sequence[str], layers: int, heads: int) -> Spec:
         "isValid(datum['value_{where}']) && isValid(datum['value_{what}']) && isValid(datum['value_{rest}'])"
     )
     points, place = _in_triangle(rows, "value"), _free()
-    levels: dict[str, Any] = {f"chance_{key}": f"mean(chance_{key})" for key in ("{where}", "{what}", "{rest}")}
-    with_level = (
-        "isValid(datum['chance_{where}']) && isValid(datum['chance_{what}']) && isValid(datum['chance_{rest}'])"
-    )
-    chance = _in_triangle(named("heads").transform_filter(with_level).transform_aggregate(**levels), "chance")
     return layered(
         *_outline(place),
-        chance.mark_point(shape="cross", size=70, filled=True, color=INK, angle=45).encode(**place),
-        chance.mark_text(text="chance", align="left", dx=9, dy=1, fontSize=11, color=MUTED).encode(**place),
+        points.transform_filter("datum.mixed == 1")
+        .mark_point(filled=False, size=2.6 * marks_of(heads)["size"], stroke=RING, strokeWidth=1.8)
+        .encode(**place),
         points.mark_point(**marks_of(heads)).encode(
             **place, color=layer_colour(layers, inside=True), shape=part_shape(parts)
         ),
+        *_baseline("chance", "noise", place, angle=45),
+        *_baseline("untrained", "untrained", place),
         *chosen_head(points, place),
         *_corner_words(place),
     )
+
+
+def _baseline(number: str, word: str, place: Mapping[str, Any], *, angle: int = 0) -> list[Any]:
+    """A cross where heads that know nothing stand, the mean over those shown, with its name."""
+    keys = ("{where}", "{what}", "{rest}")
+    there = " && ".join(f"isValid(datum['{number}_{key}'])" for key in keys)
+    means: dict[str, Any] = {f"{number}_{key}": f"mean({number}_{key})" for key in keys}
+    level = _in_triangle(named("heads").transform_filter(there).transform_aggregate(**means), number)
+    words: dict[str, Any] = {"text": word, "align": "left", "dx": 9, "dy": 1, "fontSize": 11.5}
+    return [
+        level.mark_point(shape="cross", size=120, filled=True, color=INK, angle=angle, stroke=PAPER).encode(**place),
+        level.mark_text(color=PAPER, stroke=PAPER, strokeWidth=4, opacity=0.85, **words).encode(**place),
+        level.mark_text(color=INK, **words).encode(**place),
+    ]
 
 
 def exclusion_plane(*, parts: Sequence[str], layers: int, heads: int) -> Spec:

@@ -21,9 +21,9 @@ from wherewhat.report.palette import DARK, LIGHT, variables
 from wherewhat.report.tags import Html, join, prose, sound, tag, text
 
 SCRIPTS = (
-    *("charts.js", "state.js", "address.js", "tips.js", "plane.js", "triangle.js", "bounds.js", "layers.js"),
-    *("spectrum.js", "frequencies.js", "hidden.js", "maps.js", "profile.js", "search.js", "csv.js", "table.js"),
-    *("sortable.js", "drawn.js", "positional.js", "start.js"),
+    *("charts.js", "state.js", "address.js", "tips.js", "plane.js", "triangle.js", "summary.js", "bounds.js"),
+    *("layers.js", "spectrum.js", "frequencies.js", "hidden.js", "maps.js", "profile.js", "search.js", "csv.js"),
+    *("table.js", "sortable.js", "drawn.js", "positional.js", "start.js"),
 )
 DANGEROUS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 ESCAPED = str.maketrans(DANGEROUS)
@@ -86,6 +86,7 @@ def _header(page: Page) -> Html:
         tag("h1", page.title),
         tag("p", page.lede, class_="lede"),
         tag("dl", *facts, class_="facts"),
+        tag("ul", *(tag("li", said) for said in page.findings), class_="findings") if page.findings else "",
     )
 
 

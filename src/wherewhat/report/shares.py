@@ -61,18 +61,18 @@ class Pair:
 WHERE, WHAT = ("where", "whatever stands there"), ("what", "wherever it stands")
 _TRIPLES = (
     (
+        "attended",
+        "Where it looks",
+        "attended.",
+        ("both together", "this content in this place"),
+        "What decides where a head looks: the keys it attends to, held against all the others.",
+    ),
+    (
         "shares",
         "All keys alike",
         "",
         ("both together", "this content in this place"),
-        "Every slot and every content counts alike.",
-    ),
-    (
-        "attended",
-        "Weighted by attention",
-        "attended.",
-        ("both together", "this content in this place"),
-        "Slots and contents count as much as the head attends to them.",
+        "Every slot and every content counts alike, attended or not.",
     ),
     (
         "input",
@@ -94,7 +94,7 @@ _TRIPLES = (
 
 
 def triples(run: Measured) -> list[Triple]:
-    """Every three shares that this run has, the plain ones first."""
+    """Every three shares that this run has, first those of what decides where heads look."""
     found = []
     for name, label, prefix, rest, told in _TRIPLES:
         names = SHARES if not prefix.startswith("input.") else ("position_share", "symbol_share", "other_share")

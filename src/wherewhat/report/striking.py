@@ -1,21 +1,18 @@
 """Choose the few heads worth a look: the one that goes most by place, the one that goes most by content, and for every
-other score the head farthest from chance, if its interval is clear of it."""
+other score the head farthest from chance, if its interval is clear of it. A head that rests on the first token is told
+as that, never as one that goes by place or by content."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from wherewhat.report.kinds import ATTENTION
-from wherewhat.report.measured import Measured, Score
-from wherewhat.report.page import Columns
+from wherewhat.report.measured import Counts, Measured, Score
+from wherewhat.report.views import lean_of, sinks
 
 FEW = 6
 TELLING = 0.05  # of the range: nearer to chance than this, a head is not striking however sure we are of it
-LEADS = {  # by the scores that answer the question of this page; the second two where position sits in the hidden state
-    "position_share": "goes most by place",
-    "symbol_share": "goes most by content",
-    "input.position_share": "goes most by place",
-    "input.symbol_share": "goes most by content",
-}
+BY_PLACE, BY_CONTENT, RESTS = "goes most by place", "goes most by content", "rests on the first token"
+LEADING = ("attended.", "", "input.")  # of these shares the first that were measured answer the question of the page
 
 
 @dataclass(frozen=True)
@@ -30,8 +27,11 @@ class Notice:
     high: float | None
     chance: float | None
     strength: float
-    also: Sequence[str] = ()  # other scores it is the farthest in
+    also: Sequence[tuple[str, bool]] = ()  # other scores it is the farthest in, and whether above chance
     lead: str = ""  # in plain words, for the heads that answer where or what
+    untrained: float | None = None
+    rests: Counts = field(default_factory=Counts)
+    sink: float | None = None  # how much of its attention the first token gets, if that is most of it
 
     @property
     def above(self) -> bool:
@@ -40,10 +40,16 @@ class Notice:
 
     @property
     def clear(self) -> bool:
-        """Whether its interval is clear of chance; without one (a single text) it is not."""
+        """Whether its interval is clear of chance; without one (a single text) nobody knows."""
         if self.chance is None or self.low is None or self.high is None:
             return False
         return not self.low <= self.chance <= self.high
+
+    @property
+    def unclear(self) -> bool:
+        """Whether its interval holds chance, so that it is not told from it."""
+        known = self.chance is not None and self.low is not None and self.high is not None
+        return known and not self.clear
 
 
 def striking(run: Measured) -> list[Notice]:
@@ -51,26 +57,30 @@ def striking(run: Measured) -> list[Notice]:
 
     A head that leads several is told by what it does much of, before what it does little of.
     """
-    first = [notice for name in LEADS for score in run.find(name) if (notice := _most(score, run.heads))]
-    leaders = [notice for score in run.answered if (notice := _leader(score, run.heads))]
-    leaders.sort(key=lambda notice: (not notice.above, -notice.strength, notice.score.name))
+    first, farthest = leading(run), leaders(run)
     best: dict[str, Notice] = {}
-    for notice in leaders:
+    for notice in farthest:
         best.setdefault(notice.name, notice)
     strongest = sorted(best.values(), key=lambda notice: -notice.strength)
     shown = {notice.name for notice in first}
     rest = [notice for notice in strongest if notice.name not in shown]
-    return [_with_others(notice, leaders) for notice in [*first, *rest][:FEW]]
+    return [_with_others(notice, farthest) for notice in [*first, *rest][:FEW]]
+
+
+def leaders(run: Measured) -> list[Notice]:
+    """For every score the head farthest from chance, what heads do much of before what they do little of."""
+    found = [notice for score in run.answered if (notice := _leader(score, run))]
+    return sorted(found, key=lambda notice: (not notice.above, -notice.strength, notice.score.name))
 
 
 def nobody_stands_out(run: Measured) -> str:
     """Why no head is worth a look before others."""
-    found = [notice for score in run.answered if _asked(score) for notice in _notices(score, run.heads)]
+    found = [notice for score in run.answered if _asked(score) for notice in notices(score, run)]
     found = [notice for notice in found if notice.chance is not None]
     if not found:
         return "None of the scores asked for has a chance level that heads could be held against."
     if not any(notice.low is not None and notice.high is not None for notice in found):
-        return "There are no intervals, so no head can be told from chance: give two texts or more."
+        return "There are no intervals, so nothing says how sure a number is: give two texts or more."
     if any(notice.clear for notice in found):
         return (
             f"No head is far from chance: where an interval is clear of it, the head is nearer to it than "
@@ -80,42 +90,81 @@ def nobody_stands_out(run: Measured) -> str:
 
 
 def _with_others(notice: Notice, leaders: Sequence[Notice]) -> Notice:
-    others = [other.score.name for other in leaders if other.name == notice.name and other.score != notice.score]
+    others = [
+        (other.score.name, other.above)
+        for other in leaders
+        if other.name == notice.name and other.score != notice.score
+    ]
     return replace(notice, also=tuple(others))
 
 
-def _most(score: Score, heads: Columns) -> Notice | None:
-    """The head with the highest value, however near to chance."""
-    found = _notices(score, heads)
-    most = max(found, key=lambda notice: notice.value, default=None)
-    return most and replace(most, lead=LEADS[score.name])
+def leading(run: Measured) -> list[Notice]:
+    """The head that goes most by place and the one that goes most by content, where there are such heads.
+
+    It is said only of a head that clearly goes more by the one than by the other, and of none that rests on the first
+    token.
+    """
+    both = next((found for prefix in LEADING if (found := run.find(*_pair(prefix)))), None)
+    if both is None:
+        return []
+    resting, sides = sinks(run), {name: lean_of(run, both, row).side for row, name in _answered(run, both)}
+    told = []
+    for words, score, side in ((BY_PLACE, both[0], 1), (BY_CONTENT, both[1], -1)):
+        its = [one for one in notices(score, run) if one.name not in resting and sides.get(one.name) == side]
+        most = max(its, key=lambda notice: notice.value, default=None)
+        told += [replace(most, lead=words)] if most else []
+    return told
 
 
-def _leader(score: Score, heads: Columns) -> Notice | None:
+def _answered(run: Measured, scores: Sequence[Score]) -> list[tuple[int, str]]:
+    """The heads that have a value in each of some scores, with their rows."""
+    columns = [run.heads[f"value_{score.key}"] for score in scores]
+    return [(row, name) for row, name in enumerate(run.heads["name"]) if all(col[row] is not None for col in columns)]
+
+
+def _pair(prefix: str) -> tuple[str, str]:
+    return f"{prefix}position_share", f"{prefix}symbol_share"
+
+
+def _leader(score: Score, run: Measured) -> Notice | None:
     """The head farthest from chance, if any is clear of it."""
     if not _asked(score):
         return None
-    told = [notice for notice in _notices(score, heads) if notice.clear and notice.strength >= TELLING]
-    return max(told, key=lambda notice: notice.strength, default=None)
+    told = [notice for notice in notices(score, run) if notice.clear and notice.strength >= TELLING]
+    farthest = max(told, key=lambda notice: notice.strength, default=None)
+    if farthest is None or score.name != "sink" or farthest.sink is None:
+        return farthest
+    return replace(farthest, lead=RESTS)
 
 
 def _asked(score: Score) -> bool:
     """Whether heads can stand out by it.
 
-    Published scores are not asked: their chance is flat attention, and every head that looks somewhere is far from it.
+    Published scores are not asked: they are one of the views of where against what, told beside the others.
     """
     return score.kind == ATTENTION and None not in score.ends
 
 
-def _notices(score: Score, heads: Columns) -> list[Notice]:
+def notices(score: Score, run: Measured) -> list[Notice]:
     """What every head that has a value is for one score."""
-    return [notice for row in range(len(heads["name"])) if (notice := _notice(score, heads, row))]
+    resting, sink = sinks(run), next(iter(run.find("sink")), None)
+    found = [_notice(score, run, row) for row in range(len(run.heads["name"]))]
+    return [
+        notice
+        if sink is None or notice.name not in resting
+        else replace(notice, sink=run.heads[f"value_{sink.key}"][resting[notice.name]])
+        for notice in found
+        if notice
+    ]
 
 
-def _notice(score: Score, heads: Columns, row: int) -> Notice | None:
+def _notice(score: Score, run: Measured, row: int) -> Notice | None:
     """What one head is for one score, if it has a value."""
-    value, low, high, chance = (heads[f"{name}_{score.key}"][row] for name in ("value", "low", "high", "chance"))
+    names = ("value", "low", "high", "chance", "untrained")
+    value, low, high, chance, untrained = (run.heads[f"{name}_{score.key}"][row] for name in names)
     if value is None:
         return None
     strength = 0.0 if chance is None else abs(value - chance) / ((score.range[1] - score.range[0]) or 1)
-    return Notice(heads["name"][row], heads["part"][row], score, value, low, high, chance, strength)
+    of_head = run.heads["name"][row], run.heads["part"][row]
+    found = Notice(*of_head, score, value, low, high, chance, strength)
+    return replace(found, untrained=untrained, rests=run.rests(score, row))

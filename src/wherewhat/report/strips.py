@@ -36,10 +36,16 @@ def layer_strip(layers: int) -> Spec:
     levels = heads.transform_filter("isValid(datum['chance_{score}'])").transform_aggregate(
         level="mean(chance_{score})", groupby=["layer"]
     )
+    fresh = heads.transform_filter("isValid(datum['untrained_{score}'])").transform_aggregate(
+        level="mean(untrained_{score})", groupby=["layer"]
+    )
     colour = alt.ExprRef("hue")
     dot: dict[str, Any] = {"filled": True, "size": 26, "opacity": 0.42, "cursor": "pointer", "tooltip": WHOLE}
     return layered(
         levels.mark_line(stroke=MUTED, strokeDash=[3, 4], strokeWidth=1).encode(x=middle["x"], y=_height("level")),
+        fresh.mark_line(stroke=INK, strokeDash=[1, 4], strokeCap="round", strokeWidth=2).encode(
+            x=middle["x"], y=_height("level")
+        ),
         heads.mark_point(color=colour, **dot).encode(**place),
         means.mark_line(stroke=colour, strokeWidth=2.4).encode(**middle),
         means.mark_point(filled=True, size=46, fill=colour, stroke=PAPER, strokeWidth=1, opacity=1).encode(**middle),

@@ -118,7 +118,11 @@ def by_layer(found: Findings) -> Section | None:
     """The three shares from the first layer to the last."""
     if not found.triples or found.layers < 2:
         return None
-    lede = "A dot is one head, the line the mean of a layer's heads, dashes chance. For every head the three sum to 1."
+    fresh = ", dots what fresh weights get" if found.triples[0].scores[0].untrained is not None else ""
+    lede = (
+        f"A mark is one head, the line the mean of a layer's heads, dashes noise{fresh}. For every head the three sum "
+        "to 1."
+    )
     body = tag("div", data_widget="layers", class_="strips panel")
     return Section("layers", "From early to late layers", lede, body, short="Layers")
 
@@ -232,6 +236,8 @@ def where_about(found: Findings) -> dict[str, Any]:
     entropy = next((score.key for score in found.run.find("entropy")), None)
     return {
         "triples": [one.about for one in found.triples],
+        "views": [one.about for one in found.views],
+        "mixed": dict(zip(found.mixed["name"], zip(found.mixed["how"], found.mixed["why"], strict=True), strict=True)),
         "pairs": [one.about for one in found.pairs],
         "moved": [one.about for one in found.moved],
         "exclusion": [score.key for score in found.run.find(*EXCLUSION)],

@@ -14,8 +14,10 @@ widgets.profile = (element) => {
   const frequencies = make("div", { class: "spectrum" });
   const drawSpectrum = spectrumOf(frequencies, "spectrum");
   const left = make("div", {}, offsets, none, key, frequencies, still);
-  const plain = answered.some((score) => heads.every((head) => chance(head, score) === null)) ? [["bare", "no chance level"]] : [];
-  const right = make("div", {}, dots, keyOf([["up", "above chance"], ["down", "below"], ["unclear", "not told from it"], ...plain, ["tick", "chance"]]));
+  const sides = new Set(answered.flatMap((score) => heads.map((head) => sideOf(head, score))));
+  const told = [["above", "up", "above chance"], ["below", "down", "below"], ["unclear", "unclear", "not told from it"], ["bare", "bare", "no chance level, or no interval"]];
+  const fresh = answered.some((score) => heads.some((head) => untrained(head, score) !== null)) ? [["fresh", "untrained"]] : [];
+  const right = make("div", {}, dots, keyOf([...told.filter(([side]) => sides.has(side)).map(([, sign, words]) => [sign, words]), ["tick", "chance"], ...fresh]));
   element.append(make("div", { class: "title" }, name, make("div", { class: "controls" }, before, list, after)), says, make("div", { class: "pair" }, left, right));
 
   const shown = scores.filter((score) => !ofPlace.has(score.key)); // the positional part has a section of its own
@@ -50,7 +52,7 @@ widgets.profile = (element) => {
     const shares = triple?.keys.map((key) => head[`value_${key}`]) ?? [];
     if (!shares.length || shares.includes(null)) return "";
     const [where, what, rest] = shares.map((share) => `${short(100 * share, 0)} %`);
-    const goes = triple.name === "input" ? "When tokens trade places at the input, its attention goes" : "Its logits go";
+    const goes = { attended: "Where it looks goes", input: "When tokens trade places at the input, its attention goes" }[triple.name] ?? "Its logits go";
     return `${goes} ${where} by place, ${what} by content, ${rest} by ${triple.corners[2][0]}.`;
   }
 
@@ -67,7 +69,7 @@ widgets.profile = (element) => {
     const [low, high] = ends(head, score);
     return {
       score: `${score.name}  ${short(value(head, score), 2)}`, at: at(value(head, score)), low: at(low), high: at(high),
-      chance: at(chance(head, score)), side: sideOf(head, score), said: sayScore(head, score),
+      chance: at(chance(head, score)), untrained: at(untrained(head, score)), side: sideOf(head, score), said: sayScore(head, score),
     };
   }
 

@@ -5,13 +5,15 @@ const kinds = (page.about.kinds ?? []).filter((kind) => answered.some((score) =>
 const byKey = new Map(scores.map((score) => [score.key, score]));
 const heads = rowsOf(page.tables.heads ?? { name: [] });
 const byName = new Map(heads.map((head) => [head.name, head]));
-const columnNames = ["value", "low", "high", "chance"];
+const columnNames = ["value", "low", "high", "chance", "untrained"];
 const state = { selected: page.about.selected, x: page.about.x, y: page.about.y, map: page.about.map };
 const listeners = []; // called with the selected head
 const widgets = {}; // name -> (element) => void
 
 const value = (head, score) => head[`value_${score.key}`];
 const chance = (head, score) => head[`chance_${score.key}`];
+const untrained = (head, score) => head[`untrained_${score.key}`] ?? null;
+const rests = (head, score) => score.rests?.[head[`rests_${score.key}`] ?? 0] ?? { said: "", few: false };
 const ends = (head, score) => [head[`low_${score.key}`], head[`high_${score.key}`]];
 
 function select(name) {
@@ -69,7 +71,7 @@ function switchOf(label, options, chosen, onpick) {
 /** One row a head with only the columns of some scores; `shows` is what the card beside the pointer tells. */
 function headRows(keys, shows = keys) {
   return heads.map((head) => {
-    const row = { name: head.name, layer: head.layer, head: head.head, part: head.part, shows };
+    const row = { name: head.name, layer: head.layer, head: head.head, part: head.part, mixed: head.mixed, shows };
     keys.forEach((key) => columnNames.forEach((name) => { row[`${name}_${key}`] = head[`${name}_${key}`]; }));
     return row;
   });
@@ -90,16 +92,19 @@ function sayScore(head, score) {
   if (value(head, score) === null) return `${score.name}: no value`;
   const between = low === null || high === null ? "" : ` (${short(low)} to ${short(high)})`;
   const against = chance(head, score) === null ? "" : `, chance ${short(chance(head, score))}`;
-  return `${score.name} ${short(value(head, score))}${between}${against}`;
+  const fresh = untrained(head, score) === null ? "" : `, untrained ${short(untrained(head, score))}`;
+  const { said, few } = rests(head, score);
+  return `${score.name} ${short(value(head, score))}${between}${against}${fresh}${said && `; ${said}`}${few ? " (few)" : ""}`;
 }
 
-/** Above or below chance, or not told from it; bare where there is no chance level. */
+/** Above or below chance, or not told from it; bare where there is no chance level, or no interval to tell it by. */
 function sideOf(head, score) {
   const [low, high] = ends(head, score);
   const level = chance(head, score);
   if (value(head, score) !== null && level === null) return "bare";
   if (value(head, score) === null) return "unclear";
-  if (low === null || high === null || (low <= level && level <= high)) return "unclear";
+  if (low === null || high === null) return "bare";
+  if (low <= level && level <= high) return "unclear";
   return value(head, score) > level ? "above" : value(head, score) < level ? "below" : "unclear";
 }
 

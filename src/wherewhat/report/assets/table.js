@@ -20,7 +20,8 @@ widgets.table = (element) => {
   const headings = columns.map((column) => make("th", { scope: "col", "aria-sort": "none", "data-column": column.label },
     make("button", { type: "button", onclick: () => sortBy(column) }, column.label)));
   const lines = new Map(heads.map((head) => [head.name, line(head)]));
-  const table = make("table", { "data-csv": "own" }, make("caption", { class: "unseen" }, "All scores of all heads"), make("thead", {}, make("tr", {}, ...headings)), body);
+  const counts = ["texts", "windows", "rows"].map((kind) => countsOf(kind)).filter((row) => row !== null);
+  const table = make("table", { "data-csv": "own" }, make("caption", { class: "unseen" }, "All scores of all heads"), make("thead", {}, make("tr", {}, ...headings)), body, counts.length ? make("tfoot", {}, ...counts) : "");
   element.append(bar, make("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "All scores of all heads" }, table, empty));
 
   /** Only one kind of scores at a time, unless all are wanted. */
@@ -28,7 +29,16 @@ widgets.table = (element) => {
     shownKind = kind;
     const gone = columns.map(({ score }) => Boolean(score) && !isShown(score));
     headings.forEach((heading, at) => { heading.hidden = gone[at]; });
-    lines.forEach((row) => [...row.children].forEach((cell, at) => { cell.hidden = gone[at]; }));
+    [...lines.values(), ...counts].forEach((row) => [...row.children].forEach((cell, at) => { cell.hidden = gone[at]; }));
+  }
+
+  /** How many texts, windows or rows each score rests on: one number, or the span over its heads. */
+  function countsOf(kind) {
+    const known = columns.map(({ score }) => (score?.rests ?? []).map((one) => one[kind]).filter((many) => many !== null && many !== undefined));
+    if (!known.some((many) => many.length)) return null;
+    const span = (many) => [...new Set([Math.min(...many), Math.max(...many)])].map((one) => one.toLocaleString("en")).join("–");
+    const few = (score) => score?.rests?.some((one) => one.few && one[kind] !== null);
+    return make("tr", {}, make("th", { scope: "row" }, kind), ...columns.slice(1).map(({ score }, at) => make("td", { class: few(score) ? "count few" : "count" }, known[at + 1].length ? span(known[at + 1]) : "")));
   }
 
   const isShown = (score) => shownKind === "all" || score.kind === shownKind || named.has(score);

@@ -22,8 +22,11 @@ function tipFor(datum) {
 }
 
 function headTip(head, datum) {
-  const lines = [...new Set(datum.shows)].flatMap((key) => scoreLines(head, byKey.get(key)));
-  return [make("div", {}, make("b", {}, head.name), make("span", { class: "dim" }, ` ${head.part}`)), make("div", { class: "grid" }, ...lines), ...spark(head.name)];
+  const shown = [...new Set(datum.shows)].map((key) => byKey.get(key));
+  const lines = shown.flatMap((score) => scoreLines(head, score));
+  const counts = shown.map((score) => rests(head, score).said).filter(Boolean); // said once where all rest on the same
+  const same = new Set(counts).size < 2 ? counts.slice(0, 1) : shown.map((score) => `${score.name}: ${rests(head, score).said}`);
+  return [make("div", {}, make("b", {}, head.name), make("span", { class: "dim" }, ` ${head.part}`)), make("div", { class: "grid" }, ...lines), ...same.map((said) => make("div", { class: "dim" }, said)), ...spark(head.name)];
 }
 
 function scoreLines(head, score) {
@@ -31,6 +34,7 @@ function scoreLines(head, score) {
   const lines = [[score.name, short(value(head, score))]];
   if (low !== null && high !== null) lines.push(["95 % interval", `${short(low)} to ${short(high)}`]);
   if (chance(head, score) !== null) lines.push(["chance", short(chance(head, score))]);
+  if (untrained(head, score) !== null) lines.push(["untrained", short(untrained(head, score))]);
   if (value(head, score) === null) lines.push(["no answer here", ""]);
   return lines.flatMap(([name, said], line) => [make("span", line ? { class: "dim" } : {}, name), make("span", line ? { class: "dim" } : {}, said)]);
 }
