@@ -8,6 +8,7 @@ Row = dict[str, Any]
 TAUS = (1e-4, 1e-2, "inf")
 LEANINGS = ((8, 1, 2), (1, 8, 2), (2, 2, 6), (4, 3, 4))  # towards place, content, both, nothing much
 SLOTS = 63
+MIXED = {(1, 2), (2, 5), (4, 1)}  # heads that look by the opposite of what decides their logits over all keys
 FRESH = {  # what fresh weights would get
     f"{prefix}{name}": level
     for prefix in ("", "attended.", "input.")
@@ -51,6 +52,9 @@ def add_where(shape: Any, heads: list[Row], frequencies: list[Row], depth: float
     drawn = [rng.gammavariate(weight, 1) for weight in weights]
     where, what, both = (one / sum(drawn) for one in drawn)
     values = _moved(where, what, both, entropy, rng) if shape.learned else _swapped(where, what, both, entropy, rng)
+    if (names["layer"], names["head"]) in MIXED and not shape.learned:
+        one, other = "attended.position_share", "attended.symbol_share"
+        values[one], values[other] = values[other], values[one]
     part = heads[-1]["part"]
     for score, (value, chance) in values.items():
         wide = 0.01 + 0.03 * rng.random()

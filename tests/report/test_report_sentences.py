@@ -113,6 +113,15 @@ def test_more_or_less_than_fresh_weights_is_counted_by_intervals():
     ]
 
 
+def test_heads_that_went_the_other_way_are_not_hidden_in_a_mean():
+    made = table(**three("attended__", (0.9, 0.05), (0.8, 0.1), (0.1, 0.4))).with_columns(
+        untrained=pl.when(pl.col("score") == "attended.position_share").then(0.3).otherwise(None)
+    )
+    assert "2 of 3 heads go more by place than fresh weights of the same architecture, 1 go less: a share of 0.60" in (
+        " ".join(findings(made, {}))
+    )
+
+
 def test_some_heads_are_told_as_some():
     heads, _, _, manifest = run_of(ROTARY, random.Random(0))
     one = heads.filter((pl.col("layer") == 1) & (pl.col("head") == 3))

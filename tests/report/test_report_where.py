@@ -96,7 +96,7 @@ def test_without_an_interval_nothing_is_said_to_be_like_chance():
     alone = made.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64), texts=pl.lit(1))
     written = render(page_of_heads(alone, run(DECODER)[1].clear(), pl.DataFrame(), {}))
     card = re.findall(r'<button type="button" class="card.*?</button>', written)[0]
-    assert "goes most by place" in card and "not told from" not in card and "1 text" in card
+    assert "goes by place" in card and "not told from" not in card and "1 text" in card
     assert "There is one text, so no number has an interval." in words_of(written)
 
 

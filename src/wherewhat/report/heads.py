@@ -249,9 +249,10 @@ def _cards(notable: Sequence[Notice], run: Measured) -> Html:
     rest = "for each score of attention" if leads else "For each score"
     far = f"if its interval is clear of it and it is at least {100 * TELLING:g} % of the range away."
     how = f"{rest} the head farthest from chance, {far}"
-    chosen = tag(
-        "p", f"First who clearly goes most by place and by content; then {how}" if leads else how, class_="note"
-    )
+    if all(notice.low is None for notice in notable):
+        how = "without intervals no other head is singled out; give two texts or more."
+    said = f"First who clearly goes most by place and by content; then {how}" if leads else how
+    chosen = tag("p", said, class_="note")
     return join(
         tag(
             "ul",

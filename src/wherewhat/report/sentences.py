@@ -111,9 +111,11 @@ def _against_fresh(run: Measured, score: Score, word: str, rows: Sequence[int], 
     trained, fresh = means
     up = trained > fresh
     baseline = run.heads[f"untrained_{score.key}"]
-    clear = sum((_above if up else _below)(run, score, row, baseline[row]) for row in rows)
+    above, below = (sum(side(run, score, row, baseline[row]) for row in rows) for side in (_above, _below))
+    (clear, way), (other, against) = [(above, "more"), (below, "less")][:: 1 if up else -1]
     heads = f"{clear} of {_heads(run, len(rows))}"
-    way = f"{'more' if up else 'less'} by {word} than fresh weights of the same architecture"
+    split = f", {other} go {against}" if other else ""
+    way = f"{way} by {word} than fresh weights of the same architecture{split}"
     return (
         f"{heads} go {way}: a share of {short(trained)} on average against {short(fresh)} ({_criterion(run, score)})."
     )

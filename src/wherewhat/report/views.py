@@ -42,7 +42,8 @@ class View:
     def about(self) -> dict[str, Any]:
         """As the widgets know it."""
         keys = [score.key for score in self.scores]
-        return {"name": self.name, "label": self.label, "keys": keys, "told": self.told}
+        words = ["place", "content", "other" if self.name == "input" else "together"]
+        return {"name": self.name, "label": self.label, "keys": keys, "words": words, "told": self.told}
 
     @property
     def whole(self) -> bool:

@@ -24,8 +24,6 @@ widgets.summary = (element) => {
   }
 };
 
-const parted = ["place", "content", "together"];
-
 /** One view: a bar of three shares with those of heads that know nothing below it, or two scores each on its own rail. */
 function viewOf(head, view) {
   const its = view.keys.map((key) => byKey.get(key));
@@ -33,7 +31,7 @@ function viewOf(head, view) {
   const { said, few } = rests(head, its[0]);
   const title = make("h4", {}, view.label, make("span", { class: few ? "few" : "", title: few ? "one text, or fewer than 30 rows" : "" }, `${there ? said : ""}${few && there ? ", few" : ""}`));
   if (!there) return make("section", {}, title, make("p", { class: "note" }, "No value for this head."));
-  const numbers = make("div", { class: "shares" }, ...its.map((score, hue) => make("span", { title: sayScore(head, score) }, make("i", { class: "swatch", "data-hue": hue }), parted[hue], make("b", {}, short(value(head, score))), make("br"), make("small", {}, between(head, score)))));
+  const numbers = make("div", { class: "shares" }, ...its.map((score, hue) => make("span", { title: sayScore(head, score) }, make("i", { class: "swatch", "data-hue": hue }), view.words[hue], make("b", {}, short(value(head, score))), make("br"), make("small", {}, between(head, score)))));
   if (its.length === 2) numbers.append(make("span", { class: "rails" }, ...(chance(head, its[0]) === null ? [] : ["┃ chance"]), make("br"), ...(untrained(head, its[0]) === null ? [] : ["○ untrained"])));
   return make("section", {}, title, ...(its.length === 3 ? barsOf(head, its) : its.map((score, hue) => railOf(head, score, hue))), numbers);
 }
@@ -82,8 +80,8 @@ function listOf(head, its) {
   const baselines = [["chance", chance], ["untrained", untrained]].filter(([, of]) => its.some((score) => of(head, score) !== null));
   const heading = make("tr", {}, make("td"), ...["this head", ...baselines.map(([name]) => name)].map((words) => make("th", { scope: "col" }, words)));
   const lines = its.map((score) => make("tr", { title: sayScore(head, score) },
-    make("th", { scope: "row" }, score.name),
-    make("td", { class: sideOf(head, score) }, make("b", {}, short(value(head, score))), make("small", {}, ` ${between(head, score)}`)),
+    make("th", { scope: "row" }, score.name, make("small", { class: rests(head, score).few ? "few" : "" }, rests(head, score).said)),
+    make("td", { class: sideOf(head, score) }, make("b", {}, short(value(head, score))), make("small", {}, between(head, score))),
     ...baselines.map(([, of]) => make("td", {}, short(of(head, score))))));
   return make("table", {}, make("thead", {}, heading), make("tbody", {}, ...lines));
 }
