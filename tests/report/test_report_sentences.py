@@ -117,8 +117,9 @@ def test_heads_that_went_the_other_way_are_not_hidden_in_a_mean():
     made = table(**three("attended__", (0.9, 0.05), (0.8, 0.1), (0.1, 0.4))).with_columns(
         untrained=pl.when(pl.col("score") == "attended.position_share").then(0.3).otherwise(None)
     )
-    assert "2 of 3 heads go more by place than fresh weights of the same architecture, 1 go less: a share of 0.60" in (
-        " ".join(findings(made, {}))
+    assert (
+        "2 of 3 heads go more by place than fresh weights of the same architecture, 1 goes less: a share of 0.60"
+        in (" ".join(findings(made, {})))
     )
 
 

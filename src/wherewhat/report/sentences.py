@@ -114,7 +114,7 @@ def _against_fresh(run: Measured, score: Score, word: str, rows: Sequence[int], 
     above, below = (sum(side(run, score, row, baseline[row]) for row in rows) for side in (_above, _below))
     (clear, way), (other, against) = [(above, "more"), (below, "less")][:: 1 if up else -1]
     heads = f"{clear} of {_heads(run, len(rows))}"
-    split = f", {other} go {against}" if other else ""
+    split = f", {other} {'go' if other > 1 else 'goes'} {against}" if other else ""
     way = f"{way} by {word} than fresh weights of the same architecture{split}"
     return (
         f"{heads} go {way}: a share of {short(trained)} on average against {short(fresh)} ({_criterion(run, score)})."
