@@ -35,7 +35,7 @@ from wherewhat.report.where import (
 )
 
 MANY = 4  # scores named in one sentence
-HEAD = re.compile(r"\b(L\d+H\d+)\b")
+HEAD = re.compile(r"\b((?:(?:encoder|decoder|cross) )?L\d+H\d+)\b")
 HUES = {BY_PLACE: "where", BY_CONTENT: "what"}
 CHANCE = {
     "uniform": "Attention spread evenly over the same rows",
@@ -256,16 +256,15 @@ def _cards(notable: Sequence[Notice], run: Measured) -> Html:
     return join(
         tag(
             "ul",
-            *(tag("li", _card(notice, run.parts, many=len(run.heads["name"]) > 1)) for notice in notable),
+            *(tag("li", _card(notice, many=len(run.heads["name"]) > 1)) for notice in notable),
             class_="cards",
         ),
         chosen,
     )
 
 
-def _card(notice: Notice, parts: Sequence[str], *, many: bool) -> Html:
+def _card(notice: Notice, *, many: bool) -> Html:
     """One striking head as a button that selects it: the question, the answer, and chance."""
-    part = tag("span", notice.part, class_="part") if len(parts) > 1 else ""
     words = notice.lead if many else notice.lead.replace(" most", "")
     lead = tag("span", words, class_="lead") if notice.lead else ""
     side = "" if notice.low is None or notice.unclear else "above " if notice.above else "below "
@@ -280,7 +279,7 @@ def _card(notice: Notice, parts: Sequence[str], *, many: bool) -> Html:
     )
     return tag(
         "button",
-        tag("span", tag("b", notice.name), part, lead, tag("code", notice.score.name), class_="who"),
+        tag("span", tag("b", notice.name), lead, tag("code", notice.score.name), class_="who"),
         tag("span", tag("b", short(notice.value)), tag("span", interval(notice.low, notice.high)), class_="what"),
         _track(notice),
         tag("span", _question(notice.score.asks), class_="why"),

@@ -127,7 +127,7 @@ def _most(run: Measured) -> list[str]:
     awake = [row for row in _rows(run, found[0].scores) if run.heads["name"][row] not in resting] if found else []
     if len(awake) < 2:
         return []
-    told = [f"{_named(run, notice)} {notice.lead}: {_number(notice)}" for notice in most]
+    told = [f"{notice.name} {notice.lead}: {_number(notice)}" for notice in most]
     nobody = "of those that do not rest on the first token none" if resting else "no head"
     sides = {BY_PLACE: "by place than by content", BY_CONTENT: "by content than by place"}
     left = [words for lead, words in sides.items() if lead not in {notice.lead for notice in most}]
@@ -146,7 +146,7 @@ def _resting(run: Measured) -> list[str]:
     if len(run.heads["name"]) == 1:
         return [f"{most.name} rests on the first token, which of its attention gets {_number(most)} ({most.rests})."]
     many = f"{len(resting)} of {_heads(run, len(_rows(run, [score])))}"
-    most_of_all = f"{_named(run, most)} most: {_number(most)} ({_rests(score)})"
+    most_of_all = f"{most.name} most: {_number(most)} ({_rests(score)})"
     return [f"{many} rest on the first token, giving it {short(SINK)} of their attention or more, {most_of_all}."]
 
 
@@ -184,9 +184,7 @@ def _by_place_alone(run: Measured) -> list[str]:
             clear = [notice for notice in notices(score, run) if notice.clear and notice.above]
             if clear:
                 most = max(clear, key=lambda notice: notice.strength)
-                return [
-                    f"By place alone {_named(run, most)} looks nearest: {score.name} {_number(most)} ({most.rests})."
-                ]
+                return [f"By place alone {most.name} looks nearest: {score.name} {_number(most)} ({most.rests})."]
     return []
 
 
@@ -197,7 +195,7 @@ def _standing_out(run: Measured) -> list[str]:
         side = "above" if notice.above else "below"
         what = DOES.get(notice.score.name, notice.score.name)
         side = side if len(run.heads["name"]) == 1 else f"farthest {side}"
-        told.append(f"{_named(run, notice)} is {side} chance in {what}: {_number(notice)} ({notice.rests}).")
+        told.append(f"{notice.name} is {side} chance in {what}: {_number(notice)} ({notice.rests}).")
     return told
 
 
@@ -207,9 +205,9 @@ def _ranges(run: Measured) -> list[str]:
     for score in run.answered:
         ordered = sorted(notices(score, run), key=lambda notice: notice.value)
         if len(ordered) == 1:
-            told.append(f"{_named(run, ordered[0])} has {score.name} {_number(ordered[0])} ({ordered[0].rests}).")
+            told.append(f"{ordered[0].name} has {score.name} {_number(ordered[0])} ({ordered[0].rests}).")
         else:
-            ends = " to ".join(f"{short(notice.value)} ({_named(run, notice)})" for notice in (ordered[0], ordered[-1]))
+            ends = " to ".join(f"{short(notice.value)} ({notice.name})" for notice in (ordered[0], ordered[-1]))
             told.append(f"Over {_heads(run, len(ordered))} {score.name} goes from {ends} ({_rests(score)}).")
     return told[:3]
 
@@ -252,10 +250,6 @@ def _number(notice: Notice) -> str:
     levels += [f"untrained {short(notice.untrained)}"] if notice.untrained is not None else []
     held = f", {', '.join(levels)}" if levels else ""
     return f"{short(notice.value)}{f' ({between})' if between else ''}{held}"
-
-
-def _named(run: Measured, notice: Notice) -> str:
-    return f"{notice.name} ({notice.part})" if len(run.parts) > 1 and notice.part else notice.name
 
 
 def _heads(run: Measured, many: int) -> str:

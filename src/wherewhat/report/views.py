@@ -15,18 +15,16 @@ STRONG = 0.5  # so far apart that a view of the same kind which takes no side co
 HALF = 0.5  # of three shares: more than this is most of it
 SINK = 0.5  # of its attention on the first token: what decides where the rest goes is no longer what the head does
 
+SWAPPED = "The published scores rest on the swaps with the widest gap in attention."
 WHY = {
     ("attended", "shares"): "Keys that get no attention dominate when all keys count alike.",
-    ("attended", "published"): "The published scores rest on the swaps with the widest gap in attention.",
+    ("attended", "published"): SWAPPED,
     ("shares", "published"): "The published scores look only at keys that get attention, the other view at all alike.",
-    ("shares", "moved"): "One counts all keys of a layer alike, the other moves tokens at the input of the model.",
-    ("attended", "moved"): "One exchanges keys inside a layer, the other moves tokens at the input of the model.",
-    ("attended", "input"): "One exchanges keys inside a layer, the other moves tokens at the input of the model.",
-    ("shares", "input"): "One counts all keys of a layer alike, the other moves tokens at the input of the model.",
-    ("input", "published"): "One moves tokens at the input of the model, the other exchanges keys inside a layer.",
-    ("published", "moved"): "One exchanges keys inside a layer, the other moves tokens at the input of the model.",
-    ("input", "moved"): "The published scores rest on the swaps with the widest gap in attention.",
+    ("input", "shift"): "What is read off neighbours counts as content only where they move along.",
+    ("input", "moved"): SWAPPED,
+    ("shift", "moved"): SWAPPED,
 }
+ACROSS = "One exchanges keys inside a layer, the other moves tokens at the input of the model."
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class View:
     def about(self) -> dict[str, Any]:
         """As the widgets know it."""
         keys = [score.key for score in self.scores]
-        words = ["place", "content", "other" if self.name == "input" else "together"]
+        words = ["place", "content", "other" if self.name in ("input", "shift") else "together"]
         return {"name": self.name, "label": self.label, "keys": keys, "words": words, "told": self.told}
 
     @property
@@ -111,8 +109,13 @@ def contradictions(run: Measured, views: Sequence[View]) -> Columns:
     """The heads on which views disagree, each with a sentence that says how and one that says why."""
     labels = {view.name: view.label for view in views}
     found = {name: disagreement(leans(run, views, row)) for row, name in enumerate(run.heads["name"])}
-    rows = [(name, _sides(pair, labels), WHY[pair[0].view, pair[1].view]) for name, pair in found.items() if pair]
+    rows = [(name, _sides(pair, labels), _why(*pair)) for name, pair in found.items() if pair]
     return {title: [row[at] for row in rows] for at, title in enumerate(("name", "how", "why"))}
+
+
+def _why(one: Lean, other: Lean) -> str:
+    """Why two views of a head may differ: by what they look at, or by where contents change places."""
+    return WHY.get((one.view, other.view)) or WHY.get((other.view, one.view)) or ACROSS
 
 
 VERDICTS = (

@@ -26,7 +26,7 @@ widgets.profile = (element) => {
   function show(head) {
     const { place, from, to, all, seen, [head.name]: mass } = page.tables.offsets;
     const has = Boolean(mass?.some((one) => one !== null));
-    name.replaceChildren(head.name, make("span", {}, `layer ${head.layer}, head ${head.head}${head.part ? `, ${head.part}` : ""}`));
+    name.replaceChildren(head.name, make("span", {}, placeOf(head)));
     const told = inOrder.filter((score) => value(head, score) !== null);
     const silent = shown.filter((score) => !told.includes(score)).map((score) => score.name);
     says.textContent = [decided(head), has ? peak(from, to, mass.map((one, bar) => (one ?? 0) * seen[bar])) : "", silent.length ? `No answer here for ${silent.join(", ")}.` : ""].join(" ").trim();

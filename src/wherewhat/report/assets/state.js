@@ -119,3 +119,6 @@ function walkWithKeys(element, step) {
     if (next) select(next.name);
   });
 }
+
+/** Where a head is, in words; the name of a head of a model with several parts says it already. */
+const placeOf = (head) => (page.about.parts.length > 1 ? "" : [`layer ${head.layer}`, `head ${head.head}`, head.part].filter(Boolean).join(", "));

@@ -8,7 +8,7 @@ widgets.summary = (element) => {
     const verdict = page.about.verdicts[head.verdict] ?? "";
     const why = page.about.mixed[head.name];
     element.replaceChildren(
-      make("div", { class: "title" }, make("h3", {}, head.name, make("span", {}, [`layer ${head.layer}, head ${head.head}`, head.part].filter(Boolean).join(", "))), make("a", { href: "#head" }, "all of it ↓")),
+      make("div", { class: "title" }, make("h3", {}, head.name, make("span", {}, placeOf(head))), make("a", { href: "#head" }, "all of it ↓")),
       verdict ? make("p", { class: "verdict" }, `${verdict}.`) : "",
       why ? make("p", { class: "mixed" }, make("i", { class: "sign ring" }), make("b", {}, "Views disagree. "), why.join(" ")) : "",
       ...page.about.views.map((view) => viewOf(head, view)),
