@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 from families import FAMILIES, Family
+from precision import rounding
 from reading import padded_batch
 from swapping import worst_of_swaps
 
@@ -18,9 +19,8 @@ from wherewhat.nets.attention import attention_rows
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 
-# ESM and ModernBERT turn in float32 whatever the model's type, and some families take their softmax's logits through
-# it; there the library's own rounding is the floor.
-FLOOR = {"esm": 2e-5, "modernbert": 2e-5}
+# ESM and ModernBERT turn in float32 whatever the model's type.
+PRECISION = {"esm": torch.float32, "modernbert": torch.float32}
 
 LONGER = {"rope_theta": 100.0, "original_max_position_embeddings": 8}
 SCALINGS: dict[str, dict[str, Any]] = {
@@ -44,7 +44,7 @@ def test_the_table_is_what_the_layer_does_when_contents_change_places(family: Fa
     model = eager(family.build())
     worst = worst_of_swaps(model, padded_batch(model, side=side))
     assert len(worst) == sum(family.parts.values())
-    assert max(worst.values()) < FLOOR.get(family.name, 1e-6)
+    assert max(worst.values()) < rounding(PRECISION.get(family.name, torch.float64))
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
@@ -53,7 +53,7 @@ def test_scaled_rotations_are_read_with_their_factors_and_their_angles(scaling: 
     longest = 8 if scaling == "dynamic" else 16  # the texts have 12 tokens; what is dynamic sets in beyond the longest
     model = eager(llama.build(rope_parameters=SCALINGS[scaling], max_position_embeddings=longest))
     batch = padded_batch(model)
-    assert max(worst_of_swaps(model, batch).values()) < 1e-6
+    assert max(worst_of_swaps(model, batch).values()) < rounding(torch.float64)
     plain = llama.build(rope_parameters={"rope_type": "default", "rope_theta": 100.0})
     ours, theirs = logits_of(model, batch), logits_of(plain.double(), batch)
     assert not torch.allclose(ours.turn_KF, theirs.turn_KF, atol=1e-2), "the scaling has to show"

@@ -8,6 +8,7 @@ import pytest
 import torch
 import transformers
 from families import FAMILIES, Family
+from precision import assert_same
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
@@ -130,7 +131,8 @@ def test_a_folder_is_loaded_with_its_head(name: str, tmp_path: Path):
     (ids_T,) = some_texts(7)
     with torch.no_grad():
         ours, theirs = found.model(input_ids=ids_T[None]).logits, model(input_ids=ids_T[None]).logits
-    assert torch.equal(ours, theirs)
+    assert_same(ours, theirs)  # weights that lie elsewhere in memory are multiplied in another order
+    assert all(map(torch.equal, found.model.state_dict().values(), model.state_dict().values()))
 
 
 def test_a_config_that_names_no_class_is_asked_what_it_can_be(tmp_path: Path):

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from precision import rounding
 from reading import padded_batch
 from swapping import worst_of_swaps
 from test_edits_known import net, turning_model
@@ -24,7 +25,7 @@ EDITS: list[dict[str, Any]] = [
     {"unrotate": "high:0.5", "heads": ["L0H1", "L1H3"]},
     {"unrotate": "all", "scale": "all=0.25..1.4^2", "heads": ["L0H0", "L0H1", "L1H2"], "ablate": "L0H3"},
 ]
-CLOSE = {"gptj": 1e-5}  # it takes its logits in float32, whatever the model's type
+PRECISION = {"gptj": torch.float32}  # it takes its logits in float32, whatever the model's type
 every_edit = pytest.mark.parametrize("wanted", EDITS, ids=lambda wanted: ", ".join(wanted))
 
 
@@ -34,7 +35,7 @@ def test_the_table_is_what_the_edited_layer_does_when_contents_change_places(nam
     model = turning_model(name)
     with edit(model, **wanted):
         worst = worst_of_swaps(model, padded_batch(model))
-    assert len(worst) == 2 and max(worst.values()) < CLOSE.get(name, 1e-10)
+    assert len(worst) == 2 and max(worst.values()) < rounding(PRECISION.get(name, torch.float64))
 
 
 @every_edit
