@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench docs format clean
+.PHONY: demo test check bench bench-record docs format clean
 
 demo: $(VENV)/.base
 	$(BIN)/wherewhat heads --out runs/demo --overwrite
@@ -20,6 +20,10 @@ check: $(VENV)/.check
 
 bench: $(VENV)/.base
 	$(BIN)/python -m benchmarks
+
+# Renews benchmarks/encodings.json, from which `make docs` makes a table.
+bench-record: $(VENV)/.base
+	$(BIN)/python -m benchmarks encodings --record
 
 docs: $(VENV)/.test
 	$(BIN)/python docs/make.py

@@ -1,11 +1,11 @@
 """Every encoding against no position at all: a training step, a forward pass, and the memory of both.
 
-The net is a small decoder, the same for all; what is compared is what a change of encoding costs. Figures go to
-encodings.json, from which the table in docs/encodings.md is made.
+The net is a small decoder, the same for all; what is compared is what a change of encoding costs. When they are to be
+recorded, the figures go to encodings.json, from which the table in docs/encodings.md is made.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,14 +30,23 @@ ADDED, TURNED = 1.1, 1.25  # what a training step may cost beside none: adding t
 
 def measure(repeats: int) -> Iterator[Measurement]:
     """The training step at n = 512 of every encoding, with a bound where attention stays fused and unbiased."""
-    conditions = {"width": WIDTH, "layers": LAYERS, "heads": HEADS, "tokens": TOKENS, "repeats": repeats}
     torch.set_flush_denormal(True)  # as the training loop does
-    conditions |= {"threads": torch.get_num_threads(), "torch": torch.__version__}
-    found: dict[str, Row] = {}
     for name in ENCODINGS:
-        found[name] = row = _row(name, repeats)
-        FILE.write_text(json.dumps({"conditions": conditions, "encodings": found}, indent=1) + "\n")
-        yield Measurement(f"training step with {name}, n = 512: over none", tuple(row["training 512"]), bound_of(name))
+        row = _row(name, repeats)
+        yield Measurement(_title(name), tuple(row["training 512"]), bound_of(name), figures=row)
+
+
+def figures(found: Sequence[Measurement], repeats: int) -> str:
+    """What encodings.json holds: the figures of every encoding, and the conditions that they were taken under."""
+    conditions = {"width": WIDTH, "layers": LAYERS, "heads": HEADS, "tokens": TOKENS, "repeats": repeats}
+    conditions |= {"threads": torch.get_num_threads(), "torch": torch.__version__}
+    by_title = {measurement.name: measurement.figures for measurement in found}
+    rows = {name: by_title[_title(name)] for name in ENCODINGS}
+    return json.dumps({"conditions": conditions, "encodings": rows}, indent=1) + "\n"
+
+
+def _title(name: str) -> str:
+    return f"training step with {name}, n = 512: over none"
 
 
 def bound_of(name: str) -> float | None:

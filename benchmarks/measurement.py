@@ -2,8 +2,8 @@
 
 import statistics
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,7 @@ class Measurement:
     bound: float | None = None
     at_least: bool = False
     note: str = ""
+    figures: Mapping[str, object] = field(default_factory=dict)  # all that was measured on the way to the ratio
 
     @property
     def ratio(self) -> float:
