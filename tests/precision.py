@@ -23,5 +23,5 @@ def rounding(dtype: torch.dtype, size: float = 1.0) -> float:
 
 def assert_same(ours: Tensor, theirs: Tensor, *, computed_in: torch.dtype | None = None) -> None:
     """Both are the same but for rounding in their type, or in the coarser one that they were computed in."""
-    size = float(theirs.abs().max()) if theirs.numel() else 0.0
+    size = float(theirs.detach().abs().max()) if theirs.numel() else 0.0
     torch.testing.assert_close(ours, theirs, rtol=0, atol=rounding(computed_in or theirs.dtype, size))

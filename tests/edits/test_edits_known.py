@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from families import FAMILIES, Family
+from precision import assert_same
 from torch import Tensor, nn
 from transformers import LlamaConfig, LlamaForCausalLM
 from turning_models import BY_NAME, TURNING, first_logits
@@ -22,7 +23,6 @@ from wherewhat.nets.trunk import Trunk
 IDS = torch.arange(5, 17)
 EVERY_HEAD = [f"L0H{head}" for head in range(4)]
 POSITIONED = ("llama", "gpt_neox", "gemma3", "qwen3", "phi3", "glm", "modernbert", "gptj", "codegen", "falcon")
-CLOSE = {"gptj": 1e-5, "codegen": 1e-5, "modernbert": 1e-5}  # they round to float32 on their way
 NETS = ("rope", "p_rope", "band_rope", "untwist", "xpos")
 
 
@@ -40,6 +40,11 @@ def turning_model(name: str) -> nn.Module:
     return net() if name == "a net of ours" else next(each for each in TURNING if each.family == name).build()
 
 
+def precision_of(name: str) -> torch.dtype:
+    """What the model computes in, in part at least."""
+    return next((each.precision for each in TURNING if each.family == name), torch.float64)
+
+
 every_route = pytest.mark.parametrize("name", ["llama", "gpt_neox", "gptj", "falcon", "roformer", "a net of ours"])
 
 
@@ -49,7 +54,7 @@ def test_to_unrotate_everything_is_to_stand_all_tokens_in_slot_0(name: str):
     with edit(model, unrotate="all"):
         ours = hidden(model)
     theirs = hidden(model, position_ids=torch.zeros_like(IDS)[None])
-    torch.testing.assert_close(ours, theirs, rtol=0, atol=CLOSE.get(name, 1e-12))
+    assert_same(ours, theirs, computed_in=precision_of(name))
     assert not torch.allclose(ours, hidden(model), atol=1e-2)
 
 
@@ -98,12 +103,15 @@ def test_equal_edits_are_equal(name: str):
         with edit(model, **wanted):
             return hidden(model)
 
-    assert torch.equal(edited(scale="all=1"), hidden(model))
-    assert torch.equal(edited(keep="high:0.5"), edited(drop="low:0.5"))
-    assert torch.equal(edited(scale="low:0.5=0"), edited(drop="low:0.5"))
-    assert torch.equal(edited(drop="index:0,1"), edited(drop=["index:0", "index:1"]))
     every = [f"L{layer}H{head}" for layer in (0, 1) for head in range(4)]
-    torch.testing.assert_close(edited(unrotate="high:0.5", heads=every), edited(unrotate="high:0.5"))
+    for ours, theirs in (
+        (edited(scale="all=1"), hidden(model)),
+        (edited(keep="high:0.5"), edited(drop="low:0.5")),
+        (edited(scale="low:0.5=0"), edited(drop="low:0.5")),
+        (edited(drop="index:0,1"), edited(drop=["index:0", "index:1"])),
+        (edited(unrotate="high:0.5", heads=every), edited(unrotate="high:0.5")),
+    ):
+        assert_same(ours, theirs, computed_in=precision_of(name))
     assert not torch.allclose(edited(drop="high:0.5"), hidden(model))
     assert not torch.allclose(edited(drop="high:0.5"), edited(drop="high:0.5", layers=1))
 
@@ -379,8 +387,8 @@ def test_two_threads_edit_two_models_and_each_gets_its_own():
     alone = [edited(0), edited(1)]
     with ThreadPoolExecutor(2) as pool:
         for _ in range(10):
-            together = list(pool.map(edited, (0, 1)))
-            assert all(torch.equal(ours, theirs) for ours, theirs in zip(together, alone, strict=True))
+            for ours, theirs in zip(pool.map(edited, (0, 1)), alone, strict=True):
+                assert_same(ours, theirs)
 
 
 def test_an_eager_model_still_tells_its_attention_while_it_is_edited():

@@ -28,7 +28,7 @@ class Turning:
     pairs: Callable[[int], list[tuple[int, int]]]  # of so many frequencies, the channels of each
     spin: Callable[..., tuple[Tensor, Tensor]]  # cos_TF and sin_TF from what its rotation is called with
     sizes: dict[str, Any] = field(default_factory=dict)
-    close: float = 1e-10  # some families round to float32 on their way, whatever the model's type
+    precision: torch.dtype = torch.float64  # some families round to float32 on their way, whatever the model's type
 
     def __str__(self) -> str:
         return self.family
@@ -82,11 +82,11 @@ TURNING = [
     Turning("phi3", "layers.0.self_attn", half, twice),
     Turning("phi", "layers.0.self_attn", half, twice),
     Turning("glm", "layers.0.self_attn", neighbours, twice),
-    Turning("cohere", "layers.0.self_attn", neighbours, doubled, close=1e-5),
-    Turning("modernbert", "layers.0.attn", half, twice, close=1e-5),
+    Turning("cohere", "layers.0.self_attn", neighbours, doubled, precision=torch.float32),
+    Turning("modernbert", "layers.0.attn", half, twice, precision=torch.float32),
     Turning("falcon", "h.0.self_attention", half, twice),
-    Turning("gptj", "h.0.attn", neighbours, sine_first, close=1e-5),
-    Turning("codegen", "h.0.attn", neighbours, sine_first, close=1e-5),
+    Turning("gptj", "h.0.attn", neighbours, sine_first, precision=torch.float32),
+    Turning("codegen", "h.0.attn", neighbours, sine_first, precision=torch.float32),
     Turning("roformer", "encoder.layer.0.attention.self", neighbours, sinusoid),
 ]  # fmt: skip
 
