@@ -18,7 +18,7 @@ ROUNDINGS = 100
 
 def rounding(dtype: torch.dtype, size: float = 1.0) -> float:
     """How far apart two ways to compute numbers of this size may be in this type."""
-    return ROUNDINGS * torch.finfo(dtype).eps * size
+    return ROUNDINGS * torch.finfo(dtype).eps * float(size)
 
 
 def assert_same(ours: Tensor, theirs: Tensor, *, computed_in: torch.dtype | None = None) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from precision import assert_same, rounding
 from torch import Tensor, nn
 from transformers import BloomConfig, T5Config
 from transformers.models.bloom import modeling_bloom as bloom
@@ -71,11 +72,11 @@ def test_attention_with_its_bias_is_t5s(causal: bool, padded: bool) -> None:
     mask_BHQK = torch.zeros(B, 1, T, T).masked_fill(~context.allowed_BHQK, LOWEST)
     theirs_BTD, _, theirs_BHQK = theirs(x_BTD, mask=mask_BHQK)
     ours_BTD = ours(x_BTD, our_t5(theirs), context)
-    torch.testing.assert_close(ours_BTD[real_BK], theirs_BTD[real_BK], rtol=0, atol=1e-5)
+    assert_same(ours_BTD[real_BK], theirs_BTD[real_BK])
     q_BHTC, k_BHTC, _ = ours.qkv(x_BTD).unflatten(-1, (3, H, C)).permute(2, 0, 3, 1, 4)
     ours_BHQK = attention_rows(our_t5(theirs), q_BHTC, k_BHTC, context, torch.arange(T))
     ours_BQHK, theirs_BQHK = ours_BHQK.transpose(1, 2), theirs_BHQK.transpose(1, 2)
-    torch.testing.assert_close(ours_BQHK[real_BK], theirs_BQHK[real_BK], rtol=0, atol=1e-6)
+    assert_same(ours_BQHK[real_BK], theirs_BQHK[real_BK])
 
 
 @pytest.mark.parametrize("heads", [4, 6])
@@ -95,13 +96,13 @@ def test_attention_with_linear_biases_is_blooms(heads: int, first: int) -> None:
     alibi = bloom.build_alibi_tensor(real_BK.long(), heads, torch.float32)
     theirs_BTD, _ = theirs(x_BTD, torch.zeros_like(x_BTD), alibi, mask_BHQK)
     ours_BTD = ours(x_BTD, Alibi(heads), context)
-    torch.testing.assert_close(ours_BTD[real_BK], theirs_BTD[real_BK], rtol=0, atol=1e-5)
+    assert_same(ours_BTD[real_BK], theirs_BTD[real_BK])
 
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 4, 6, 7, 8, 12, 16, 20])
 def test_alibi_slopes_are_blooms_and_mpts(heads: int) -> None:
     ours = torch.tensor(slopes(heads))
     theirs = bloom.build_alibi_tensor(torch.ones(1, 2), heads, torch.float32)[:, 0, 1]  # one step along the keys
-    torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=0)
+    torch.testing.assert_close(ours, theirs, rtol=rounding(torch.float32), atol=0)
     theirs = mpt.build_mpt_alibi_tensor(heads, 2)[:, 0, :].diff(dim=-1)[:, 0]
-    torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=0)
+    torch.testing.assert_close(ours, theirs, rtol=rounding(torch.float32), atol=0)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from precision import rounding
 from torch import Tensor, nn
 from transformers import DebertaConfig, DebertaV2Config, Wav2Vec2BertConfig, Wav2Vec2ConformerConfig, XLNetConfig
 from transformers.models.deberta import modeling_deberta as deberta
@@ -18,7 +19,7 @@ from wherewhat.nets.attention import attention_rows
 
 B, H, T, C = 2, 4, 23, 8
 D = H * C
-FLOAT32 = 1e-6  # in which they compute sinusoids and scales, whatever the dtype of the model
+FLOAT32 = rounding(torch.float32)  # they compute sinusoids and scales in it, whatever the dtype of the model
 
 
 def drawn(module: nn.Module) -> nn.Module:
