@@ -19,8 +19,8 @@ from wherewhat.nets.attention import attention_rows
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 
-# ESM and ModernBERT turn in float32 whatever the model's type.
-PRECISION = {"esm": torch.float32, "modernbert": torch.float32}
+# Whatever the model's type, these turn queries and keys in float32, or put them through norms that compute in it.
+PRECISION = dict.fromkeys(("esm", "modernbert", "gemma3", "qwen3", "olmo2"), torch.float32)
 
 LONGER = {"rope_theta": 100.0, "original_max_position_embeddings": 8}
 SCALINGS: dict[str, dict[str, Any]] = {
