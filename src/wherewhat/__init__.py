@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from wherewhat.runs.profile import Profile as Profile
     from wherewhat.runs.registry import load as load
     from wherewhat.scores.registry import SCORES as SCORES
+    from wherewhat.tables.builtin import TEXTS as TEXTS
+    from wherewhat.tables.texts import read_texts as read_texts
     from wherewhat.tasks.registry import TASKS as TASKS
     from wherewhat.training.loop import train as train
 
@@ -42,6 +44,7 @@ _HOMES = {
     "RECIPES": "wherewhat.recipes.registry",
     "SCORES": "wherewhat.scores.registry",
     "TASKS": "wherewhat.tasks.registry",
+    "TEXTS": "wherewhat.tables.builtin",
     "UserError": "wherewhat.errors",
     "compare": "wherewhat.comparing.walk",
     "edit": "wherewhat.edits.door",
@@ -50,6 +53,7 @@ _HOMES = {
     "load": "wherewhat.runs.registry",
     "probe": "wherewhat.probes.registry",
     "profile": "wherewhat.measure",
+    "read_texts": "wherewhat.tables.texts",
     "recipe": "wherewhat.recipes.registry",
     "reproduce": "wherewhat.reproductions.run",
     "train": "wherewhat.training.loop",

@@ -163,7 +163,8 @@ def test_no_text_at_all(capsys, earlier: Path, folder: Path):
 
 
 def test_text_for_a_net_without_a_tokenizer(capsys, earlier: Path, text: Path):
-    assert "tiny has no tokenizer" in sentence(capsys, earlier, "heads", "tiny", "--text", text)
+    said = sentence(capsys, earlier, "heads", "tiny", "--text", text)
+    assert "tiny knows only the tokens of the tasks that it was trained on (number+letter) and cannot read text" in said
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ def test_a_file_or_an_empty_folder_is_no_model(capsys, earlier: Path, text: Path
         (["--device", "quantum"], "the device 'quantum' cannot be used"),
         (["--max-tokens", "1"], "max_tokens is 1"),
         (["--max-texts", "0"], "max_texts is 0"),
-        (["--dataset", "x", "--text", "y"], "both --text and --dataset were given"),
+        (["--dataset", "x", "--text", "letters"], "both --text and --dataset were given"),
     ],
 )
 def test_options_that_make_no_sense(capsys, earlier: Path, options: list[str], expected: str):

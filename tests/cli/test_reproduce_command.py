@@ -71,7 +71,7 @@ def test_it_answers_in_json(tmp_path: Path, capsys):
         (["quick", "--seeds", "0"], "seeds is 0; a run needs at least 1"),
         (["quick", "--seed", "-1"], "seed is -1; give a whole number from 0"),
         (["quick", "--model", "tiny"], "quick trains nets of its own; leave --model out"),
-        (["quick", "--text", "a.txt"], "quick trains nets of its own; leave --text out"),
+        (["quick", "--text", "letters"], "quick trains nets of its own; leave --text out"),
         (["quick", "--task", "a.tsv"], "quick asks nothing but its own questions; leave --task out (locality asks"),
         (
             ["quick", "--resume"],
@@ -81,7 +81,7 @@ def test_it_answers_in_json(tmp_path: Path, capsys):
         (["locality", "--dataset", "x"], "locality trains nets of its own; leave --dataset out"),
         (["locality", "--resume", "--overwrite"], "both --overwrite and --resume were given; choose one of them"),
         (["locality", "--task", "nowhere.tsv"], "there is no file nowhere.tsv; check the path"),
-        (["locality", "--text", "nowhere.txt"], "there is no file nowhere.txt; check the path"),
+        (["locality", "--text", "nowhere.txt"], "there is no text file nowhere.txt; check the path"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_nothing_is_written(words, sentence, tmp_path: Path, capsys):

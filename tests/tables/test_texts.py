@@ -49,8 +49,8 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content:
 
 
 def test_missing_folder_and_binary(tmp_path: Path):
-    with pytest.raises(UserError, match="there is no text file .*nowhere.txt; check the path after --text"):
-        list(read_texts(tmp_path / "nowhere.txt"))
+    with pytest.raises(UserError, match="there is no text file .*nowhere.txt; check the path, or name a built-in text"):
+        read_texts(tmp_path / "nowhere.txt")  # at once, not when the first text is taken
     with pytest.raises(UserError, match="is a folder, not a text file"):
         list(read_texts(tmp_path))
     (tmp_path / "binary.txt").write_bytes(b"ab\xff\xfe")

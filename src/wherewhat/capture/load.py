@@ -18,6 +18,7 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTo
 from wherewhat.corpora.base import Corpus
 from wherewhat.corpora.words import MASK, PAD, UNKNOWN, Words
 from wherewhat.errors import UserError
+from wherewhat.hub import HUB_ID, must_be_cached
 from wherewhat.models.folder import Model, load_model, net_folder
 from wherewhat.models.registry import MODELS
 from wherewhat.names import look_up, suggestion
@@ -28,7 +29,6 @@ from wherewhat.tasks.mixture import Mixture
 POSITION_TABLE = re.compile(r"(^|\.)(position_embeddings?|wpe|embed_positions)$")
 OTHER_SENSES = re.compile(r"vision|visual|image|audio|speech")  # towers whose positions are not the text's
 LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
-HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
 TOKENIZER_FILES = ("tokenizer*", "vocab*", "*.model", "merges.txt", "*.tiktoken")
 LEAST_SHARE = 10  # a tokenizer with fewer entries than a tenth of the model's vocabulary is not the model's
@@ -177,6 +177,8 @@ def word_tokenizer(words: Words) -> PreTrainedTokenizerFast:
 def _from_transformers(name: str, loading: Loading, reading: Reading, dtype: torch.dtype) -> Subject:
     _check_name(name)
     _check_device_map(loading)
+    if not loading.offline and must_be_cached(name, loading.revision):
+        loading = replace(loading, offline=True)
     shared = {"revision": loading.revision, "local_files_only": loading.offline or Path(name).is_dir()}
     shared = {**shared, "trust_remote_code": loading.trust_remote_code}
     with _sentences_for(name, loading), _quiet():

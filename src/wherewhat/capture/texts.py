@@ -204,6 +204,11 @@ def _bos_to_add(subject: Subject) -> int:
 
 def tokenizer_of(subject: Subject) -> Any:
     """What turns texts into a model's token ids."""
+    if subject.tokenizer is None and subject.task is not None:
+        raise UserError(
+            f"{subject.id} knows only the tokens of the tasks that it was trained on ({subject.task.name}) and cannot "
+            "read text; leave the text out and it reads sequences of these tasks, or choose a language model"
+        )
     if subject.tokenizer is None:
         raise UserError(
             f"{subject.id} has no tokenizer, so it cannot read text; save one beside the model, "

@@ -118,6 +118,7 @@ def edit(
     loading = loading_by(
         dtype,
         device,
+        model,
         offline=offline,
         device_map=device_map,
         revision=revision,

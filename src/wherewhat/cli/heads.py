@@ -133,6 +133,7 @@ def heads(
     loading = loading_by(
         dtype,
         device,
+        model,
         offline=offline,
         device_map=device_map,
         revision=revision,

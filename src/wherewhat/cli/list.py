@@ -18,7 +18,9 @@ Lines = Mapping[str, str | dict[str, Any]]  # what there is to say of each name:
 def list_(
     what: Annotated[
         str,
-        typer.Argument(help="models, encodings, scores, probes, tasks, corpora, questions, recipes or reproductions."),
+        typer.Argument(
+            help="models, encodings, scores, probes, tasks, corpora, questions, texts, recipes or reproductions."
+        ),
     ],
     name: Annotated[str | None, typer.Argument(help="Only this one, with its options or settings.")] = None,
     *,
@@ -134,6 +136,12 @@ def _questions() -> Lines:
     return {name: f"{question.asks} ({', '.join(question.labels)})" for name, question in QUESTIONS.items()}
 
 
+def _texts() -> Lines:
+    from wherewhat.tables.builtin import TEXTS
+
+    return {name: text.about for name, text in TEXTS.items()}
+
+
 def _recipes() -> Lines:
     from wherewhat.recipes.registry import RECIPES
 
@@ -179,6 +187,7 @@ LISTS: dict[str, Callable[[], Lines]] = {
     "tasks": _tasks,
     "corpora": _corpora,
     "questions": _questions,
+    "texts": _texts,
     "recipes": _recipes,
     "reproductions": _reproductions,
 }

@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 MODEL, TEXTS, ASKED, RESULT = "The model", "The texts", "What is asked", "The result"
 
 
-def option(panel: str, metavar: str | None, help: str, *names: str) -> Any:
+def option(panel: str, metavar: str | None, help: str, *names: str, parser: Callable[[str], Any] | None = None) -> Any:
     """An option, with the heading it stands under and what its value is called; a flag has none."""
-    return typer.Option(*names, help=help, metavar=metavar or "", rich_help_panel=panel)
+    return typer.Option(*names, help=help, metavar=metavar or "", rich_help_panel=panel, parser=parser)
 
 
 class Command(TyperCommand):
@@ -45,6 +45,20 @@ def _as_flag(option: Any) -> Any:
     return option
 
 
+def named_text(name: str) -> Path:
+    """Read --text: a file or the name of a built-in text, refused at once where there is neither."""
+    from wherewhat.tables.builtin import text_file
+
+    return text_file(name)
+
+
+def named_treebank(name: str) -> Path:
+    """Read --treebank: refused at once where there is no such file."""
+    if not Path(name).exists() and "+" not in name:  # WORDS+SKELETONS names two
+        raise UserError(f"there is no file {name}; check the path")
+    return Path(name)
+
+
 Model = Annotated[str, typer.Argument(help="A Hub id, a folder, a training run, or a built-in name.")]
 Dtype = Annotated[str, option(MODEL, "TYPE", "float32, bfloat16, float16 or float64.")]
 Device = Annotated[str, option(MODEL, "NAME", "auto, cpu, cuda, cuda:1, mps.")]
@@ -54,7 +68,15 @@ Offline = Annotated[bool, option(MODEL, None, "Use only what is on this machine.
 TrustRemoteCode = Annotated[bool, option(MODEL, None, "Run code that comes with the model.", "--trust-remote-code")]
 AllowPickle = Annotated[bool, option(MODEL, None, "Also read weights that are no safetensors.", "--allow-pickle")]
 
-Files = Annotated[list[Path], option(TEXTS, "FILE", "One text a line, running prose (.txt), or .jsonl. Repeatable.")]
+Files = Annotated[
+    list[Path],
+    option(
+        TEXTS,
+        "FILE|NAME",
+        "One text per line, running prose (.txt), .jsonl, or a built-in text. Repeatable.",
+        parser=named_text,
+    ),
+]
 Column = Annotated[str, option(TEXTS, "NAME", "The column of .jsonl files and data sets to read.")]
 Dataset = Annotated[str | None, option(TEXTS, "NAME", "A data set on the Hub, as NAME or NAME:CONFIG.")]
 Split = Annotated[str, option(TEXTS, "NAME", "The part of the data set to read.")]
@@ -63,7 +85,12 @@ MaxTokens = Annotated[int | None, option(TEXTS, "N", "Cut texts into windows of 
 
 Treebanks = Annotated[
     list[Path],
-    option(TEXTS, "FILE", "CoNLL-U, trees in brackets, or labels with trees. Repeatable; the grammar if none."),
+    option(
+        TEXTS,
+        "FILE",
+        "CoNLL-U, trees in brackets, or labels with trees. Repeatable; the grammar if none.",
+        parser=named_treebank,
+    ),
 ]
 MaxSentences = Annotated[int, option(TEXTS, "N", "Take so many sentences of each, chosen by the seed.")]
 
@@ -196,8 +223,18 @@ def probing_by(positional: bool, copies: int | None, words: int | None, seed: in
     return {}
 
 
-def loading_by(dtype: str, device: str, *, offline: bool, **others: Any) -> "Loading":
-    """How to load the model. Comes before everything that imports transformers."""
+def only_cached(models: Sequence[str], revision: str | None = None) -> bool:
+    """Whether models have to come from the cache; says at once if one is not here and the Hub cannot be reached."""
+    from wherewhat.hub import must_be_cached
+    from wherewhat.models.registry import MODELS
+
+    cached = [must_be_cached(name, revision) for name in models if name not in MODELS]
+    return any(cached)
+
+
+def loading_by(dtype: str, device: str, *models: str, offline: bool, **others: Any) -> "Loading":
+    """How to load the models. Comes before everything that imports transformers."""
+    offline = offline or only_cached(models, others.get("revision"))
     if offline:
         os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported, which reads it once
     from wherewhat.capture.load import Loading

@@ -90,6 +90,7 @@ def dependencies(
     loading = loading_by(
         dtype,
         device,
+        model,
         offline=offline,
         device_map=device_map,
         revision=revision,

@@ -69,6 +69,7 @@ def roles(
     loading = loading_by(
         dtype,
         device,
+        model,
         offline=offline,
         device_map=device_map,
         revision=revision,

@@ -64,6 +64,7 @@ def words(
     loading = loading_by(
         dtype,
         device,
+        model,
         offline=offline,
         device_map=device_map,
         revision=revision,

@@ -29,6 +29,7 @@ from wherewhat.cli.options import (
     TrustRemoteCode,
     command_line,
     loading_by,
+    named_text,
     option,
     saying,
     texts_from,
@@ -50,7 +51,13 @@ def reproduce(
     seeds: Annotated[int | None, option(ASKED, "N", "How many runs of each kind; the scale's unless said.")] = None,
     model: Annotated[str | None, option(MODEL, "MODEL", "For control: as elsewhere; tiny unless said.")] = None,
     text: Annotated[
-        list[Path], option(TEXTS, "FILE", "For control, and for locality to learn from; without, they make their own.")
+        list[Path],
+        option(
+            TEXTS,
+            "FILE|NAME",
+            "For control, and for locality to learn from; without, they make their own.",
+            parser=named_text,
+        ),
     ] = [],  # noqa: B006
     task: Annotated[
         list[Path], option(TEXTS, "FILE", "For locality: also ask this, label, tab, text on every line. Repeatable.")
@@ -84,6 +91,7 @@ def reproduce(
     loading = loading_by(
         dtype,
         device,
+        *([model] if model else []),
         offline=offline,
         revision=revision,
         trust_remote_code=trust_remote_code,
@@ -97,6 +105,7 @@ def reproduce(
     from wherewhat.reproductions.registry import REPRODUCTIONS
     from wherewhat.reproductions.run import reproduce as run
     from wherewhat.runs.reproduced import Reproduced
+    from wherewhat.tables.builtin import title
     from wherewhat.tables.files import refuse_to_overwrite
 
     chosen = look_up("reproduction", name, REPRODUCTIONS)
@@ -113,7 +122,7 @@ def reproduce(
             seeds=seeds,
             model=model or "tiny",
             texts=texts_from(text, column=column, dataset=dataset, split=split) if of_model else None,
-            source=dataset or ", ".join(map(str, text)),
+            source=dataset or ", ".join(map(title, text)),
             loading=loading,
             files=() if of_model else tuple(text),
             tasks=tuple(task),

@@ -11,7 +11,7 @@ import typer
 
 from wherewhat.cli import clock
 from wherewhat.cli.interrupts import NOTHING, kept
-from wherewhat.cli.options import ASKED, RESULT, Json, Overwrite, Quiet, command_line, option
+from wherewhat.cli.options import ASKED, RESULT, Json, Overwrite, Quiet, command_line, named_text, option
 from wherewhat.errors import UserError
 from wherewhat.progress import announce, progress
 
@@ -24,7 +24,13 @@ def train(
     recipe: Annotated[str, typer.Argument(help="The recipe, see `wherewhat list recipes`.")] = "tiny",
     *,
     text: Annotated[
-        list[Path], option(ASKED, "FILE", "Read this text, one sentence a line, or a .conllu treebank. Repeatable.")
+        list[Path],
+        option(
+            ASKED,
+            "FILE|NAME",
+            "Read this text, one sentence per line, or a .conllu treebank. Repeatable.",
+            parser=named_text,
+        ),
     ] = [],  # noqa: B006
     change: Annotated[list[str], option(ASKED, "FIELD=VALUE", "Change a setting. Repeatable.", "--set")] = [],  # noqa: B006
     seed: Annotated[int | None, option(ASKED, "N", "Decides the first weights; the recipe's unless said.")] = None,

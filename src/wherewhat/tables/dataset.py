@@ -1,17 +1,32 @@
 """Read texts from a data set of the Hub, through the optional package `datasets`."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from wherewhat.errors import UserError
+from wherewhat.hub import unreachable
 from wherewhat.tables.texts import Text
 
 
 def dataset_texts(name: str, *, split: str, column: str) -> Iterator[Text]:
-    """Yield a column of a data set, fetched row by row as far as it is read. `NAME:CONFIG` names a configuration."""
+    """A column of a data set, fetched row by row as far as it is read. `NAME:CONFIG` names a configuration.
+
+    Refused here, before any text is taken, where the package is missing or the Hub cannot be reached.
+    """
     try:
-        import datasets
+        import datasets  # noqa: F401  # only asked whether it is there
     except ImportError:
         raise UserError("--dataset needs an extra package; install it with: pip install 'wherewhat[data]'") from None
+    if not Path(name.partition(":")[0]).exists() and unreachable():
+        raise UserError(
+            f"the data set '{name}' is on the Hub, which cannot be reached; check the network, or give --text"
+        )
+    return _rows(name, split, column)
+
+
+def _rows(name: str, split: str, column: str) -> Iterator[Text]:
+    import datasets
+
     path, _, config = name.partition(":")
     found = 0
     try:

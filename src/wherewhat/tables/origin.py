@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from wherewhat.tables.builtin import title
 from wherewhat.tables.dataset import dataset_texts
 from wherewhat.tables.texts import Text, read_texts, take_turns
 
@@ -23,7 +24,7 @@ class Origin:
     def of(cls, files: Sequence[Path], *, column: str, dataset: str | None, split: str) -> "Origin":
         """What the command line names."""
         whole = tuple(str(file.absolute()) for file in files)
-        return cls(dataset or ", ".join(map(str, files)), whole, column, dataset, split if dataset else None)
+        return cls(dataset or ", ".join(map(title, files)), whole, column, dataset, split if dataset else None)
 
     @property
     def told(self) -> dict[str, Any]:

@@ -1,11 +1,13 @@
-"""Read texts from files: one a line, running prose, or a column of JSON lines."""
+"""Read texts from files: one per line, running prose, or a column of JSON lines."""
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from wherewhat.errors import UserError
+from wherewhat.tables.builtin import text_file
 
 
 @dataclass(frozen=True)
@@ -16,12 +18,16 @@ class Text:
     where: str
 
 
-def read_texts(path: Path, column: str = "text") -> Iterator[Text]:
-    """Yield the texts of a file.
+def read_texts(path: str | Path, column: str = "text") -> Iterator[Text]:
+    """The texts of a file, or of a built-in text. What cannot be read is refused here, before any text is taken.
 
-    `.jsonl` gives one text an object, from `column`. Any other file gives one text a line; but a `.txt` file with blank
-    lines in it is running prose and gives one text, which is cut into windows later.
+    `.jsonl` gives one text per object, from `column`. Any other file gives one text per line; but a `.txt` file with
+    blank lines in it is running prose and gives one text, which is cut into windows later.
+
+    >>> next(read_texts("letters")).content[:14]
+    'Dear Aunt Ruth'
     """
+    path = text_file(path)
     content = _content(path)
     if path.suffix == ".jsonl":
         found = _json_lines(path, content, column)
@@ -33,8 +39,7 @@ def read_texts(path: Path, column: str = "text") -> Iterator[Text]:
     first = next(found, None)
     if first is None:
         raise UserError(f"{path} holds no text; give a file with one text a line")
-    yield first
-    yield from found
+    return chain([first], found)
 
 
 def take_turns(files: Sequence[Iterator[Text]]) -> Iterator[Text]:
@@ -64,8 +69,6 @@ def _content(path: Path) -> str:
         raise UserError(f"{path} is a folder, not a text file; name a file inside it")
     try:
         return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UserError(f"there is no text file {path}; check the path after --text") from None
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not UTF-8 text (byte {error.start}); convert it first") from None
     except OSError as error:

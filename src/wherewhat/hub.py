@@ -1,0 +1,67 @@
+"""The Hugging Face Hub: whether it can be reached, found out within seconds instead of by retrying for a minute."""
+
+import os
+import re
+import ssl
+import urllib.error
+import urllib.request
+from pathlib import Path
+from threading import Thread
+
+from wherewhat.errors import UserError
+
+HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+PATIENCE = 2.5  # seconds; HF_HUB_ETAG_TIMEOUT, which says the same to the Hub's own client, overrides it
+
+
+def must_be_cached(name: str, revision: str | None = None) -> bool:
+    """Whether a model has to come from this machine's cache because the Hub does not answer; refused if it cannot.
+
+    False for everything that does not come from the Hub, and where HF_HUB_OFFLINE forbids asking it.
+    """
+    if Path(name).exists() or not HUB_ID.fullmatch(name) or not unreachable():
+        return False
+    if not _cached(name, revision):
+        raise UserError(
+            f"'{name}' is not on this machine and the Hub ({_endpoint()}) cannot be reached; check the network, "
+            "or name a local folder or a built-in model (tiny)"
+        )
+    return True
+
+
+def unreachable() -> bool:
+    """Whether the Hub may be asked and does not answer. Asks in a thread: looking up a host name has no time limit.
+
+    With HF_HUB_OFFLINE it may not be asked, and its own client says so at once.
+    """
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
+        return False
+    patience = float(os.environ.get("HF_HUB_ETAG_TIMEOUT", PATIENCE))
+    answers: list[bool] = []
+    asking = Thread(target=lambda: answers.append(_answers(_endpoint(), patience)), daemon=True)
+    asking.start()
+    asking.join(patience)
+    return answers != [True]
+
+
+def _endpoint() -> str:
+    return os.environ.get("HF_ENDPOINT", "https://huggingface.co")
+
+
+def _answers(url: str, patience: float) -> bool:
+    """Whether a server answers, through the proxy that the environment names if there is one."""
+    try:
+        urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=patience).close()
+    except urllib.error.HTTPError:
+        return True  # it answers, if only to refuse
+    except urllib.error.URLError as error:
+        return isinstance(error.reason, ssl.SSLError)  # it is there; the Hub's own client knows other certificates
+    except OSError:
+        return False
+    return True
+
+
+def _cached(name: str, revision: str | None) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(try_to_load_from_cache(name, "config.json", revision=revision), str)
