@@ -1,4 +1,4 @@
-"""Make the parts of the documentation that come from the project itself: families, encodings, README's picture."""
+"""Make the parts of the documentation that come from the project itself: families, encodings, figures, a picture."""
 
 import re
 import shutil
@@ -34,12 +34,14 @@ def main() -> None:
     """Write all of them."""
     sys.path.insert(0, str(ROOT / "tests" / "capture"))
     import encodings_page
+    import figures
     from families import families_table
 
     page = ROOT / "docs" / "families.md"
     page.write_text(with_table(page.read_text(), families_table()))
     encodings_page.PAGE.write_text(encodings_page.page(encodings_page.PAGE.read_text()))
     encodings_page.pictures()
+    figures.main()
     picture(ROOT / "docs" / "report.png")
 
 
