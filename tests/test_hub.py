@@ -26,6 +26,7 @@ CLOSED = "http://127.0.0.1:9"  # nothing listens there
 def asking(monkeypatch: pytest.MonkeyPatch) -> None:
     """The Hub may be asked; it is not the real one."""
     monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)  # read once, when it was imported
     monkeypatch.delenv("HF_HUB_ETAG_TIMEOUT", raising=False)
     monkeypatch.setenv("HF_ENDPOINT", CLOSED)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
@@ -73,6 +74,12 @@ def test_nothing_is_asked_where_the_environment_forbids_it(monkeypatch: pytest.M
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_ENDPOINT", CLOSED)
     assert not hub.unreachable()
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "../no/such/folder", "a b"])
+def test_what_cannot_be_a_name_on_the_hub_is_not_looked_for_there(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hub, "unreachable", lambda: pytest.fail("the network was asked"))
+    assert not hub.must_be_cached(name)
 
 
 @pytest.mark.usefixtures("asking")

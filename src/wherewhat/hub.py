@@ -2,15 +2,16 @@
 
 import os
 import re
-import ssl
-import urllib.error
-import urllib.request
 from pathlib import Path
 from threading import Thread
+from typing import Any
+
+import huggingface_hub
 
 from wherewhat.errors import UserError
 
 HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+LONGEST = 96  # characters that the Hub allows a name
 PATIENCE = 2.5  # seconds; HF_HUB_ETAG_TIMEOUT, which says the same to the Hub's own client, overrides it
 
 
@@ -19,7 +20,8 @@ def must_be_cached(name: str, revision: str | None = None) -> bool:
 
     False for everything that does not come from the Hub, and where HF_HUB_OFFLINE forbids asking it.
     """
-    if Path(name).exists() or not HUB_ID.fullmatch(name) or not unreachable():
+    on_the_hub = len(name) <= LONGEST and HUB_ID.fullmatch(name) and not Path(name).exists()
+    if not on_the_hub or not unreachable():
         return False
     if not _cached(name, revision):
         raise UserError(
@@ -37,8 +39,9 @@ def unreachable() -> bool:
     if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
         return False
     patience = float(os.environ.get("HF_HUB_ETAG_TIMEOUT", PATIENCE))
+    session = huggingface_hub.get_session()  # here: what it imports takes time that is not the network's
     answers: list[bool] = []
-    asking = Thread(target=lambda: answers.append(_answers(_endpoint(), patience)), daemon=True)
+    asking = Thread(target=lambda: answers.append(_answers(session, patience)), daemon=True)
     asking.start()
     asking.join(patience)
     return answers != [True]
@@ -48,20 +51,14 @@ def _endpoint() -> str:
     return os.environ.get("HF_ENDPOINT", "https://huggingface.co")
 
 
-def _answers(url: str, patience: float) -> bool:
-    """Whether a server answers, through the proxy that the environment names if there is one."""
+def _answers(session: Any, patience: float) -> bool:
+    """Whether a server answers, if only to refuse, by the certificates and proxies that models are loaded with."""
     try:
-        urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=patience).close()
-    except urllib.error.HTTPError:
-        return True  # it answers, if only to refuse
-    except urllib.error.URLError as error:
-        return isinstance(error.reason, ssl.SSLError)  # it is there; the Hub's own client knows other certificates
-    except OSError:
+        session.head(_endpoint(), timeout=patience)
+    except Exception:  # no route, no name, no time, or a stranger's certificate, as where one has to log in first
         return False
     return True
 
 
 def _cached(name: str, revision: str | None) -> bool:
-    from huggingface_hub import try_to_load_from_cache
-
-    return isinstance(try_to_load_from_cache(name, "config.json", revision=revision), str)
+    return isinstance(huggingface_hub.try_to_load_from_cache(name, "config.json", revision=revision), str)
