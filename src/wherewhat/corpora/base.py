@@ -1,15 +1,16 @@
 """What a corpus is: sentences in three splits that share none."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, asdict, fields
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_type_hints
 
 from wherewhat.corpora.files import named
 from wherewhat.corpora.sentence import Sentence
 from wherewhat.errors import UserError
+from wherewhat.names import look_up
 from wherewhat.tasks.base import check_split
 from wherewhat.tasks.stream import fnv, mix
 
@@ -36,6 +37,22 @@ class Corpus(ABC):
         return {"name": self.name} | {
             size: list(value) if isinstance(value, tuple) else value for size, value in sizes.items()
         }
+
+
+def check_values(what: str, kind: type, given: Mapping[str, Any]) -> None:
+    """Refuse plain values that the fields of a corpus cannot have; a value that it needs and lacks, too."""
+    types, known = get_type_hints(kind), {field.name: field for field in fields(kind)}
+    for name, value in given.items():
+        look_up(f"size of the {what}", name, known)
+        listed = types[name] == tuple[str, ...] and isinstance(value, list) and all(type(each) is str for each in value)
+        if not listed and type(value) is not types[name]:
+            wanted = getattr(types[name], "__name__", "")
+            raise UserError(f"the {what} cannot have {name} = {value!r:.40}; give {_KINDS.get(wanted, wanted)}")
+    if missing := [name for name, field in known.items() if field.default is MISSING and name not in given]:
+        raise UserError(f"the {what} lacks its {', '.join(missing)}; give each")
+
+
+_KINDS = {"int": "a whole number", "bool": "true or false", "str": "a name", "tuple": "a list of names"}
 
 
 class Files(Corpus):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from wherewhat.corpora.base import Corpus, drawn
+from wherewhat.corpora.base import Corpus, check_values, drawn
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.corpora.questions import QUESTIONS, Labelled, labelled, read_labelled
 from wherewhat.corpora.sentence import Sentence
@@ -13,6 +13,8 @@ from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 from wherewhat.tasks.base import SPLITS, check_split
+
+MOST = 10**6  # examples of one split
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,11 @@ class Examples(Corpus):
             look_up("question", self.question, QUESTIONS)
         if self.ours and self.seed < 0:
             raise UserError(f"a question's seed cannot be {self.seed}; give at least 0")
+        for split in SPLITS if self.ours else ():
+            if not 0 < getattr(self, split) <= MOST:
+                raise UserError(
+                    f"a question cannot have {getattr(self, split)} examples of {split}; give 1 to {MOST:,}"
+                )
 
     @property
     def ours(self) -> bool:
@@ -76,7 +83,9 @@ class Examples(Corpus):
 
 def examples_from(plain: Mapping[str, Any]) -> Examples:
     """Make them again from what their `plain` said."""
-    return Examples(**{size: value for size, value in plain.items() if size != "name"})
+    sizes = {size: value for size, value in plain.items() if size != "name"}
+    check_values(Examples.name, Examples, sizes)
+    return Examples(**sizes)
 
 
 def _is_path(question: str) -> bool:

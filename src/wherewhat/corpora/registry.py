@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from wherewhat.corpora.base import Corpus
+from wherewhat.corpora.base import Corpus, check_values
 from wherewhat.corpora.brackets import Trees
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.corpora.plain import PlainText
@@ -61,4 +61,6 @@ def corpus(name: str, **sizes: Any) -> Corpus:
 
 def corpus_from(plain: Mapping[str, Any]) -> Corpus:
     """Make a corpus again from what its `plain` said."""
-    return corpus(plain["name"], **{size: value for size, value in plain.items() if size != "name"})
+    sizes = {size: value for size, value in plain.items() if size != "name"}
+    check_values(f"{plain.get('name')} corpus", look_up("corpus", plain.get("name", ""), CORPORA).cls, sizes)
+    return corpus(plain["name"], **sizes)

@@ -90,6 +90,7 @@ class Shape:
 
 
 SIZES = tuple(Shape.__annotations__)
+LARGEST = 1 << 20  # of any whole number that an encoding is told: it makes tables of such sizes
 TOLD = ("width", "heads", "head_dim")  # by the net; its length it only proposes
 Options = Mapping[str, Any]
 
@@ -199,7 +200,9 @@ def _check_options(name: str, options: Options) -> None:
         if not _fits(value, known[option].annotation):
             wanted, means = _type_in_words(known[option].annotation), ENCODINGS[name].options.get(option)
             told = f" ({means})" if means else ""
-            raise UserError(f"encoding '{name}' wants its {option} as {wanted}{told}, got {value!r}")
+            raise UserError(f"encoding '{name}' wants its {option} as {wanted}{told}, got {value!r:.60}")
+        if known[option].annotation in (int, int | None) and isinstance(value, int) and value > LARGEST:
+            raise UserError(f"encoding '{name}' wants its {option} to be at most {LARGEST:,}, got {value!r:.60}")
     _check_missing(name, list(options))
 
 

@@ -4,10 +4,11 @@ One that reads words has its vocabulary beside it, `tokenizer.json`.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -19,15 +20,23 @@ from wherewhat.corpora.examples import Examples, examples_from
 from wherewhat.corpora.registry import corpus_from
 from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
+from wherewhat.models.stored import WEIGHTS, Stored, read_json, read_stored
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
 from wherewhat.tables.files import recover, write_run
 from wherewhat.tasks.base import Balanced
+from wherewhat.tasks.mixture import Mixture
 from wherewhat.tasks.registry import task
 
-FILES = WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+FILES = (WEIGHTS, CONFIG, TOKENIZER)
+AGAIN = "train again or copy the folder anew"
+SMALL = 1 << 10  # a size below this is harmless even if no tensor has it
 FORMAT = 1  # of the folder; `wherewhat_net` in config.json holds it and marks the folder as ours
+
+
+Learnt = TypeVar("Learnt")
 
 
 @dataclass(frozen=True)
@@ -90,12 +99,16 @@ def model_files(
 
 def load_model(folder: Path) -> Model:
     """Read a net back, ready to run. Every way in which the folder can be broken has its sentence."""
-    config = _read_config(folder)
+    config, path = _read_config(folder), folder / CONFIG
+    _check_sizes(config["net"], read_stored(folder / WEIGHTS, AGAIN), path)
     net = build(NetConfig.from_dict(config.pop("net")))
-    tasks, read = tasks_from_list(config.pop("tasks")), config.pop("corpus", None)
-    corpus = None if read is None else corpus_from(read)
-    asked = None if (told := config.pop("question", None)) is None else examples_from(told)
-    words = _read_words(folder / TOKENIZER, net) if config.pop("reads", corpus is not None) else None
+    tasks = _read_tasks(config.pop("tasks"), net.config, path)
+    corpus = _read_learnt(config.pop("corpus", None), corpus_from, f"the corpus in {path}")
+    asked = _read_learnt(config.pop("question", None), examples_from, f"the question in {path}")
+    reads = config.pop("reads", corpus is not None)
+    if not isinstance(reads, bool):
+        raise UserError(f"{path} gives reads as {reads!r}; it must be true or false")
+    words = _read_words(folder / TOKENIZER, net) if reads else None
     _fill(net, _read_weights(folder / WEIGHTS), folder / WEIGHTS)
     return Model(net.eval(), tasks, config, words, corpus, asked)
 
@@ -104,7 +117,7 @@ def holds_net(folder: Path) -> bool:
     """Whether the folder holds one of our nets, rather than someone else's model or nothing."""
     try:
         return "wherewhat_net" in json.loads((folder / CONFIG).read_text())
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return False
 
 
@@ -128,28 +141,79 @@ def tasks_from_list(values: Sequence[Mapping[str, Any]]) -> tuple[Balanced, ...]
 
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
-    try:
-        config = json.loads(path.read_text())
-    except OSError as error:
-        raise UserError(
-            f"{folder} holds no net: {path} cannot be read; give the model folder of a training run"
-        ) from error
-    except ValueError as error:
-        raise UserError(f"{path} is not JSON ({error}); train again or copy the folder anew") from error
-    if not isinstance(config, dict) or not {"wherewhat_net", "net", "tasks"} <= set(config):
+    if not path.is_file():
+        raise UserError(f"{folder} holds no net: {path} cannot be read; give the model folder of a training run")
+    config = read_json(path, AGAIN)
+    if not {"wherewhat_net", "net", "tasks"} <= set(config):
         raise UserError(f"{path} does not describe a net of ours; give the model folder of a training run")
-    if (version := config.pop("wherewhat_net")) != FORMAT:
+    for name in ("training", "read"):
+        if not isinstance(config.get(name, {}), dict):
+            raise UserError(f"{path} gives {name} as {config[name]!r:.40}; it must be names with values; {AGAIN}")
+    version = config.pop("wherewhat_net")
+    if version != FORMAT or isinstance(version, bool):
         raise UserError(
             f"{path} is of format {version} and this wherewhat reads format {FORMAT}; install the other version"
         )
     return config
 
 
+def _check_sizes(net: Any, stored: Mapping[str, Stored], path: Path) -> None:
+    """Compare a config with what the weights' header says, before anything of its sizes is made."""
+    if not isinstance(net, dict):
+        raise UserError(f"{path} gives net as {net!r:.40}; it must be names with values: width, layers, heads, ...")
+    tokens = stored.get("tokens.weight")
+    if tokens is None or len(tokens.shape) != 2:
+        raise UserError(f"{path.parent / WEIGHTS} holds no table of tokens, so it is not a net's; copy the folder anew")
+    blocks = [int(block[1]) for name in stored if (block := re.match(r"blocks\.(\d{1,9})\.", name))]
+    held = {"vocabulary": tokens.shape[0], "width": tokens.shape[1], "layers": max(blocks, default=-1) + 1}
+    for name, size in held.items():
+        asked = net.get(name, size)
+        if isinstance(asked, int) and asked != size and asked > 0:  # what is no size at all, a net's config refuses
+            raise UserError(f"{path} gives {name} as {asked!r:.40} and its weights have {size}; copy both files anew")
+    largest = max(max(each.shape, default=1) for each in stored.values())
+    for name, times in (("mlp", held["width"]), ("kernel", 1)):
+        asked = net.get(name)
+        if isinstance(asked, int) and asked * times > max(largest, SMALL):
+            raise UserError(
+                f"{path} gives {name} as {asked!r:.40}, which its weights cannot fill; copy both files anew"
+            )
+
+
+def _read_tasks(given: Any, net: NetConfig, path: Path) -> tuple[Balanced, ...]:
+    """What the net learnt, if the net can read it."""
+    if not isinstance(given, list) or not all(isinstance(each, dict) and "name" in each for each in given):
+        raise UserError(
+            f"{path} gives tasks as {given!r:.40}; it must be a list of tasks, each with its name and sizes"
+        )
+    tasks = tasks_from_list(given)
+    if not tasks:
+        return tasks
+    both = Mixture(tasks)
+    for size, needed in (("vocabulary", both.vocabulary), ("length", both.length)):
+        if getattr(net, size) < needed:
+            raise UserError(
+                f"the tasks in {path} do not fit its net: they need a {size} of {needed:,} and the net's is "
+                f"{getattr(net, size):,}; copy the folder anew"
+            )
+    return tasks
+
+
+def _read_learnt(given: Any, make: Callable[[Mapping[str, Any]], Learnt], what: str) -> Learnt | None:
+    """A corpus or a question, made again from plain values."""
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise UserError(f"{what} is {given!r:.40}; it must be names with values")
+    return make(given)
+
+
 def _read_words(path: Path, net: Trunk) -> Words:
     try:
         words = Words.from_json(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror}); train again or copy the folder anew") from error
+        raise UserError(f"{path} cannot be read ({error.strerror}); {AGAIN}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text; {AGAIN}") from error
     if len(words) != net.config.vocabulary:
         raise UserError(
             f"{path} has {len(words)} entries and the net knows {net.config.vocabulary}; copy the folder anew"
@@ -161,9 +225,9 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
     try:
         return load(path.read_bytes())
     except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror}); train again or copy the folder anew") from error
+        raise UserError(f"{path} cannot be read ({error.strerror}); {AGAIN}") from error
     except SafetensorError as error:
-        raise UserError(f"{path} is damaged or cut short ({error}); train again or copy the folder anew") from error
+        raise UserError(f"{path} is damaged or cut short ({error}); {AGAIN}") from error
 
 
 def _fill(net: Trunk, weights: Mapping[str, Tensor], path: Path) -> None:
@@ -174,6 +238,8 @@ def _fill(net: Trunk, weights: Mapping[str, Tensor], path: Path) -> None:
         odd = next(name for name in [*wanted, *found] if wanted.get(name) != found.get(name))
         raise UserError(f"{path} does not fit its config.json: {odd} differs; copy both files anew")
     for name, tensor in weights.items():
+        if tensor.is_floating_point() != net.state_dict()[name].is_floating_point():
+            raise UserError(f"{path} holds {str(tensor.dtype).removeprefix('torch.')} in {name}, which is no weight")
         if not torch.isfinite(tensor).all():
             raise UserError(f"{path} has values in {name} that are not finite; train again with a lower learning rate")
     net.load_state_dict(dict(weights))

@@ -120,8 +120,8 @@ def check_indices(indices_N: Ints) -> Ints:
 
 def check_size(task: str, field: str, value: int, least: int) -> None:
     """Refuse a size that leaves nothing to draw from."""
-    if not isinstance(value, int) or value < least:
-        raise UserError(f"the {task} task cannot have {field} = {value}; give a whole number of at least {least}")
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise UserError(f"the {task} task cannot have {field} = {value!s:.40}; give a whole number of at least {least}")
 
 
 def check_input(task: Task, ids: Sequence[int]) -> None:

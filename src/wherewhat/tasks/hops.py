@@ -104,6 +104,6 @@ class Hops(Balanced):
 
 def _rising(hops: object) -> bool:
     """Whether these are different whole numbers from 1 up, the smallest first."""
-    if not isinstance(hops, tuple) or not hops or not all(isinstance(number, int) for number in hops):
+    if not isinstance(hops, tuple) or not hops or not all(type(number) is int for number in hops):
         return False
     return hops[0] >= 1 and list(hops) == sorted(set(hops))
