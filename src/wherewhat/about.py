@@ -83,7 +83,7 @@ def _chance(score: Score) -> str:
 def notes(subject: Subject, layers: Mapping[Place, int], scores: Mapping[str, Score]) -> list[str]:
     """Plain sentences about this run that keep a reader from misreading it."""
     parts = {place.part for place in layers}
-    found = []
+    found = list(subject.notes)
     if subject.layers is not None and len(layers) < subject.layers:
         found.append(
             f"{len(layers)} of the model's {subject.layers} layers have attention that can be read; "

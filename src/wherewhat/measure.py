@@ -75,7 +75,7 @@ def profile(
     encoded = read(subject, texts, settings)
     ids = encoded.ids
     if say is not None:
-        for note in encoded.notes:
+        for note in (*subject.notes, *encoded.notes):
             say(note)
     tally, captured = listen(
         subject,

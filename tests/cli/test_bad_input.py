@@ -68,7 +68,7 @@ def test_weights_that_are_not_finite(capsys, earlier: Path, copy: Path, text: Pa
 def test_truncated_weights(capsys, earlier: Path, copy: Path, text: Path):
     whole = (copy / "model.safetensors").read_bytes()
     (copy / "model.safetensors").write_bytes(whole[: len(whole) // 2])
-    assert "are damaged or cut short" in sentence(capsys, earlier, "heads", copy, "--text", text)
+    assert "model.safetensors is damaged or cut short" in sentence(capsys, earlier, "heads", copy, "--text", text)
 
 
 def test_weights_that_lack_a_tensor(capsys, earlier: Path, copy: Path, text: Path):
@@ -93,7 +93,7 @@ def test_pickled_weights_are_not_read_unless_asked(capsys, earlier: Path, copy: 
 
 def test_a_damaged_config(capsys, earlier: Path, copy: Path, text: Path):
     (copy / "config.json").write_text('{"cut')
-    assert "could not be loaded" in sentence(capsys, earlier, "heads", copy, "--text", text)
+    assert "config.json is not JSON" in sentence(capsys, earlier, "heads", copy, "--text", text)
 
 
 def test_an_unknown_architecture(capsys, earlier: Path, copy: Path, text: Path):

@@ -67,7 +67,7 @@ def aligned(subject: Subject, units: Units) -> Aligned | str:
 def _no_words(subject: Subject) -> str:
     if subject.net is not None:
         return f"{subject.id} learnt tasks and reads no words; name a model of text"
-    return f"{subject.id} has no tokenizer, so it cannot read sentences; save one beside the model"
+    return f"{subject.no_tokenizer}, so it cannot read sentences; save one beside the model"
 
 
 def cannot_align(subject: Subject) -> str:

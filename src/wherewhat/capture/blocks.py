@@ -34,7 +34,7 @@ def blocks_by(subject: Subject, ids: Tensor, kind: str, first: int = 0) -> Tenso
     """
     if subject.tokenizer is None:
         raise UserError(
-            f"{subject.id} has no tokenizer, so where a {kind} ends cannot be told; give --blocks FILE with the slots"
+            f"{subject.no_tokenizer}, so where a {kind} ends cannot be told; give --blocks FILE with the slots"
         )
     ends = [number + 1 for number, id in enumerate(ids.tolist()) if ENDINGS[kind](subject.tokenizer.decode([id]))]
     edges = sorted({first, *(end for end in ends if end > first), max(first, len(ids))})

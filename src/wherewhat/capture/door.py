@@ -1,12 +1,15 @@
 """The one door: `with capture(model, on_rows) as captured: captured.read(batch)` for every kind of model."""
 
 import inspect
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
@@ -128,11 +131,20 @@ def failing_in_a_sentence(model: nn.Module, reader: Reader | None = None) -> Ite
     """Turn what goes wrong while a model reads into a sentence; what the reader's listener raised stays its own."""
     try:
         yield
-    except (RuntimeError, NotImplementedError, IndexError, ValueError) as error:
-        if reader is not None and error is reader.stumbled:
+    except Exception as error:
+        usual = isinstance(error, RuntimeError | NotImplementedError | IndexError | ValueError)
+        # Any other kind is a mistake of ours, unless it came up in transformers' own code: then its config is odd.
+        if (reader is not None and error is reader.stumbled) or not (usual or _raised_by_transformers(error)):
             raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{type(model).__name__} could not be run on these texts: {reason}") from error
+
+
+def _raised_by_transformers(error: Exception) -> bool:
+    """Whether the innermost code that is not PyTorch's is that of transformers."""
+    files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    others = [file for file in files if not file.is_relative_to(Path(torch.__file__).parent)]
+    return bool(others) and others[-1].is_relative_to(Path(transformers.__file__).parent)
 
 
 def check_finite(values: Tensor, what: str) -> None:

@@ -1,9 +1,11 @@
 """Find a model by name: built in, a training run's folder, a local transformers folder, or an id on the Hub."""
 
 import hashlib
+import os
 import re
+import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,13 +16,16 @@ import transformers
 from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+from transformers.utils import cached_file
 
+from wherewhat.capture.config import CONFIG, check_config, layers_in, why_not_built
 from wherewhat.corpora.base import Corpus
 from wherewhat.corpora.words import MASK, PAD, UNKNOWN, Words
 from wherewhat.errors import UserError
 from wherewhat.hub import HUB_ID, must_be_cached
 from wherewhat.models.folder import Model, load_model, net_folder
 from wherewhat.models.registry import MODELS
+from wherewhat.models.stored import LONGEST_NAME, Stored, stored_in
 from wherewhat.names import look_up, suggestion
 from wherewhat.nets.trunk import Trunk
 from wherewhat.tasks.base import Task
@@ -32,6 +37,7 @@ LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_l
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
 TOKENIZER_FILES = ("tokenizer*", "vocab*", "*.model", "merges.txt", "*.tiktoken")
 LEAST_SHARE = 10  # a tokenizer with fewer entries than a tenth of the model's vocabulary is not the model's
+LONGEST_PATH = 4095  # bytes of a file's name with all folders above it, on Linux; elsewhere it is less
 SAMPLED = 1024  # evenly spaced values of each tensor that enter the fingerprint
 
 Reading = Callable[..., tuple[Any, dict[str, Any]]]  # as transformers' from_pretrained: the model, and what was missing
@@ -61,6 +67,8 @@ class Subject:
     corpus: Corpus | None = None  # what a net of ours has read or was asked: it has sentences never learnt from
     revision: str | None = None
     path: str | None = None  # where it was found, if that was on this machine
+    notes: tuple[str, ...] = ()  # what whoever reads a result should know of how it was loaded
+    unread: str | None = None  # why its tokenizer could not be read, if there is one that could not
 
     @property
     def family(self) -> str:
@@ -73,6 +81,13 @@ class Subject:
     def net(self) -> dict[str, Any] | None:
         """How to build it again, if it is a net of ours."""
         return self.model.config.to_dict() if isinstance(self.model, Trunk) else None
+
+    @property
+    def no_tokenizer(self) -> str:
+        """What is wrong with the tokenizer where there is none, as the beginning of a sentence."""
+        if self.unread is None:
+            return f"{self.id} has no tokenizer"
+        return f"the tokenizer files of {self.id} cannot be used ({self.unread})"
 
     @property
     def vocabulary(self) -> int:
@@ -117,6 +132,8 @@ def find(name: str, loading: Loading, *, reading: Reading = AutoModel.from_pretr
     """
     dtype = look_up("dtype", loading.dtype, DTYPES)
     device = _device(loading.device)
+    _check_spelling(name)
+    _check_revision(name, loading)
     if (folder := _own_folder(name)) is not None:
         stored = load_model(folder)
         subject = replace(_own(stored), id=_short(name), path=None if name in MODELS else name)
@@ -124,8 +141,7 @@ def find(name: str, loading: Loading, *, reading: Reading = AutoModel.from_pretr
     else:
         subject = _from_transformers(name, loading, reading, dtype)
         subject = subject if loading.device_map else replace(subject, model=subject.model.to(device))
-    _check_weights(subject)
-    return subject
+    return _checked(subject)
 
 
 def wrap(model: nn.Module, tokenizer: Any = None) -> Subject:
@@ -138,8 +154,7 @@ def wrap(model: nn.Module, tokenizer: Any = None) -> Subject:
             f"{type(model).__name__} is neither a transformers model nor a wherewhat net, so its attention cannot be "
             "read; load it with transformers' AutoModel"
         )
-    _check_weights(subject)
-    return subject
+    return _checked(subject)
 
 
 def fingerprint(model: nn.Module) -> str:
@@ -166,7 +181,18 @@ def _own(stored: Model) -> Subject:
     """A net of ours with what it learnt: a task, or its words and a corpus or a question."""
     task = Mixture(stored.tasks) if stored.tasks else None
     tokenizer = None if stored.words is None else word_tokenizer(stored.words)
-    return Subject("", stored.net, tokenizer, task, stored.asked or stored.corpus)
+    return Subject("", stored.net, tokenizer, task, stored.asked or stored.corpus, notes=_strange_task(stored, task))
+
+
+def _strange_task(stored: Model, task: Task | None) -> tuple[str, ...]:
+    """Tasks that use fewer ids than the net knows are, as a rule, not those that it learnt."""
+    known = stored.net.config.vocabulary
+    if task is None or task.vocabulary == known:
+        return ()
+    return (
+        f"The tasks in the net's config.json use {task.vocabulary} of the {known} token ids that it knows: "
+        "they may not be those that it learnt.",
+    )
 
 
 def word_tokenizer(words: Words) -> PreTrainedTokenizerFast:
@@ -182,6 +208,12 @@ def _from_transformers(name: str, loading: Loading, reading: Reading, dtype: tor
     shared = {"revision": loading.revision, "local_files_only": loading.offline or Path(name).is_dir()}
     shared = {**shared, "trust_remote_code": loading.trust_remote_code}
     with _sentences_for(name, loading), _quiet():
+        folder = Path(
+            cached_file(name, CONFIG, **{key: shared[key] for key in ("revision", "local_files_only")})
+        ).parent
+    stored = stored_in(folder)
+    check_config(folder / CONFIG, stored)
+    with _sentences_for(name, loading, (folder, stored)), _quiet():
         model, found = reading(
             name,
             dtype=dtype,
@@ -192,28 +224,55 @@ def _from_transformers(name: str, loading: Loading, reading: Reading, dtype: tor
         )
     _check_complete(name, found["missing_keys"])
     _check_reads_tokens(name, model)
-    tokenizer = _tokenizer(name, shared, int(model.get_input_embeddings().weight.shape[0]))
+    tokenizer, unread = _tokenizer(name, shared, int(model.get_input_embeddings().weight.shape[0]))
     revision, where = getattr(model.config, "_commit_hash", None), name if Path(name).is_dir() else None
-    return Subject(_short(name), model.eval(), tokenizer, revision=revision, path=where)
+    return Subject(
+        _short(name),
+        model.eval(),
+        tokenizer,
+        revision=revision,
+        path=where,
+        notes=_unused(model, found["unexpected_keys"], stored or {}),
+        unread=unread,
+    )
 
 
-def _tokenizer(name: str, shared: dict[str, Any], vocabulary: int) -> Any:
+def _unused(model: Any, unexpected: Any, stored: Mapping[str, Stored]) -> tuple[str, ...]:
+    """What weights hold and the model has no place for; a head is left out on purpose where only the body is read."""
+    inside = f"{model.base_model_prefix}."
+    whole = type(model).__name__ in (getattr(model.config, "architectures", None) or ())
+    extra = sorted(key for key in unexpected if whole or key.startswith(inside) or f"{inside}{key}" in stored)
+    if not extra:
+        return ()
+    layers, held = Subject("", model).layers, layers_in(stored)
+    if layers is not None and layers < held and any(f".{layers}." in f".{key}" for key in extra):
+        return (f"The config asks for {layers} of the {held} layers that the weights hold; the others are not used.",)
+    many = "1 tensor" if len(extra) == 1 else f"{len(extra)} tensors"
+    return (f"The weights hold {many} that {type(model).__name__} has no place for, such as {extra[0]}: not used.",)
+
+
+def _tokenizer(name: str, shared: dict[str, Any], vocabulary: int) -> tuple[Any, str | None]:
     """The model's tokenizer, or None, which is said when a text has to be read: token ids can do without.
 
-    Where its files are missing, transformers makes an empty one up that calls every word unknown; it is told by
-    having next to no entries for the size of the model's vocabulary, or by a folder without any such file.
+    Where its files are there but cannot be read, the reason comes with it. Where they are missing, transformers makes
+    an empty one up that calls every word unknown; it is told by having next to no entries for the size of the model's
+    vocabulary, or by a folder without any such file.
     """
     if Path(name).is_dir() and not any(path for pattern in TOKENIZER_FILES for path in Path(name).glob(pattern)):
-        return None
+        return None, None
     try:
         with _quiet():
             tokenizer = AutoTokenizer.from_pretrained(name, **shared)
+            known = len(tokenizer)
     except ImportError as error:
-        reason = str(error).strip().splitlines()[0]
-        raise UserError(f"the tokenizer of {name} needs a package that is not installed: {reason}") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return tokenizer if len(tokenizer) * LEAST_SHARE >= vocabulary else None
+        raise UserError(f"the tokenizer of {name} needs a package that is not installed: {_reason(error)}") from error
+    except Exception as error:  # whatever its files may make it raise
+        return None, _reason(error)
+    return (tokenizer, None) if known * LEAST_SHARE >= vocabulary else (None, None)
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
 
 
 def _short(name: str) -> str:
@@ -226,6 +285,23 @@ def _short(name: str) -> str:
     if not folder.is_dir():
         return name
     return folder.resolve().parent.name if folder.name == "model" else folder.resolve().name
+
+
+def _check_spelling(name: str) -> None:
+    """No file, folder or Hub id is called so; asking the file system would fail in odd ways."""
+    longest = max((len(os.fsencode(part)) for part in name.split("/")), default=0)
+    if longest > LONGEST_NAME or len(os.fsencode(name)) > LONGEST_PATH or "\0" in name:
+        what = "holds a NUL character" if "\0" in name else "is longer than any file's name"
+        raise UserError(f"the model's name {name[:40]!r}... {what}; name a folder, a Hub id, or a built-in model")
+
+
+def _check_revision(name: str, loading: Loading) -> None:
+    """Only the Hub keeps revisions: a folder is as it is, and whoever asks for one would get something else."""
+    if loading.revision is not None and (name in MODELS or Path(name).is_dir()):
+        kind = "comes with the package" if name in MODELS else "is a folder"
+        raise UserError(
+            f"{name} {kind} and has no revision '{loading.revision}'; leave --revision out, or give a Hub id"
+        )
 
 
 def _check_name(name: str) -> None:
@@ -251,17 +327,32 @@ def _check_device_map(loading: Loading) -> None:
 
 
 @contextmanager
-def _sentences_for(name: str, loading: Loading) -> Iterator[None]:
-    """Turn what may go wrong while loading into a sentence."""
+def _sentences_for(
+    name: str, loading: Loading, held: tuple[Path, Mapping[str, Stored] | None] | None = None
+) -> Iterator[None]:
+    """Turn what transformers raises while it loads into a sentence, whatever it is; mistakes of ours stay ours.
+
+    `held` is the folder of the model's files, and what its weights hold.
+    """
     try:
         yield
+    except UserError:
+        raise
     except SafetensorError as error:
         raise UserError(f"the weights of {name} are damaged or cut short ({error}); fetch them again") from error
     except OSError as error:
         raise UserError(_why_not_found(name, loading, error)) from error
-    except (ValueError, KeyError, RuntimeError, ImportError, AttributeError, TypeError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise UserError(f"{name} could not be loaded: {reason}") from error
+    except Exception as error:
+        if _raised_here(error):
+            raise
+        why = _reason(error) if held is None else why_not_built(error, *held, trust=loading.trust_remote_code)
+        raise UserError(f"{name} could not be loaded: {why}") from error
+
+
+def _raised_here(error: Exception) -> bool:
+    """Whether it was our own code that failed, rather than what it called."""
+    *_, last = traceback.walk_tb(error.__traceback__)
+    return Path(last[0].f_code.co_filename).is_relative_to(Path(__file__).parents[1])
 
 
 def _why_not_found(name: str, loading: Loading, error: OSError) -> str:
@@ -281,13 +372,15 @@ def _why_not_found(name: str, loading: Loading, error: OSError) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep transformers' log lines and bars off the screen: what matters is said in our own words."""
+    """Keep transformers' log lines, warnings and bars off the screen: what matters is said in our own words."""
     logs: Any = transformers.utils.logging
     before, bars = logs.get_verbosity(), logs.is_progress_bar_enabled()
     logs.set_verbosity_error()
     logs.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logs.set_verbosity(before)
         if bars:
@@ -309,13 +402,29 @@ def _check_reads_tokens(name: str, model: Any) -> None:
         raise UserError(f"{name} reads {model.main_input_name}, not tokens; wherewhat profiles models of text")
 
 
-def _check_weights(subject: Subject) -> None:
+def _checked(subject: Subject) -> Subject:
+    """The same, if its weights are numbers to work with; matrices of nothing but zeros are noted."""
+    empty, matrices = list[str](), 0
     for name, tensor in subject.model.named_parameters():
-        # One quick pass over the sum; only a sum that overflowed has to be looked at again.
-        if not tensor.is_meta and not torch.isfinite(tensor.sum()) and not torch.isfinite(tensor).all():
+        if tensor.is_meta:
+            continue
+        total = tensor.sum()  # one quick pass; only a sum that overflowed, or is 0, has to be looked at again
+        if not torch.isfinite(total) and not torch.isfinite(tensor).all():
             raise UserError(
                 f"the weights of {subject.id} hold NaN or infinity (first in {name}); they cannot be profiled"
             )
+        if tensor.dim() > 1:
+            matrices += 1
+            empty += [name] if total == 0 and not tensor.any() else []
+    if empty and len(empty) == matrices:
+        raise UserError(
+            f"all weight matrices of {subject.id} hold nothing but 0, so there is nothing to measure; "
+            "fetch the weights again"
+        )
+    if not empty:
+        return subject
+    note = f"{len(empty)} of {matrices} weight matrices hold nothing but 0; the first is {empty[0]}."
+    return replace(subject, notes=(*subject.notes, note))
 
 
 def _positions_in(module: nn.Module) -> int | None:

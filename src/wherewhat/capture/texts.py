@@ -211,7 +211,7 @@ def tokenizer_of(subject: Subject) -> Any:
         )
     if subject.tokenizer is None:
         raise UserError(
-            f"{subject.id} has no tokenizer, so it cannot read text; save one beside the model, "
+            f"{subject.no_tokenizer}, so it cannot read text; save one beside the model, "
             "or hand in token ids from Python"
         )
     return subject.tokenizer

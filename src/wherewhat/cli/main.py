@@ -1,5 +1,6 @@
 """The program `wherewhat`: its commands, and what becomes of an error."""
 
+import errno
 import sys
 import traceback
 
@@ -59,7 +60,11 @@ def main(arguments: list[str] | None = None, *, fresh: bool = False) -> int:
         return _say(str(stop), stop.code)
     except UserError as error:
         return _say(error.typed, 2)
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:  # no file or folder can be called so
+            return _say(
+                f"the name '{str(error.filename)[:40]}...' is longer than a file's may be; give a shorter one", 2
+            )
         traceback.print_exc()
         return _say("this is a bug in wherewhat, not a mistake of yours; please report the lines above", 1)
 

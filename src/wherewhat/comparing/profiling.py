@@ -168,8 +168,9 @@ def _model_of(given: str, model: Mapping[str, Any], loading: Loading) -> Subject
     path = model.get("path")
     if path is not None and not Path(path).is_dir():
         raise UserError(f"{given} profiled the model in {path}, which is not there; put it back, or profile it again")
+    revision = None if path is not None else loading.revision or model.get("revision")  # only the Hub keeps revisions
     try:
-        return find(path or str(model.get("id")), replace(loading, revision=loading.revision or model.get("revision")))
+        return find(path or str(model.get("id")), replace(loading, revision=revision))
     except UserError as error:
         raise UserError(f"the model of {given} is needed here, but {error}") from error
 

@@ -101,7 +101,7 @@ def open_reader(
     way = way_of(subject)  # refuses a net that learnt tasks
     if subject.tokenizer is None:
         raise UserError(
-            f"{subject.id} has no tokenizer, so it cannot read sentences; save one beside the model, or name a model "
+            f"{subject.no_tokenizer}, so it cannot read sentences; save one beside the model, or name a model "
             "that reads text"
         )
     if way != LABELS:
