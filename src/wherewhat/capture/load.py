@@ -413,7 +413,7 @@ def _checked(subject: Subject) -> Subject:
             raise UserError(
                 f"the weights of {subject.id} hold NaN or infinity (first in {name}); they cannot be profiled"
             )
-        if tensor.dim() > 1:
+        if tensor.dim() > 1 and min(tensor.shape) > 1:  # a table of one row, as of token types, is often empty
             matrices += 1
             empty += [name] if total == 0 and not tensor.any() else []
     if empty and len(empty) == matrices:
