@@ -87,7 +87,7 @@ def test_what_cannot_be_a_name_on_the_hub_is_not_looked_for_there(name: str, mon
     "command", [["heads"], ["edit", "--drop", "high:0.5"], ["compare"], ["probe", "words"], ["probe", "dependencies"]]
 )
 def test_a_command_says_at_once_that_the_hub_is_out_of_reach(command: list[str], capsys, tmp_path: Path):
-    assert main([*command, "some/model", "--out", str(tmp_path / "out")]) == 2
+    assert main([*command, "some/model", "--out", str(tmp_path / "out"), "--quiet"]) == 2
     said = capsys.readouterr().err
     assert said == (
         f"wherewhat: 'some/model' is not on this machine and the Hub ({CLOSED}) cannot be reached; check the network, "

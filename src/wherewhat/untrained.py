@@ -5,18 +5,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
-import torch
 from torch import nn
 
 from wherewhat.about import hash_of
 from wherewhat.asking import Measuring, told
+from wherewhat.capture.batch import generator_of
 from wherewhat.capture.fresh import fresh
 from wherewhat.capture.load import Subject
 from wherewhat.capture.texts import Encoded
 from wherewhat.errors import UserError
 from wherewhat.tables.cache import keep, key_of, recall
 from wherewhat.tables.manifest import provenance
-from wherewhat.tally import spread_out
 
 LARGEST = 500_000_000  # parameters up to which fresh weights are drawn without being asked for
 WINDOWS = 4  # that fresh weights read at most: a layer's heads are averaged, so few are enough
@@ -70,15 +69,16 @@ def measure_untrained(subject: Subject, encoded: Encoded, settings: Measuring, m
 
 
 def _means(heads: pl.DataFrame) -> pl.DataFrame:
-    grouped = heads.group_by("layer", "score", maintain_order=True)
+    # Means over a few texts give every slot a mean of its own, so `mean.*` would be larger than over all texts.
+    kept = heads.filter(~pl.col("score").str.starts_with("mean."))
+    grouped = kept.group_by("layer", "score", maintain_order=True)
     return grouped.agg(untrained=pl.col("value").mean()).drop_nulls()
 
 
 def _some(encoded: Encoded) -> Encoded:
-    """A few of the windows, spread over all."""
-    count = len(encoded.ids)
-    chosen = spread_out(torch.arange(count), min(WINDOWS, -(-count // PART))).tolist()
-    return Encoded([encoded.ids[number] for number in chosen], list(range(len(chosen))))
+    """A few of the windows, drawn by their tokens, so that the order of texts does not matter."""
+    drawn = sorted(encoded.ids, key=lambda ids_T: generator_of(ids_T, SEED).initial_seed())
+    return Encoded.of(drawn[: min(WINDOWS, -(-len(drawn) // PART))])
 
 
 def _asked(settings: Measuring) -> Measuring:

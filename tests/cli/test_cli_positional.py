@@ -28,7 +28,7 @@ def test_it_writes_scores_matrices_and_what_they_rest_on(
     bert: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     assert run(bert, text, tmp_path / "one", *SMALL) == 0
-    assert "4 words × 7 copies" in capsys.readouterr().out.splitlines()[-1]
+    assert "4 words × 7 copies" in capsys.readouterr().out.splitlines()[0]
     heads = pl.read_parquet(tmp_path / "one" / "heads.parquet")
     assert {f"{source}.{name}" for source in ("identical", "delta", "mean") for name in MEASURES} <= set(heads["score"])
     maps = pl.read_parquet(tmp_path / "one" / "positional.parquet")
@@ -45,7 +45,7 @@ def test_it_writes_scores_matrices_and_what_they_rest_on(
 def test_one_is_not_many(bert: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     few = ["--copies", "7", "--words", "1", "--max-texts", "1", "--positional", "--no-hidden", "--queries", "2"]
     assert run(bert, text, tmp_path / "one", *few) == 0
-    line = capsys.readouterr().out.splitlines()[-1]
+    line = capsys.readouterr().out.splitlines()[0]
     assert " on 1 text, " in line and ", 1 word × 7 copies: " in line
 
 

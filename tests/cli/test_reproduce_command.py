@@ -131,7 +131,9 @@ def resumable(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_what_was_killed_goes_on(resumable, tmp_path: Path, capsys):
-    words = ["reproduce", "patient", "--out", str(tmp_path / "run"), "--task", "a.tsv", "--text", "b.txt", "--quiet"]
+    text = tmp_path / "b.txt"
+    text.write_text("a b c\n")
+    words = ["reproduce", "patient", "--out", str(tmp_path / "run"), "--task", "a.tsv", "--text", str(text), "--quiet"]
     assert main(words) == 2
     assert [path.name for path in (tmp_path / "run" / "done").iterdir()] == ["run-0.json"]
     assert main(words) == 2
@@ -140,7 +142,7 @@ def test_what_was_killed_goes_on(resumable, tmp_path: Path, capsys):
     assert "made with other settings: scale was tiny and is small; resume with" in capsys.readouterr().err
     assert main([*words, "--resume"]) == 0
     assert pl.read_parquet(tmp_path / "run" / "result.parquet")["value"].to_list() == [1.0] * 3
-    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["about"]["texts"] == ["b.txt"]
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["about"]["texts"] == [str(text)]
     assert main(words) == 2  # finished as it is, one can go on from it
     assert "done holds 3 finished runs; add --resume to go on" in capsys.readouterr().err
     assert main([*words, "--resume"]) == 0  # nothing is left to do, and the tables are written again

@@ -212,7 +212,7 @@ def test_the_sentence_names_the_field(place, wrong, said: str, finished: Callabl
     changed(folder, place, wrong)
     with pytest.raises(UserError) as error:
         ww.load(folder)
-    assert said in str(error.value)
+    assert said in error.value.typed
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,8 @@ def test_the_sentence_names_the_column(column: str, wrong, said: str, finished: 
     table.write_parquet(folder / "heads.parquet")
     with pytest.raises(UserError) as error:
         ww.load(folder)
-    assert f"{folder / 'heads.parquet'} cannot be used: {said}" in str(error.value)
-    assert str(error.value).endswith("; run the command again with --overwrite")
+    assert f"{folder / 'heads.parquet'} cannot be used: {said}" in error.value.typed
+    assert error.value.typed.endswith("; run the command again with --overwrite")
 
 
 def test_a_damaged_profile_is_not_compared(finished: Callable[[str], Path], tmp_path: Path, capsys):

@@ -69,12 +69,11 @@ def test_a_misspelt_keyword_is_answered_with_the_right_one(call: object, sentenc
         (lambda: ww.profile("tiny", scores=["random.induction"]), "with random=True", "with --random"),
         (lambda: ww.profile("tiny", scores=["positional@0.5"]), "add it to tau", "add it to --tau"),
         (lambda: ww.profile("tiny", hidden=False, scores=["mean.pos_pos"]), "without hidden=False", "--no-hidden"),
-        (lambda: ww.profile("tiny", ["a b"]), "or hand in token ids", "or hand in token ids from Python"),
         (lambda: ww.compare(["tiny"]), "or add untrained=1 to", "or add --untrained to"),
         (lambda: ww.edited("tiny", None, ww.Edit()), "with drop, unrotate, keep", "with --drop, --unrotate, --keep"),
         (lambda: ww.profile("tiny", loading=ww.Loading(device="abacus")), '(device="auto")', "--device auto"),
     ],
-    ids=["flag", "value", "no", "ids", "draws", "edit", "loading"],
+    ids=["flag", "value", "no", "draws", "edit", "loading"],
 )
 def test_an_error_names_keywords_in_python_and_options_after_a_command(call: object, said: str, typed: str):
     error = refusal(call)

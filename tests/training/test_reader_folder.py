@@ -166,8 +166,8 @@ def test_training_on_text(text: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     ("arguments", "sentence"),
     [
         (["tiny", "--text", "{text}"], "the recipe tiny learns its tasks and reads no text; leave --text out, or"),
-        (["bert_tiny", "--text", "{text}", "--text", "b.conllu"], "--text names plain text and .conllu files together"),
-        (["bert_tiny", "--text", "nowhere.txt"], "there is no file"),
+        (["bert_tiny", "--text", "{text}", "--text", "{trees}"], "--text names plain text and .conllu files together"),
+        (["bert_tiny", "--text", "nowhere.txt"], "there is no text file nowhere.txt"),
         (["bert_tiny", "--text", "{empty}"], "give a file with some"),
     ],
 )
@@ -175,7 +175,8 @@ def test_texts_that_cannot_be_trained_on(
     arguments: list[str], sentence: str, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "empty.txt").write_text("\n\n")
-    names = {"text": text, "empty": tmp_path / "empty.txt"}
+    (tmp_path / "b.conllu").write_text("")
+    names = {"text": text, "empty": tmp_path / "empty.txt", "trees": tmp_path / "b.conllu"}
     told = [argument.format(**names) for argument in arguments]
     assert main(["train", *told, "--out", str(tmp_path / "run"), "--quiet"]) == 2
     assert sentence in capsys.readouterr().err

@@ -251,7 +251,7 @@ def test_leaving_out_what_has_no_weight_changes_no_table(monkeypatch: pytest.Mon
 def test_the_first_screen_says_why_nobody_stands_out(tmp_path: Path):
     one = profile(net_of("rope"), texts(14), scores=("locality",))
     page = one.report(tmp_path / "report.html").read_text()
-    assert "There are no intervals, so no head can be told from chance: give two texts or more." in page
+    assert "There are no intervals, so nothing says how sure a number is: give two texts or more." in page
     assert one.heads.filter(pl.col("low").is_not_null()).is_empty()
 
 

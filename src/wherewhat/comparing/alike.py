@@ -84,6 +84,9 @@ def alike(first: State, other: State) -> bool:
     """Whether family, layers and heads are the same; a run of some heads only has more than its table shows."""
     if any(first.model.get(name) != other.model.get(name) for name in ("family", "layers")):
         return False
+    totals = [state.model.get("total_heads") for state in (first, other)]
+    if None not in totals and totals[0] != totals[1]:
+        return False
     return _chosen(first) or _chosen(other) or _heads(first) == _heads(other)
 
 

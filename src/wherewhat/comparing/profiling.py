@@ -80,6 +80,7 @@ def profiles_of(named: Sequence[Named], asked: Way, *, draws: int, waiting: Wait
             found.append(one.profile)
             continue
         subject = first if one is named[0] else subject_of(one, loading)
+        _refuse_foreign_texts(first, subject, way)
         found.append(_profiled(subject, way, waiting, done=done, note=subject.id))
         done += 1
     return Profiles(found, untrained, notes)
@@ -114,9 +115,29 @@ def _other_than(named: Named, asked: Way, way: Way, first: Subject) -> list[str]
     found = [one.name for one in fields(Measuring) if getattr(before, one.name) != getattr(after, one.name)]
     if asked.loading is not None and asked.loading.dtype != manifest.get("dtype"):
         found.append("dtype")
-    if asked.texts is not None and hash_of(read(first, way.texts, after).ids) != _hash(manifest):
+    if asked.texts is not None and not _read_them(named, way, first, after):
         found.append("texts")
     return found
+
+
+def _read_them(named: Named, way: Way, first: Subject, settings: Measuring) -> bool:
+    """Whether a run read the texts that are given now, in the tokens of the first model or in those of its own."""
+    hash_then = _hash({} if named.profile is None else named.profile.manifest)
+    if hash_of(read(first, way.texts, settings).ids) == hash_then:
+        return True
+    try:
+        own = subject_of(named, way.loading or Loading())
+        return hash_of(read(own, way.texts, settings).ids) == hash_then
+    except UserError:
+        return False
+
+
+def _refuse_foreign_texts(first: Subject, other: Subject, way: Way) -> None:
+    """What a net writes itself means nothing to a model of another task."""
+    if way.source == OWN and (other.task, other.corpus) != (first.task, first.corpus):
+        raise UserError(
+            f"{first.id} reads texts of its own, which mean nothing to {other.id}; name texts for both with --text"
+        )
 
 
 def _merged(own: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:

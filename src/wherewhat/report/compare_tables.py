@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from wherewhat.names import head_name, layer_labels
 from wherewhat.report.drawn import columns
 from wherewhat.report.edit_tables import clear, plain, unsaid
 from wherewhat.report.measured import Manifest
@@ -16,7 +17,8 @@ from wherewhat.report.page import Columns
 LEAD = (  # scores in the order in which a reader wants them: how local and how symmetric, then where or what
     *("identical.locality", "identical.symmetry", "identical.balance", "unmasked.locality", "unmasked.balance"),
     *("mean.locality", "mean.balance", "delta.locality", "delta.balance"),
-    *("position_share", "symbol_share", "input.position_share", "locality", "symmetry", "balance", "entropy"),
+    *("attended.position_share", "attended.symbol_share", "position_share", "symbol_share"),
+    *("input.position_share", "locality", "symmetry", "balance", "entropy"),
     *("previous", "positional", "symbolic", "sink", "induction"),
 )
 MOST_TILES = 8  # scores on the first screen
@@ -128,6 +130,11 @@ class Found:
         """What a reader can choose from."""
         return [row["what"] for row in self.whole[:MOST_VIEWS]]
 
+    def name(self, row: Mapping[str, Any]) -> str:
+        """What a head is called; with its part where a model has several and both sides have the same."""
+        labels = layer_labels(self.manifest.get("layers") or ()) if self.paired else {}
+        return head_name(row["layer"], row["head"], labels)
+
     def length(self, score: str) -> str:
         """How many tokens a score of the positional part is about, for locality means nothing without."""
         told: Mapping[str, Any] = self.manifest.get("positional") or {}
@@ -195,7 +202,7 @@ def _dots(found: Found) -> Columns:
             side = -ASIDE if state == "before" else ASIDE
             for number, row in enumerate(heads.iter_rows(named=True)):
                 jitter = (number * GOLDEN) % 1
-                said = f"L{row['layer']}H{row['head']} of {row['who']}: {plain(what)} {short(row['value'])}"
+                said = f"{found.name(row)} of {row['who']}: {plain(what)} {short(row['value'])}"
                 place = {"jitter": jitter, "x": row["layer"] + side + 0.14 * (jitter - 0.5)}
                 rows.append({"what": what, "state": state, "value": row["value"], **place, "said": said})
     return columns(rows, ("what", "state", "value", "jitter", "x", "said"))
@@ -281,7 +288,7 @@ def _changed(found: Found) -> Columns:
         for rank, row in enumerate(most.head(MOST_HEADS).iter_rows(named=True)):
             exact = row["low"] is None or row["high"] is None
             ends = {end: row["change"] if exact else row[end] for end in ("low", "high")}
-            who = f"L{row['layer']}H{row['head']}"
+            who = found.name(row)
             said = f"{who} {plain(what)}: {short(row['before'])} → {short(row['after'])}, "
             said += f"{by(row['change'])}{_spread(row)}"
             side = "unclear" if not (clear(row) or exact) else "above" if row["change"] > 0 else "below"

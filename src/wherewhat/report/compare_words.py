@@ -60,6 +60,8 @@ def _headline(row: Mapping[str, Any]) -> str:
     """What became of the heads in a few words: that they split is not hidden behind a mean that stays."""
     name, measure = plain(row["what"]), row["score"].rpartition(".")[2]
     fewer, more = sorted((row["up"], row["down"]))
+    if unsaid(row) and not row["exact"]:
+        return f"{name}, without intervals"
     if not more:
         return f"no clear change of {name}"
     if fewer >= SPLIT * more:

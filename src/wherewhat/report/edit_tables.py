@@ -19,8 +19,21 @@ MEASURES = {  # what a model can do: its title, and how to read the number
     "induction": ("Induction", "nats a token by which the loss falls where random tokens come again; higher is better"),
 }
 OF_HEAD = "head."  # stands before the name of a head's score among the measures
-PAIRS = (("position_share", "symbol_share"), ("positional", "symbolic"), ("previous", "self"))
-FIRST_SCORES = ("position_share", "symbol_share", "positional", "symbolic", "entropy")
+PAIRS = (
+    ("attended.position_share", "attended.symbol_share"),
+    ("position_share", "symbol_share"),
+    ("positional", "symbolic"),
+    ("previous", "self"),
+)
+FIRST_SCORES = (
+    "attended.position_share",
+    "attended.symbol_share",
+    "position_share",
+    "symbol_share",
+    "positional",
+    "symbolic",
+    "entropy",
+)
 MOST_HEADS = 14  # that changed most are shown
 MOST_VIEWS = 6  # scores to choose from
 LABELS = 6  # heads whose names are written in the plane

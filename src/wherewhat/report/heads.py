@@ -12,7 +12,7 @@ from wherewhat.report.charts import Axis, dots, head_map, profile, thumb
 from wherewhat.report.findings import Findings, findings
 from wherewhat.report.kinds import POSITIONAL, PUBLISHED, in_order
 from wherewhat.report.made import how_it_was_made, the_texts
-from wherewhat.report.measured import FEW_ROWS, Manifest, Measured, Score
+from wherewhat.report.measured import FEW_ROWS, Counts, Manifest, Measured, Score, fresh_windows
 from wherewhat.report.numbers import interval, large, short
 from wherewhat.report.offsets import axis_labels
 from wherewhat.report.page import Columns, Page, Section
@@ -98,7 +98,11 @@ def _how_to_read(found: Findings) -> str:
             "Click one, or walk with the arrow keys, to see where it looks."
         )
     name = found.triples[0].name
-    decided = {"input": "its attention when tokens trade places at the input", "shares": "its logits"}
+    decided = {
+        "input": "its attention when tokens trade places at the input",
+        "shift": "its attention when the text is shifted at the input",
+        "shares": "its logits",
+    }
     what = decided.get(name, "where it looks")
     return f"Each mark is one head, drawn towards what decides {what}. Click one, or walk with the arrow keys."
 
@@ -180,10 +184,10 @@ def words(found: Findings) -> Section:
     return Section(
         "scores",
         "What each score asks",
-        "A score is averaged over the rows of a text, then over texts; shares count rows and texts by how much their "
-        "logits vary. "
-        "Chance is what the same rows give for a head that knows nothing (noise: a table of random logits), "
-        "untrained what fresh weights of the same architecture give on the same texts, the mean over a layer's heads.",
+        "A score is averaged over the rows of a window, then over windows, rows and windows alike; only the plain and "
+        "the `input` shares count them by how much they vary. Chance is what the same rows give for a head that knows "
+        "nothing, untrained what fresh weights of the same architecture give, the mean over a layer's heads "
+        f"({fresh_windows(found.run.manifest)}).",
         join(*(_kind(kind, [score for score in told if score.kind == kind], found, len(kinds)) for kind in kinds)),
         short="Scores",
     )
@@ -340,11 +344,9 @@ def _explained(score: Score) -> Html:
     if score.chance:
         ends.append(tag("div", tag("dt", "chance"), tag("dd", CHANCE.get(score.chance, _sentence(score.chance)))))
     if score.untrained is not None:
-        mean = (
-            f"Fresh weights of the same architecture on the same texts: {short(score.untrained)} on average over heads"
-        )
+        mean = f"Fresh weights of the same architecture: {short(score.untrained)} on average over heads"
         ends.append(tag("div", tag("dt", "untrained"), tag("dd", mean)))
-    if rests := [str(counts) for counts in sorted(score.rests, key=str) if str(counts)]:
+    if rests := [str(counts) for counts in sorted(score.rests, key=_size) if str(counts)]:
         few = "; few, so read it with care" if any(counts.few for counts in score.rests) else ""
         said = rests[0] if len(rests) == 1 else f"{rests[0]} to {rests[-1]}, by head"
         ends.append(tag("div", tag("dt", "rests on"), tag("dd", said + few)))
@@ -355,6 +357,10 @@ def _explained(score: Score) -> Html:
     )
     asks = tag("p", _sentence(score.asks), class_="asks") if score.asks else ""
     return tag("article", tag("h3", tag("code", score.name)), asks, silent, tag("dl", *ends))
+
+
+def _size(counts: Counts) -> tuple[int, ...]:
+    return tuple(number or 0 for number in (counts.texts, counts.windows, counts.rows))
 
 
 def _end(end: float | None, words: str, name: str, way: str) -> Html:

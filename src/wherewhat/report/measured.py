@@ -37,6 +37,16 @@ class Counts:
         return rests_on(self.texts, self.windows, self.rows)
 
 
+def fresh_windows(manifest: Manifest) -> str:
+    """On how much of the texts fresh weights were profiled, in words.
+
+    >>> fresh_windows({"untrained": {"windows": 4}, "texts": {"windows": 100}})
+    'one draw on 4 of 100 windows'
+    """
+    windows, of = ((manifest.get(name) or {}).get("windows") for name in ("untrained", "texts"))
+    return f"one draw on {windows} of {of} windows" if windows and of else "one draw on some of the windows"
+
+
 @dataclass(frozen=True)
 class Score:
     """One score as the page tells it: what it asks, and which columns hold its answers."""

@@ -9,7 +9,7 @@ from statistics import fmean
 import polars as pl
 
 from wherewhat.report.kinds import SOURCES
-from wherewhat.report.measured import Manifest, Measured, Score, measured
+from wherewhat.report.measured import Manifest, Measured, Score, fresh_windows, measured
 from wherewhat.report.numbers import count, interval, short
 from wherewhat.report.shares import Triple, pairs, triples
 from wherewhat.report.striking import BY_CONTENT, BY_PLACE, Notice, leaders, leading, notices
@@ -34,6 +34,7 @@ DECIDES = {  # by the name of the shares: what place and content decide of a hea
     "attended": ("", "where {} look"),
     "shares": ("With all keys counted alike, ", "the logits of {}"),
     "input": ("When tokens trade places at the input, ", "where {} look"),
+    "shift": ("When the text is shifted at the input, ", "where {} look"),
 }
 
 
@@ -63,10 +64,11 @@ def _decided(run: Measured) -> list[str]:
     (most, first), *others = sorted(counts, key=lambda counted: -counted[0])
     before, what = DECIDES[triple.name]
     awake = " that do not rest on the first token" if resting else ""
-    decide = f"{before}{first} decides {what.format(f'{most} of {_heads(run, len(rows))}{awake}')}"
-    second = [f"{name} for {many or 'none'}" for many, name in others if many or name != names[2]]
+    sure = "" if _without_intervals(run, triple.scores[0]) else "clearly "
+    decide = f"{before}{first} {sure}decides {what.format(f'{most} of {_heads(run, len(rows))}{awake}')}"
+    second = [f"{name} {many or 'none'}" for many, name in others if many or name != names[2]]
     left = len(rows) - sum(many for many, _ in counts)
-    none = f"; in {left} no share is more than half" if left else ""
+    none = f"; in {left} no share is {sure}more than half" if left else ""
     return [f"{decide[:1].upper()}{decide[1:]}, {', '.join(second)}{none} ({_criterion(run, triple.scores[0])})."]
 
 
@@ -117,7 +119,8 @@ def _against_fresh(run: Measured, score: Score, word: str, rows: Sequence[int], 
     split = f", {other} {'go' if other > 1 else 'goes'} {against}" if other else ""
     way = f"{way} by {word} than fresh weights of the same architecture{split}"
     return (
-        f"{heads} go {way}: a share of {short(trained)} on average against {short(fresh)} ({_criterion(run, score)})."
+        f"{heads} go {way}: a share of {short(trained)} on average against {short(fresh)} ({_criterion(run, score)}; "
+        f"fresh weights, {fresh_windows(run.manifest)})."
     )
 
 
@@ -226,8 +229,11 @@ def _single(run: Measured) -> list[str]:
 
 def _criterion(run: Measured, score: Score) -> str:
     """What a count of heads rests on."""
-    without = all(low is None for low in run.heads[f"low_{score.key}"])
-    return f"{'' if without else WHOLE}{_rests(score)}"
+    return f"{'' if _without_intervals(run, score) else WHOLE}{_rests(score)}"
+
+
+def _without_intervals(run: Measured, score: Score) -> bool:
+    return all(low is None for low in run.heads[f"low_{score.key}"])
 
 
 def _rests(score: Score) -> str:

@@ -18,11 +18,15 @@ def why_silent(run: Measured, name: str) -> str:
 
 def silences(run: Measured) -> list[str]:
     """One sentence for every reason, naming the scores that have no value because of it."""
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[tuple[str, bool], list[str]] = {}
     for score in run.scores:
         if not score.answered:
-            by_reason.setdefault(why_silent(run, score.name), []).append(f"`{score.name}`")
-    return [f"{_listed(names)} {_have(names)} no value: {reason}." for reason, names in by_reason.items()]
+            sided = bool(((run.manifest.get("scores") or {}).get(score.name) or {}).get("sides"))
+            by_reason.setdefault((why_silent(run, score.name), sided), []).append(f"`{score.name}`")
+    return [
+        f"{_listed(names)} {_are(names) + ' left out here' if sided else _have(names) + ' no value'}: {reason}."
+        for (reason, sided), names in by_reason.items()
+    ]
 
 
 def _of_the_right(manifest: Manifest, name: str) -> bool:
@@ -33,6 +37,10 @@ def _of_the_right(manifest: Manifest, name: str) -> bool:
 
 def _have(names: Sequence[str]) -> str:
     return "has" if len(names) == 1 else "have"
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -12,7 +12,8 @@ from wherewhat.report.views import lean_of, sinks
 FEW = 6
 TELLING = 0.05  # of the range: nearer to chance than this, a head is not striking however sure we are of it
 BY_PLACE, BY_CONTENT, RESTS = "goes most by place", "goes most by content", "rests on the first token"
-LEADING = ("attended.", "", "input.")  # of these shares the first that were measured answer the question of the page
+# Of these shares the first that were measured answer the question of the page.
+LEADING = ("attended.", "", "input.", "input.shift.")
 
 
 @dataclass(frozen=True)

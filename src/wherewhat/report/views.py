@@ -106,11 +106,17 @@ def disagreement(leans: Sequence[Lean]) -> tuple[Lean, Lean] | None:
 
 
 def contradictions(run: Measured, views: Sequence[View]) -> Columns:
-    """The heads on which views disagree, each with a sentence that says how and one that says why."""
+    """The heads on which views disagree, the plainest first: a sentence that says how and one that says why."""
     labels = {view.name: view.label for view in views}
     found = {name: disagreement(leans(run, views, row)) for row, name in enumerate(run.heads["name"])}
-    rows = [(name, _sides(pair, labels), _why(*pair)) for name, pair in found.items() if pair]
+    mixed = sorted(((name, pair) for name, pair in found.items() if pair), key=lambda one: -_gap(*one[1]))
+    rows = [(name, _sides(pair, labels), _why(*pair)) for name, pair in mixed]
     return {title: [row[at] for row in rows] for at, title in enumerate(("name", "how", "why"))}
+
+
+def _gap(one: Lean, other: Lean) -> float:
+    """How far two views of a head lie apart."""
+    return abs(one.by - other.by)
 
 
 def _why(one: Lean, other: Lean) -> str:
@@ -162,9 +168,9 @@ def sinks(run: Measured) -> dict[str, int]:
 
 
 def _sides(pair: Sequence[Lean], labels: dict[str, str]) -> str:
+    sides = ("more by content than by place", "undecided", "more by place than by content")
     told = [
-        f"{labels[lean.view]}: {('by content', 'undecided', 'by place')[lean.side + 1]} "
-        f"({short(lean.place)} place, {short(lean.content)} content)"
+        f"{labels[lean.view]}: {sides[lean.side + 1]} ({short(lean.place)} place, {short(lean.content)} content)"
         for lean in pair
     ]
     return f"{'; '.join(told)}."

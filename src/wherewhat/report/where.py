@@ -5,7 +5,7 @@ from typing import Any
 
 from wherewhat.report.findings import Findings
 from wherewhat.report.kinds import EXCLUSION, HIDDEN
-from wherewhat.report.measured import Manifest
+from wherewhat.report.measured import Manifest, fresh_windows
 from wherewhat.report.numbers import interval, rounded, short
 from wherewhat.report.page import Columns, Section, Spec
 from wherewhat.report.planes import exclusion_plane, published_plane, triangle
@@ -245,6 +245,7 @@ def where_about(found: Findings) -> dict[str, Any]:
         "entropy": entropy,
         "position": next((score.key for score in found.run.find("mean.position")), None),
         "correspondence": _correspondence(found.run.manifest),
+        "fresh": fresh_windows(found.run.manifest),
         "still": {str(layer): STILL.format(reason) for layer, reason in found.opaque.items()},
     }
 

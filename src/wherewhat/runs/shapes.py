@@ -105,7 +105,17 @@ COMPARED: Shape = MADE | {
     "claims": CLAIMS,
     "texts": READ,
     "similar": [
-        {"model!": str, "against!": str, "one to one!": NEARNESS, "shuffled!": {"one to one!": NEARNESS}},
+        {
+            "model!": str,
+            "against!": str,
+            "by!": str,
+            "one to one!": NEARNESS,
+            "shuffled": {"one to one!": NEARNESS},
+            "scores": TEXTS,
+            "any": float,
+            "texts": SIZE,
+            "rows": SIZE,
+        },
     ],
 }
 EDITED: Shape = MADE | {

@@ -56,9 +56,8 @@ _LOOKS = (
     ),
     Score(
         name="offset_peak",
-        asks="How often is the key the head looks at hardest in the same place, counted from the query? Asked of texts "
-        f"of which at least {LEAST_ROWS} rows are read: a single row always agrees with itself.",
-        low="The strongest key is now here, now there: place alone does not decide.",
+        asks="How often is the key the head looks at hardest in the same place, counted from the query?",
+        low=f"The strongest key is now here, now there. Asked of texts of which at least {LEAST_ROWS} rows are read.",
         high="Always the same number of tokens away, whatever they say. From 0.9 on such a head is called positional.",
         paper=VOITA,
         rows=offset_peak,

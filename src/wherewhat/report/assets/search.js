@@ -67,5 +67,5 @@ function matchesWord(head, word) {
   const [, kind, number] = word.match(/^(layer|head)_(\d+)$/) ?? [];
   if (kind) return head[kind] === Number(number);
   const layer = word.match(/^l(\d+)$/);
-  return layer ? head.layer === Number(layer[1]) : `${head.name} layer ${head.layer} head ${head.head} ${head.part}`.toLowerCase().includes(word);
+  return layer ? head.name.includes(`L${Number(layer[1])}H`) : `${head.name} layer ${head.layer} head ${head.head} ${head.part}`.toLowerCase().includes(word);
 }

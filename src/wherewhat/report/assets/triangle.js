@@ -42,8 +42,8 @@ widgets.triangle = (element) => {
     const why = [...new Set(placed().flatMap((head) => (page.about.mixed[head.name] ?? []).slice(1)))];
     const sign = (shape, name, words) => make("li", {}, make("i", { class: `sign ${shape}` }), make("b", {}, name), ` ${words}`);
     return [
-      ...(has("chance") ? [sign("noise", "noise:", "a table of random logits.")] : []),
-      ...(has("untrained") ? [sign("fresh", "untrained:", "fresh weights of the same architecture on the same texts.")] : []),
+      ...(has("chance") ? [sign("noise", "noise:", triple.name === "attended" ? "random logits, as peaked as the heads are." : "a table of random logits.")] : []),
+      ...(has("untrained") ? [sign("fresh", "untrained:", `fresh weights of the same architecture, ${page.about.fresh}.`)] : []),
       ...(mixed ? [sign("ring", `${mixed} ${mixed === 1 ? "head" : "heads"}`, `on which the views disagree. ${why.join(" ")}`)] : []),
     ];
   }
