@@ -2,6 +2,7 @@
 
 import errno
 import os
+import subprocess
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,7 @@ from wherewhat.errors import UserError
 from wherewhat.tables import files
 from wherewhat.tables.files import parquet_bytes, read_parquet, refuse_to_overwrite, write_run, write_whole
 from wherewhat.tables.manifest import read_manifest
+from wherewhat.tables.reading import read_table
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -108,3 +110,17 @@ def test_damaged_tables_and_manifests_are_named(tmp_path: Path):
         read_manifest(tmp_path)
     with pytest.raises(UserError, match="there is no folder"):
         read_manifest(tmp_path / "nowhere")
+
+
+def test_a_damaged_table_is_given_up_within_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    waited: list[float] = []
+
+    def hang(command: list[str], *, timeout: float, **_: object) -> None:
+        waited.append(timeout)
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(subprocess, "run", hang)
+    (tmp_path / "heads.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UserError, match="was changed after it was written and cannot be read"):
+        read_table(tmp_path / "heads.parquet", {}, {"sha256": {"heads.parquet": "0"}})
+    assert len(waited) == 1 and waited[0] < 10

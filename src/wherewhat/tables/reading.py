@@ -28,7 +28,7 @@ from wherewhat.tables.schema import KEYS, LIMITS, without_nan
 
 ANY = "*"
 AGAIN = "run the command again with --overwrite"
-PATIENCE = 60  # seconds to read a table in
+PATIENCE = 8  # seconds to read a table in: whoever waits for a damaged one is told within ten
 DEEPEST = 40  # levels of a manifest
 LARGEST = 2**63  # of an integer
 SHA256 = "sha256"  # the field of a manifest that tells what its files were when they were written
