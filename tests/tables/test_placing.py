@@ -152,6 +152,26 @@ def test_killed_while_it_recovers(tmp_path: Path):
     assert content(folder) == {**NEW, **MINE} and moment > 5
 
 
+def test_a_name_too_long_is_not_blamed_on_a_kill(tmp_path: Path):
+    name = tmp_path / ("n" * 300)
+    placing.recover(name)
+    sentence = "^the name 'n{40}...' is longer than a file's may be; give a shorter one$"
+    for door in (
+        lambda: recover(name),
+        lambda: refuse_to_overwrite(name, kind="heads", overwrite=False),
+        lambda: write_run(name, NEW),
+        lambda: write_whole(name, b""),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            door()
+
+
+def test_a_folder_that_cannot_be_opened_is_not_blamed_on_a_kill(tmp_path: Path):
+    (tmp_path / "round").symlink_to("round")
+    with pytest.raises(UserError, match=r"round cannot be opened \(.*\); name another folder"):
+        recover(tmp_path / "round")
+
+
 def test_every_way_in_finishes_what_was_begun(tmp_path: Path):
     import wherewhat as ww
     from wherewhat.cli.main import main

@@ -60,6 +60,7 @@ def write_run(folder: Path, files: Mapping[str, bytes], *, earlier: Collection[s
 
 def recover(folder: Path) -> None:
     """What every reader and writer of a folder begins with: bring to its end what a kill cut short."""
+    _refuse_unreachable(folder)
     try:
         placing.recover(folder)
     except OSError as error:
@@ -67,6 +68,23 @@ def recover(folder: Path) -> None:
             f"a command was killed while it wrote into {folder}, and what it began cannot be finished "
             f"({error.strerror or error}); make the folder writable and try again"
         ) from error
+
+
+def _refuse_unreachable(folder: Path) -> None:
+    """Say why nothing can lie in a folder, whether it is there or not."""
+    try:
+        (folder / MANIFEST).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise UserError(_too_long(folder)) from error
+        raise UserError(f"{folder} cannot be opened ({error.strerror}); name another folder") from error
+
+
+def _too_long(path: Path) -> str:
+    longest = max(path.parts, key=len)
+    return f"the name '{longest[:40]}...' is longer than a file's may be; give a shorter one"
 
 
 def listed_files(folder: Path) -> set[str]:
@@ -124,4 +142,6 @@ def _why_not_written(path: Path, error: OSError) -> str:
             f"the disk is full: {path} could not be written; free some space or choose another --out "
             "(earlier results are as they were)"
         )
+    if error.errno == errno.ENAMETOOLONG:
+        return _too_long(path)
     return f"{path} could not be written ({error.strerror}); choose another --out"

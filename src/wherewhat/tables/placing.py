@@ -56,11 +56,12 @@ def place(folder: Path, files: Mapping[str, bytes], *, earlier: Collection[str] 
 def recover(folder: Path) -> None:
     """Finish what a kill cut short in a folder if its new files are whole, and take away what else it left behind."""
     folder = _real(folder)
-    if (folder / WHOLE).is_dir():
+    if os.path.isdir(folder / WHOLE):  # noqa: PTH112 (a path's own is_dir raises where a name is too long)
         _finish(folder)
-    for path in _left_behind(folder):
-        with suppress(OSError), _locked(path):  # an error: its process lives
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+    with suppress(OSError):  # a folder that cannot be looked into
+        for path in _left_behind(folder):
+            with suppress(OSError), _locked(path):  # an error: its process lives
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def lock(handle: int) -> None:
