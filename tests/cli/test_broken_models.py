@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 import torch
-from folders import save_model
+from folders import save_model, save_tokenizer
 from safetensors.torch import load_file, save_file
-from transformers import AutoConfig, LlamaForCausalLM
+from transformers import AutoConfig, LlamaForCausalLM, Qwen2Config, Qwen2Model
 
+from wherewhat.capture import load
 from wherewhat.cli.main import main
 from wherewhat.corpora.examples import Examples
 from wherewhat.corpora.grammar import Grammar
@@ -21,6 +22,7 @@ from wherewhat.errors import UserError
 from wherewhat.models.folder import Reads, load_model
 from wherewhat.models.folder import save_model as save_net
 from wherewhat.models.registry import MODELS
+from wherewhat.models.stored import stored_in
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 
@@ -198,6 +200,57 @@ def test_weights_in_several_files_are_counted_together(say: Say, tmp_path: Path)
     assert say(folder)[0] == 0
     write(folder, {**config_of(folder), "num_hidden_layers": 3})
     assert faults(*say(folder), "num_hidden_layers = 3, and the weights hold 2") is None
+
+
+def test_null_where_the_config_fills_it_from_other_fields(say: Say, tmp_path: Path):
+    config = Qwen2Config(
+        vocab_size=40, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4
+    )
+    config.num_key_value_heads = 4
+    Qwen2Model(config).save_pretrained(tmp_path / "model")
+    save_tokenizer(tmp_path / "model")
+    write(tmp_path / "model", {**config_of(tmp_path / "model"), "num_key_value_heads": None})
+    assert say(tmp_path / "model")[0] == 0
+    write(tmp_path / "model", {**config_of(tmp_path / "model"), "hidden_size": None})
+    assert faults(*say(tmp_path / "model"), "hidden_size as null; it must be a number") is None
+
+
+@pytest.mark.parametrize(("family", "code"), [("gpt2", 0), ("llama", 2)])
+def test_padding_beyond_the_vocabulary_matters_only_where_it_is_embedded(
+    say: Say, tmp_path: Path, family: str, code: int
+):
+    folder = save_model(tmp_path / "model", family)
+    config = config_of(folder)
+    write(folder, {**config, "pad_token_id": config["vocab_size"]})
+    ended, err = say(folder)
+    assert ended == code and (code == 0 or faults(ended, err, "pad_token_id in its config.json") is None)
+
+
+def test_an_interrupted_download_is_not_damaged(tmp_path: Path):
+    parts = {"a": "part-0.safetensors", "b": "part-1.safetensors"}
+    save_file({"a": torch.ones(2)}, tmp_path / "part-0.safetensors")
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": parts}))
+    assert stored_in(tmp_path, cached=True) is None
+    with pytest.raises(UserError, match=r"names part-1\.safetensors, which is not in the folder"):
+        stored_in(tmp_path)
+
+
+def test_what_is_missing_in_the_cache_is_left_to_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = save_model(tmp_path / "model")
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "part-0.safetensors"}}))
+    monkeypatch.setattr(load, "must_be_cached", lambda *_, **__: False)
+    monkeypatch.setattr(load, "cached_file", lambda *_, **__: str(folder / "config.json"))
+
+    class AskedError(Exception):
+        pass
+
+    def reading(*_: Any, **__: Any) -> Any:
+        raise AskedError
+
+    with pytest.raises(Exception) as raised:
+        load.find("some/model", load.Loading(), reading=reading)
+    assert isinstance(raised.value.__cause__ or raised.value, AskedError)
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "é" * 200, "./" + "b" * 256, "a/" * 3000, "a\0b"])

@@ -66,7 +66,8 @@ def check_config(path: Path, stored: Mapping[str, Stored] | None) -> None:
             raise UserError(f"{path} gives {name} as NaN, which is no number; mend it")
         if isinstance(value, int) and abs(value) > LARGEST:
             raise UserError(f"{path} gives {name} as {_short(value)}, which is beyond 64 bits; mend it")
-        _check_size(path, name, value, getattr(known, name, None))
+        if value is not None or not _may_be_null(known, name):
+            _check_size(path, name, value, getattr(known, name, None))
     _check_tokens(path, config)
     _check_bounds(path, config, stored)
     if stored is not None and not config.get("quantization_config"):
@@ -91,7 +92,7 @@ def _check_names(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def _check_tokens(path: Path, config: Mapping[str, Any]) -> None:
-    """Token ids that the model itself looks up must be in its vocabulary."""
+    """Token ids that the model looks up must be in its vocabulary; whether padding's is, only building it can tell."""
     size = config.get("vocab_size")
     for name in ("pad_token_id", "decoder_start_token_id"):
         id = config.get(name)
@@ -99,8 +100,9 @@ def _check_tokens(path: Path, config: Mapping[str, Any]) -> None:
             continue
         if isinstance(id, bool) or not isinstance(id, int):
             raise UserError(f"{path} gives {name} as {_short(id)}; it must be the number of a token, or null")
-        least = 0 if name.startswith("decoder") else -1  # some say with -1 that there is none
-        if id < least or (isinstance(size, int) and id >= size):
+        looked_up = name.startswith("decoder")
+        least = 0 if looked_up else -1  # some say with -1 that there is none
+        if id < least or (looked_up and isinstance(size, int) and id >= size):
             raise UserError(f"{path} gives {name} as {_short(id)}, and the vocabulary has {size} tokens; mend it")
 
 
@@ -110,6 +112,12 @@ def _fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield name, value
         if isinstance(value, dict):
             yield from _fields(value)
+
+
+def _may_be_null(known: Any, name: str) -> bool:
+    """Whether a config's class says that a field may be null: then it is filled from others, by the class itself."""
+    field = getattr(known, "__dataclass_fields__", {}).get(name)
+    return field is not None and "None" in str(field.type).replace("Optional", "None")
 
 
 def _check_size(path: Path, name: str, value: Any, default: Any) -> None:
@@ -205,6 +213,8 @@ def _refused(field: str, message: str, config: Mapping[str, Any]) -> str:
 def culprits(message: str, config: Mapping[str, Any]) -> list[str]:
     """The fields that an error is about, where it does not name them: those whose value, or its type, it mentions."""
     fields = dict(_fields(config))
+    if re.match(r"padding_idx", message, re.IGNORECASE) and "pad_token_id" in fields:
+        return ["pad_token_id"]
     if re.search(r"multiple|divisib", message) and config.get("model_type") in CONFIG_MAPPING:
         of_family = CONFIG_MAPPING[config["model_type"]].attribute_map
         pair = [of_family.get(name, name) for name in ("hidden_size", "num_attention_heads")]

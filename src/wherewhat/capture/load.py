@@ -211,7 +211,7 @@ def _from_transformers(name: str, loading: Loading, reading: Reading, dtype: tor
         folder = Path(
             cached_file(name, CONFIG, **{key: shared[key] for key in ("revision", "local_files_only")})
         ).parent
-    stored = stored_in(folder)
+    stored = stored_in(folder, cached=not Path(name).is_dir())
     check_config(folder / CONFIG, stored)
     with _sentences_for(name, loading, (folder, stored)), _quiet():
         model, found = reading(

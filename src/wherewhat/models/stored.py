@@ -48,14 +48,22 @@ def read_stored(path: Path, cure: str = COPY) -> dict[str, Stored]:
         raise UserError(f"{path} is damaged or cut short ({error}); {cure}") from error
 
 
-def stored_in(folder: Path) -> dict[str, Stored] | None:
-    """Every tensor of a model folder, in one file or in several; None where it has no safetensors."""
+def stored_in(folder: Path, *, cached: bool = False) -> dict[str, Stored] | None:
+    """Every tensor of a model folder, in one file or in several; None where it has no safetensors.
+
+    Of a folder in the Hub's cache also None where a file that the index names is missing: it has yet to be fetched.
+    """
     if (folder / WEIGHTS).is_file():
         return read_stored(folder / WEIGHTS)
     if not (folder / INDEX).is_file():
         return None
     stored: dict[str, Stored] = {}
-    for shard in _shards(folder / INDEX):
+    shards = _shards(folder / INDEX)
+    if (missing := next((shard for shard in shards if not (folder / shard).is_file()), None)) is not None:
+        if cached:
+            return None
+        raise UserError(f"{folder / INDEX} names {missing[:80]}, which is not in the folder; copy the folder anew")
+    for shard in shards:
         stored |= read_stored(folder / shard)
     return stored
 
@@ -71,8 +79,6 @@ def _shards(index: Path) -> list[str]:
     for file in sorted(set(named.values())):
         if not file or "\0" in file or Path(file).name != file or len(file.encode()) > LONGEST_NAME:
             raise UserError(f"the weight_map in {index} names '{file[:80]}', which is no file of its folder; mend it")
-        if not (index.parent / file).is_file():
-            raise UserError(f"{index} names {file[:80]}, which is not in the folder; copy the folder anew")
     return sorted(set(named.values()))
 
 
