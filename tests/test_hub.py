@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import huggingface_hub
 import pytest
 from folders import save_model
 
 from wherewhat import hub
 from wherewhat.cli.main import main
+from wherewhat.cli.options import loading_by
 from wherewhat.errors import UserError
 from wherewhat.tables.dataset import dataset_texts
 
@@ -93,6 +95,50 @@ def test_a_command_says_at_once_that_the_hub_is_out_of_reach(command: list[str],
         f"wherewhat: 'some/model' is not on this machine and the Hub ({CLOSED}) cannot be reached; check the network, "
         "or name a local folder or a built-in model (tiny)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "forbids", "why"), [(["--offline"], "0", "--offline"), ([], "1", "HF_HUB_OFFLINE is set")]
+)
+def test_offline_a_model_that_is_not_here_is_refused_before_torch_is_imported(
+    options: list[str], forbids: str, why: str, tmp_path: Path
+):
+    script = """if True:
+        import sys
+        from wherewhat.cli.main import main
+        code = main(sys.argv[1:])
+        print(code, "torch" in sys.modules, "transformers" in sys.modules)
+    """
+    ran = subprocess.run(
+        [sys.executable, "-c", script, "heads", "some/model", "--quiet", *options],
+        cwd=tmp_path,
+        env={**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": forbids, "HF_ENDPOINT": CLOSED},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.stdout == "2 False False\n"
+    assert ran.stderr == (
+        f"wherewhat: there is no model 'some/model' on this machine, and the Hub may not be asked ({why}); check the "
+        "name, or name a local folder or a built-in model (tiny)\n"
+    )
+
+
+@pytest.mark.usefixtures("asking")
+def test_offline_holds_for_a_client_that_was_imported_before(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    loading_by("float32", "cpu", "tiny", offline=True)
+    assert huggingface_hub.constants.HF_HUB_OFFLINE and os.environ["HF_HUB_OFFLINE"] == "1"
+
+
+@pytest.mark.usefixtures("asking")
+def test_a_hub_out_of_reach_is_not_blamed_on_an_option_that_nobody_gave(monkeypatch: pytest.MonkeyPatch):
+    from wherewhat.capture.load import Loading, find
+
+    monkeypatch.setattr(hub, "_cached", lambda *_: True)  # its config; the weights are missing
+    with pytest.raises(UserError, match="it could not be had in the local cache; check the name") as raised:
+        find("some/model", Loading())
+    assert "offline" not in str(raised.value)
 
 
 @pytest.mark.usefixtures("asking")

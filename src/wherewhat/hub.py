@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -9,19 +10,33 @@ from typing import Any
 import huggingface_hub
 
 from wherewhat.errors import UserError
+from wherewhat.names import suggestion
 
 HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 LONGEST = 96  # characters that the Hub allows a name
 PATIENCE = 2.5  # seconds; HF_HUB_ETAG_TIMEOUT, which says the same to the Hub's own client, overrides it
 
 
-def must_be_cached(name: str, revision: str | None = None) -> bool:
-    """Whether a model has to come from this machine's cache because the Hub does not answer; refused if it cannot.
+def must_be_cached(
+    name: str, revision: str | None = None, *, offline: bool = False, built_in: Mapping[str, object] = {}
+) -> bool:
+    """Whether a model has to come from this machine's cache; refused if it cannot.
 
-    False for everything that does not come from the Hub, and where HF_HUB_OFFLINE forbids asking it.
+    It has to where nothing but this machine may be asked (`offline`), and where the Hub does not answer. Otherwise
+    False for everything that does not come from the Hub, and where HF_HUB_OFFLINE, which the Hub's own client obeys,
+    forbids asking it. `built_in` are names that may have been meant.
     """
-    on_the_hub = len(name) <= LONGEST and HUB_ID.fullmatch(name) and not Path(name).exists()
-    if not on_the_hub or not unreachable():
+    if len(name) > LONGEST or not HUB_ID.fullmatch(name) or Path(name).exists():
+        return offline
+    if offline or forbidden():
+        if not _cached(name, revision):
+            why = "--offline" if offline else "HF_HUB_OFFLINE is set"
+            raise UserError(
+                f"there is no model '{name}' on this machine, and the Hub may not be asked ({why}); "
+                f"{suggestion(name, built_in)}check the name, or name a local folder or a built-in model (tiny)"
+            )
+        return offline
+    if not unreachable():
         return False
     if not _cached(name, revision):
         raise UserError(
@@ -31,12 +46,17 @@ def must_be_cached(name: str, revision: str | None = None) -> bool:
     return True
 
 
+def forbidden() -> bool:
+    """Whether the environment says that the Hub may not be asked."""
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
+
+
 def unreachable() -> bool:
     """Whether the Hub may be asked and does not answer. Asks in a thread: looking up a host name has no time limit.
 
     With HF_HUB_OFFLINE it may not be asked, and its own client says so at once.
     """
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
+    if forbidden():
         return False
     patience = float(os.environ.get("HF_HUB_ETAG_TIMEOUT", PATIENCE))
     session = huggingface_hub.get_session()  # here: what it imports takes time that is not the network's

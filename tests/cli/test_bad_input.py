@@ -172,7 +172,11 @@ def test_text_for_a_net_without_a_tokenizer(capsys, earlier: Path, text: Path):
     [
         ("./nowhere", "there is no folder ./nowhere"),
         ("/nowhere/at/all", "there is no folder /nowhere/at/all"),
-        ("tniy", "there is no model 'tniy' here, and it could not be had on the Hub; did you mean 'tiny'?"),
+        (
+            "tniy",
+            "there is no model 'tniy' on this machine, and the Hub may not be asked (HF_HUB_OFFLINE is set); did you "
+            "mean 'tiny'?",
+        ),
     ],
 )
 def test_models_that_are_nowhere(capsys, earlier: Path, text: Path, model: str, expected: str):

@@ -203,7 +203,7 @@ def word_tokenizer(words: Words) -> PreTrainedTokenizerFast:
 def _from_transformers(name: str, loading: Loading, reading: Reading, dtype: torch.dtype) -> Subject:
     _check_name(name)
     _check_device_map(loading)
-    if not loading.offline and must_be_cached(name, loading.revision):
+    if must_be_cached(name, loading.revision, offline=loading.offline, built_in=MODELS):
         loading = replace(loading, offline=True)
     shared = {"revision": loading.revision, "local_files_only": loading.offline or Path(name).is_dir()}
     shared = {**shared, "trust_remote_code": loading.trust_remote_code}
@@ -363,7 +363,7 @@ def _why_not_found(name: str, loading: Loading, error: OSError) -> str:
             "" if safe or loading.allow_pickle else "; there are no safetensors, add --allow-pickle to read .bin files"
         )
         return f"{name} could not be loaded: {reason}{hint}"
-    where = "in the local cache (--offline)" if loading.offline else "on the Hub"
+    where = "in the local cache" if loading.offline else "on the Hub"
     return (
         f"there is no model '{name}' here, and it could not be had {where}; {suggestion(name, MODELS)}"
         f"check the name and the network, or name a local folder (built in: {', '.join(sorted(MODELS))})"

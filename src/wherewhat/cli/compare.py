@@ -104,7 +104,7 @@ def compare(
     refuse_to_overwrite(out, kind=Compared.kind, overwrite=overwrite)
     fresh = _draws(untrained, draws)
     chosen = {"revision": revision, "trust_remote_code": trust_remote_code, "allow_pickle": allow_pickle}
-    offline = offline or only_cached(models, revision)
+    offline = only_cached(models, revision, offline=offline)
     loading = _loading(dtype, device, offline=offline, **chosen)
     measuring = _given(max_texts=max_texts, max_tokens=max_tokens, queries=rows_asked(queries), seed=seed)
     measuring |= {"scores": words(scores, "--scores")} if scores is not None else {}

@@ -223,20 +223,24 @@ def probing_by(positional: bool, copies: int | None, words: int | None, seed: in
     return {}
 
 
-def only_cached(models: Sequence[str], revision: str | None = None) -> bool:
-    """Whether models have to come from the cache; says at once if one is not here and the Hub cannot be reached."""
+def only_cached(models: Sequence[str], revision: str | None = None, *, offline: bool) -> bool:
+    """Whether models have to come from the cache; says at once if one is not here and the Hub cannot be asked."""
     from wherewhat.hub import must_be_cached
     from wherewhat.models.registry import MODELS
 
-    cached = [must_be_cached(name, revision) for name in models if name not in MODELS]
-    return any(cached)
+    named = [name for name in models if name not in MODELS]
+    cached = [must_be_cached(name, revision, offline=offline, built_in=MODELS) for name in named]
+    return offline or any(cached)
 
 
 def loading_by(dtype: str, device: str, *models: str, offline: bool, **others: Any) -> "Loading":
     """How to load the models. Comes before everything that imports transformers."""
-    offline = offline or only_cached(models, others.get("revision"))
+    offline = only_cached(models, others.get("revision"), offline=offline)
     if offline:
-        os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported, which reads it once
+        import huggingface_hub.constants
+
+        os.environ["HF_HUB_OFFLINE"] = "1"  # for processes that this one starts, and libraries yet to be imported
+        huggingface_hub.constants.HF_HUB_OFFLINE = True  # it read the environment when it was imported
     from wherewhat.capture.load import Loading
 
     return Loading(dtype, device, offline=offline, **others)
