@@ -4,8 +4,9 @@ Sentences name settings as they are typed after a command; `python_door` names t
 """
 
 import functools
+import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
@@ -27,10 +28,14 @@ class InternalError(RuntimeError):
 
 
 def python_door(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Have the errors of a function speak of keywords, because whoever calls it typed no command."""
+    """Have the errors of a function speak of keywords, because whoever calls it typed no command.
+
+    A keyword that it does not have is one of these errors; a function that takes any looks at them by itself.
+    """
 
     @functools.wraps(function)
     def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        _check_names(function, kwargs)
         try:
             return function(*args, **kwargs)
         except UserError as error:
@@ -38,6 +43,29 @@ def python_door(function: Callable[Given, Result]) -> Callable[Given, Result]:
             raise
 
     return called
+
+
+def suggests_fields(record: type[Result]) -> type[Result]:
+    """Have a dataclass answer a field that it does not have with the one that was meant."""
+    made = record.__init__
+
+    @functools.wraps(made)
+    def called(self: object, *args: object, **kwargs: object) -> None:
+        _check_names(record, kwargs)
+        made(self, *args, **kwargs)
+
+    setattr(record, "__init__", called)  # noqa: B010  # which mypy lets nobody assign to
+    return record
+
+
+def _check_names(function: Callable[..., object], given: Iterable[str]) -> None:
+    """Refuse a keyword that is not in a signature."""
+    known = inspect.signature(function).parameters
+    wrong = [name for name in given if name not in known]
+    if wrong and not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):
+        from wherewhat.names import no_keyword  # which needs the errors of this module
+
+        raise no_keyword(function.__name__, wrong[0], [name for name in known if name != "self"])
 
 
 # What is said otherwise in Python than by the name of the option.

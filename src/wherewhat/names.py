@@ -35,22 +35,41 @@ def suggestion(name: str, family: Mapping[str, object]) -> str:
 
 
 def check_keywords(
-    function: Callable[..., object], given: Mapping[str, object], *, fills: type, elsewhere: Mapping[str, str] = {}
+    function: Callable[..., object],
+    given: Mapping[str, object],
+    *,
+    fills: type,
+    elsewhere: Mapping[str, str] = {},
+    hands_on: Callable[..., object] | None = None,
 ) -> None:
     """Refuse a keyword that neither a function nor the record it `fills` has, and suggest which one was meant.
 
-    `elsewhere` are names that belong somewhere else, each with how to write it there.
+    `elsewhere` are names that belong somewhere else, each with how to write it there; `hands_on` is another function
+    that gets them, whose own keywords are as good.
     """
-    own = [name for name, one in signature(function).parameters.items() if one.kind is Parameter.KEYWORD_ONLY]
     record: Any = fills
-    settings = [field.name for field in fields(record)]
+    known = [*_own(function), *(_own(hands_on) if hands_on else ()), *(field.name for field in fields(record))]
     for name in given:
         if name in elsewhere:
             raise UserError(f"{function.__name__} has no keyword '{name}'; write {elsewhere[name]}")
-        if name not in settings:
-            known = dict.fromkeys([*own, *settings])
-            hint = suggestion(name, known)
-            raise UserError(f"{function.__name__} has no keyword '{name}'; {hint}known: {', '.join(sorted(known))}")
+        if name not in known:
+            raise no_keyword(function.__name__, name, known)
+
+
+def _own(function: Callable[..., object]) -> list[str]:
+    """The keywords that a function names in its signature."""
+    by_name = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return [name for name, one in signature(function).parameters.items() if one.kind in by_name]
+
+
+def no_keyword(called: str, name: str, known: Iterable[str]) -> UserError:
+    """What to raise for a keyword that a function does not have.
+
+    >>> print(no_keyword("train", "outt", ["settings", "out"]))
+    train has no keyword 'outt'; did you mean 'out'? known: out, settings
+    """
+    names = dict.fromkeys(sorted(known))
+    return UserError(f"{called} has no keyword '{name}'; {suggestion(name, names)}known: {', '.join(names)}")
 
 
 def layer_labels(layers: Iterable[Mapping[str, Any]]) -> dict[int, str]:

@@ -53,11 +53,22 @@ def test_a_public_function_can_be_sent_to_another_process():
         (lambda: ww.profile("tiny", dtype="float64"), "no keyword 'dtype'; write loading=Loading(dtype=...)"),
         (lambda: ww.compare(["tiny"], untraned=1), "compare has no keyword 'untraned'; did you mean 'untrained'?"),
         (lambda: ww.edited("tiny", None, ww.Edit(), max_text=2), "no keyword 'max_text'; did you mean 'max_texts'?"),
-        (lambda: ww.probe("words", "tiny", sise=(3,)), "no keyword 'sise'; did you mean 'sizes'?"),
+        (lambda: ww.profile("tiny", textes=["a"]), "profile has no keyword 'textes'; did you mean 'texts'?"),
+        (lambda: ww.probe("words", "tiny", sise=(3,)), "probe has no keyword 'sise'; did you mean 'sizes'?"),
+        (lambda: ww.probe("words", "tiny", progres=True), "probe has no keyword 'progres'; did you mean 'progress'?"),
+        (lambda: ww.train(ww.recipe("tiny"), outt="run"), "train has no keyword 'outt'; did you mean 'out'? known: "),
+        (
+            lambda: ww.reproduce("canonical", progres=True),
+            "reproduce has no keyword 'progres'; did you mean 'progress'",
+        ),
+        (lambda: ww.edit(None, unrotat="all"), "edit has no keyword 'unrotat'; did you mean 'unrotate'? known: ablate"),
+        (lambda: ww.load(foldr="run"), "load has no keyword 'foldr'; did you mean 'folder'? known: folder"),
+        (lambda: ww.Edit(dropp="all"), "Edit has no keyword 'dropp'; did you mean 'drop'? known: ablate, drop,"),
+        (lambda: ww.Loading(dtyp="float64"), "Loading has no keyword 'dtyp'; did you mean 'dtype'? known: allow_p"),
         (lambda: ww.probe("roles", "tiny", sed=3), "no keyword 'sed'; did you mean 'seed'?"),
         (lambda: ww.probe("dependencies", "tiny", leest=3), "no keyword 'leest'; did you mean 'least'?"),
     ],
-    ids=["field", "own", "loading", "compare", "edited", "words", "roles", "dependencies"],
+    ids=lambda value: None if isinstance(value, str) else "call",
 )
 def test_a_misspelt_keyword_is_answered_with_the_right_one(call: object, sentence: str):
     assert sentence in str(refusal(call))

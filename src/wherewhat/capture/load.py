@@ -21,7 +21,7 @@ from transformers.utils import cached_file
 from wherewhat.capture.config import CONFIG, check_config, layers_in, why_not_built
 from wherewhat.corpora.base import Corpus
 from wherewhat.corpora.words import MASK, PAD, UNKNOWN, Words
-from wherewhat.errors import UserError
+from wherewhat.errors import UserError, suggests_fields
 from wherewhat.hub import HUB_ID, must_be_cached
 from wherewhat.models.folder import Model, load_model, net_folder
 from wherewhat.models.registry import MODELS
@@ -43,6 +43,7 @@ SAMPLED = 1024  # evenly spaced values of each tensor that enter the fingerprint
 Reading = Callable[..., tuple[Any, dict[str, Any]]]  # as transformers' from_pretrained: the model, and what was missing
 
 
+@suggests_fields
 @dataclass(frozen=True)
 class Loading:
     """How a model is to be loaded. Nothing but safetensors and the library's own code unless asked for."""

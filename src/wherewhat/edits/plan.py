@@ -4,12 +4,13 @@ import operator
 import re
 from dataclasses import dataclass, fields
 
-from wherewhat.errors import UserError
+from wherewhat.errors import UserError, suggests_fields
 
 HEAD_NAME = re.compile(r"L(\d{1,6})H(\d{1,6})")
 BANDS = ("drop", "unrotate", "keep", "scale")  # the edits of rotary frequencies, in the order they are told
 
 
+@suggests_fields
 @dataclass(frozen=True)
 class Edit:
     """What is to be changed; () for nothing. Bands are named in the language of `encodings/bands.py`.

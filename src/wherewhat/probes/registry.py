@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wherewhat.names import look_up
+from wherewhat.names import check_keywords, look_up
+from wherewhat.probes.dependencies.asking import Asking
 from wherewhat.probes.dependencies.walk import probe_dependencies
-from wherewhat.probes.roles import probe_roles
-from wherewhat.probes.words import probe_words
+from wherewhat.probes.roles import Exchanges, probe_roles
+from wherewhat.probes.words import Shuffles, probe_words
 from wherewhat.progress import shows_progress
 from wherewhat.runs.probed import Probed
 
@@ -21,6 +22,7 @@ class Probe:
     asks: str  # one line, for someone new
     paper: str
     put: Callable[..., Probed]
+    settings: type  # the record whose fields are the settings
 
 
 PROBES: dict[str, Probe] = {
@@ -31,18 +33,21 @@ PROBES: dict[str, Probe] = {
             "What does a model make of a sentence whose words were shuffled inside phrases, or altogether?",
             "arXiv 2310.12864",
             probe_words,
+            Shuffles,
         ),
         Probe(
             "roles",
             "Does it notice that the one who acts and the one who is acted on have changed places?",
             "arXiv 2310.12864",
             probe_roles,
+            Exchanges,
         ),
         Probe(
             "dependencies",
             "Which heads find the word that a word depends on, by where it stands, by what it says, or by both?",
             "arXiv 1906.04341, arXiv 2310.12864",
             probe_dependencies,
+            Asking,
         ),
     ]
 }
@@ -56,4 +61,6 @@ def probe(
 
     `model` is a name, a module or a loaded model; `files` are treebanks, without any the built-in grammar is used.
     """
-    return look_up("probe", what, PROBES).put(model, [Path(file) for file in files], **settings)
+    chosen = look_up("probe", what, PROBES)
+    check_keywords(probe, settings, fills=chosen.settings, hands_on=chosen.put)
+    return chosen.put(model, [Path(file) for file in files], **settings)
