@@ -1,6 +1,7 @@
 """One whole out of phases, told as a bar or as plain lines."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -89,3 +90,12 @@ def test_a_comparison_goes_on_from_model_to_model(capsys: pytest.CaptureFixture[
     assert far == sorted(far) and far[0] == 0 and far[-1] == 1 and 0.5 in far
     ww.compare(["tiny"], untrained=1, max_texts=2, progress=True)
     assert capsys.readouterr().err.splitlines()[-1].startswith("compare: 100 %, ")
+
+
+def test_training_shows_progress_if_asked(capsys: pytest.CaptureFixture[str]):
+    brief = replace(ww.recipe("tiny"), steps=2, batch=2, evaluate_samples=2)
+    ww.train(brief, progress=True)
+    first, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("train: 50 %, step 1 of 2, loss ") and last.startswith("train: 100 %, step 2 of 2, loss ")
+    ww.train(brief)
+    assert capsys.readouterr().err == ""

@@ -50,6 +50,7 @@ def train(
     from wherewhat.tables.files import MANIFEST, refuse_to_overwrite, write_whole
     from wherewhat.tables.manifest import manifest_bytes
     from wherewhat.training.checkpoint import CHECKPOINT
+    from wherewhat.training.loop import shown_by
     from wherewhat.training.loop import train as run
     from wherewhat.training.settings import changed
 
@@ -77,9 +78,7 @@ def train(
             settings,
             out=folder,
             resume=resume,
-            on_step=lambda number, measured: step(
-                number, settings.steps, f"step {number:,} of {settings.steps:,}, loss {measured['loss']:.3f}"
-            ),
+            on_step=shown_by(step, settings),
             manifest=manifest,
         )
     if not (folder / MANIFEST).exists():  # of a net that was finished from Python

@@ -7,6 +7,8 @@ import torch
 from torch.optim import AdamW
 
 from wherewhat.nets.trunk import Trunk
+from wherewhat.progress import OnStep as Show
+from wherewhat.progress import progress as showing
 from wherewhat.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from wherewhat.training.descent import descend, finite, parameter_groups, rate_at
 from wherewhat.training.evaluate import reading
@@ -24,6 +26,7 @@ def train(
     *,
     out: Path | None = None,
     resume: bool = False,
+    progress: bool = False,
     on_step: OnStep | None = None,
     on_net: OnNet | None = None,
     manifest: Manifest | None = None,
@@ -31,11 +34,15 @@ def train(
     """Train a net. The same settings give the same weights, however often the run is interrupted and resumed.
 
     With `out` the run leaves `model/` and `curve.parquet` there, snapshots if it is to keep any and, while it is under
-    way, a checkpoint; `resume` goes on from that checkpoint. `on_step` hears of every step: its number and what was
-    measured. `on_net` may look at the net, but not change it: at step 0 and wherever it is evaluated, as it reads once
-    it has learnt. A run that is resumed shows it from there on; one that was finished does not show it at all.
-    `manifest` says what to write beside the finished net of how it was made.
+    way, a checkpoint; `resume` goes on from that checkpoint. `progress` shows how far it has come, or `on_step` hears
+    of every step: its number and what was measured. `on_net` may look at the net, but not change it: at step 0 and
+    wherever it is evaluated, as it reads once it has learnt. A run that is resumed shows it from there on; one that was
+    finished does not show it at all. `manifest` says what to write beside the finished net of how it was made.
     """
+    if progress:
+        with showing("train", quiet=False) as step:
+            on_step = shown_by(step, settings)
+            return train(settings, out=out, resume=resume, on_step=on_step, on_net=on_net, manifest=manifest)
     if out is not None and resume and (done := read_outcome(out, settings)):
         return done
     with threads(settings.threads):
@@ -43,6 +50,13 @@ def train(
     if out is not None:
         write_outcome(out, run, None if manifest is None else manifest(run))
     return run
+
+
+def shown_by(step: Show, settings: Settings) -> OnStep:
+    """Tell every step of a run to what shows how far work has come."""
+    return lambda number, measured: step(
+        number, settings.steps, f"step {number:,} of {settings.steps:,}, loss {measured['loss']:.3f}"
+    )
 
 
 def learn(
