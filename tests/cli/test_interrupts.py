@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from wherewhat.cli.interrupts import NOTHING as NONE
 from wherewhat.cli.interrupts import Interrupted, interruptible, kept, uninterrupted
 from wherewhat.cli.main import main
+from wherewhat.training import loop
 
 NOTHING = "wherewhat: interrupted; nothing was written; run it again"
 SIZES = ["--set", "steps=100000", "--set", "width=16", "--set", "layers=1", "--set", "checkpoint_every=1"]
@@ -56,6 +58,24 @@ def test_training_keeps_its_checkpoint_and_says_how_to_go_on(tmp_path: Path, cap
         f"wherewhat: {out} holds an unfinished run; add --resume to go on from there, or --overwrite to begin again"
     )
     assert capsys.readouterr().err.strip() == refusal
+
+
+def test_a_command_that_began_again_goes_on_without_doing_so_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    stop = lambda number, measured: os.kill(os.getpid(), signal.SIGINT)  # noqa: E731
+    monkeypatch.setattr(loop, "shown_by", lambda step, settings: stop)
+    out = tmp_path / "run"
+    assert main(["train", "tiny", *SIZES, "--overwrite", "--out", str(out), "--quiet"]) == 130
+    goes_on = f"{out} holds the last checkpoint; the same command with --resume in place of --overwrite goes on"
+    assert goes_on in capsys.readouterr().err
+
+
+def test_what_is_kept_is_said_by_whoever_knows_most():
+    for inside, said in (("one file is whole", "one file is whole"), (NONE, "two are")):
+        with pytest.raises(Interrupted) as stop, interruptible(), kept(lambda: "two are"), kept(lambda: inside):  # noqa: B023
+            os.kill(os.getpid(), signal.SIGINT)
+        assert stop.value.kept == said
 
 
 def test_a_study_in_many_processes_ends_at_once(tmp_path: Path):

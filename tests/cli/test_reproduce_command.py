@@ -1,6 +1,9 @@
 """`wherewhat reproduce`: what it writes and prints, with an experiment that takes no time."""
 
 import json
+import os
+import signal
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -148,6 +151,25 @@ def test_what_was_killed_goes_on(resumable, tmp_path: Path, capsys):
     assert main([*words, "--resume"]) == 0  # nothing is left to do, and the tables are written again
     assert main([*words, "--overwrite"]) == 2  # from the beginning, and killed again
     assert [path.name for path in (tmp_path / "run" / "done").iterdir()] == ["run-0.json"]
+
+
+@pytest.mark.parametrize(("flag", "instead"), [("--resume", ""), ("--overwrite", " in place of --overwrite")])
+def test_runs_are_kept_also_while_the_page_is_drawn(flag, instead, resumable, tmp_path: Path, monkeypatch, capsys):
+    """The page is drawn once all runs are finished, and that takes a while."""
+
+    def interrupted(result: pl.DataFrame, manifest) -> Page:
+        os.kill(os.getpid(), signal.SIGINT)
+        return page_of_quick(result, manifest)
+
+    whole = Reproduction(
+        "whole", "Go on.", "a paper", lambda order: patient(replace(order, resume=True)), ("--resume",)
+    )
+    monkeypatch.setitem(registry.REPRODUCTIONS, "whole", whole)
+    monkeypatch.setitem(pages.PAGES, "whole", interrupted)
+    out = tmp_path / "run"
+    assert main(["reproduce", "whole", "--out", str(out), flag, "--quiet"]) == 130
+    kept = f"3 finished runs are kept in {out}; the same command with --resume{instead} goes on from there"
+    assert capsys.readouterr().err.strip() == f"wherewhat: interrupted; {kept}"
 
 
 def test_a_warning_is_seen_on_the_screen_unless_it_is_to_be_quiet(resumable, tmp_path: Path, capsys):

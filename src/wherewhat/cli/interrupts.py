@@ -52,11 +52,22 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def kept(sentence: Callable[[], str]) -> Iterator[None]:
-    """What to say of an interruption in here."""
+    """What to say of an interruption in here, unless something is kept that is said further inside."""
     try:
         yield
     except Interrupted as stop:
+        if stop.kept != NOTHING:
+            raise
         raise Interrupted(stop.number, sentence()) from None
+
+
+def going_on(*, overwrite: bool) -> str:
+    """How to go on after an interruption, with a command that refuses --overwrite and --resume together.
+
+    >>> going_on(overwrite=True)
+    'the same command with --resume in place of --overwrite goes on from there'
+    """
+    return f"the same command with --resume{' in place of --overwrite' if overwrite else ''} goes on from there"
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wherewhat.cli.clock import seconds
-from wherewhat.cli.interrupts import NOTHING, kept
+from wherewhat.cli.interrupts import NOTHING, going_on, kept
 from wherewhat.cli.options import (
     ASKED,
     MODEL,
@@ -115,7 +115,7 @@ def reproduce(
         finished_in(folder).refuse_any()  # says that one can go on, which the next refusal does not know
     refuse_to_overwrite(folder, kind=Reproduced.kind, overwrite=overwrite or resume)
     of_model = "--model" in chosen.takes
-    with progress(chosen.name, quiet=quiet, announced=True) as step, kept(lambda: _kept(folder)):
+    with progress(chosen.name, quiet=quiet, announced=True) as step, kept(lambda: _kept(folder, overwrite=overwrite)):
         order = Order(
             scale=scale,
             seed=seed,
@@ -133,19 +133,19 @@ def reproduce(
             on_warning=saying(quiet),
         )
         found = run(chosen.name, order)
-    found = replace(found, manifest={**found.manifest, "command": command_line()})
-    save(found, folder, overwrite=overwrite or resume, png=png)
+        found = replace(found, manifest={**found.manifest, "command": command_line()})
+        save(found, folder, overwrite=overwrite or resume, png=png)
     _print(found, folder, as_json=as_json, quiet=quiet)
 
 
-def _kept(folder: Path) -> str:
+def _kept(folder: Path, *, overwrite: bool) -> str:
     """What to say of an interruption: the runs that were finished stay."""
     from wherewhat.reproductions.finished import finished_in
 
     if not (runs := finished_in(folder).count):
         return NOTHING
     told = "1 finished run is" if runs == 1 else f"{runs} finished runs are"
-    return f"{told} kept in {folder}; the same command with --resume goes on from there"
+    return f"{told} kept in {folder}; {going_on(overwrite=overwrite)}"
 
 
 def _print(found: "Reproduced", folder: Path, *, as_json: bool, quiet: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wherewhat.cli import clock
-from wherewhat.cli.interrupts import NOTHING, kept
+from wherewhat.cli.interrupts import NOTHING, going_on, kept
 from wherewhat.cli.options import ASKED, RESULT, Json, Overwrite, Quiet, command_line, named_text, option
 from wherewhat.errors import UserError
 from wherewhat.progress import announce, progress
@@ -72,7 +72,7 @@ def train(
 
     with (
         progress(recipe, quiet=quiet, announced=True) as step,
-        kept(lambda: _kept(folder, unfinished=(folder / CHECKPOINT).exists())),
+        kept(lambda: _kept(folder, unfinished=(folder / CHECKPOINT).exists(), overwrite=overwrite)),
     ):
         trained = run(
             settings,
@@ -91,10 +91,10 @@ def train(
         print(f"{trained.settings.ending(trained.ends)}; `wherewhat heads {folder}` profiles the net")
 
 
-def _kept(folder: Path, *, unfinished: bool) -> str:
+def _kept(folder: Path, *, unfinished: bool, overwrite: bool) -> str:
     """What to say of an interruption: the last checkpoint stays."""
     if unfinished:
-        return f"{folder} holds the last checkpoint; the same command with --resume goes on from there"
+        return f"{folder} holds the last checkpoint; {going_on(overwrite=overwrite)}"
     return f"the net in {folder} is finished" if (folder / "model").exists() else NOTHING
 
 
