@@ -11,6 +11,7 @@ from wherewhat.cli.options import (
     ASKED,
     MODEL,
     TEXTS,
+    AddBos,
     AllowPickle,
     Column,
     Copied,
@@ -67,6 +68,7 @@ def compare(
     split: Split = "test",
     max_texts: Annotated[int | None, option(TEXTS, "N", "Read at most so many windows of texts.")] = None,
     max_tokens: MaxTokens = None,
+    add_bos: AddBos = False,
     similar: Annotated[
         bool, option(ASKED, None, "Also hold every head against every head by what they look at.", "--similar")
     ] = False,
@@ -110,6 +112,7 @@ def compare(
     measuring |= {"scores": words(scores, "--scores")} if scores is not None else {}
     measuring |= _probing(positional, copies, copied, seed)
     measuring |= {"random": True} if random else {}
+    measuring |= {"add_bos": True} if add_bos else {}
     from dataclasses import replace
 
     from wherewhat.comparing.walk import compare as compared

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from wherewhat.cli.clock import seconds
 from wherewhat.cli.options import (
     ASKED,
+    AddBos,
     AllowPickle,
     Column,
     Dataset,
@@ -71,6 +72,7 @@ def edit(
     split: Split = "test",
     max_texts: MaxTexts = 100,
     max_tokens: MaxTokens = None,
+    add_bos: AddBos = False,
     random: Annotated[int, option(ASKED, "N", "Sequences of random tokens to copy; 0 leaves copying out.")] = 32,
     queries: Queries = "64",
     scores: Scores = None,
@@ -110,6 +112,7 @@ def edit(
         "seed": seed,
         "max_texts": max_texts,
         "max_tokens": max_tokens,
+        "add_bos": add_bos,
         "scores": words(scores, "--scores"),
     }
     changes: dict[str, Any] = {"drop": drop, "unrotate": unrotate, "keep": keep, "scale": scale}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from wherewhat.cli.clock import seconds
 from wherewhat.cli.options import (
     ASKED,
+    AddBos,
     AllowPickle,
     Column,
     Copied,
@@ -66,6 +67,7 @@ def heads(
     split: Split = "test",
     max_texts: MaxTexts = 100,
     max_tokens: MaxTokens = None,
+    add_bos: AddBos = False,
     queries: Queries = "64",
     logit_rows: LogitRows = "8",
     max_swaps: MaxSwaps = "16384",
@@ -121,6 +123,7 @@ def heads(
         "seed": seed,
         "max_texts": max_texts,
         "max_tokens": max_tokens,
+        "add_bos": add_bos,
         "scores": words(scores, "--scores"),
         "layers": numbers(layers, "--layers"),
         "heads": words(heads, "--heads"),

@@ -83,6 +83,11 @@ Split = Annotated[str, option(TEXTS, "NAME", "The part of the data set to read."
 MaxTexts = Annotated[int, option(TEXTS, "N", "Read at most so many windows of texts.")]
 MaxTokens = Annotated[int | None, option(TEXTS, "N", "Cut texts into windows of so many tokens.")]
 
+AddBos = Annotated[
+    bool,
+    option(TEXTS, None, "Put the beginning-of-text token in front where the tokenizer does not.", "--add-bos"),
+]
+
 Treebanks = Annotated[
     list[Path],
     option(
