@@ -1,15 +1,20 @@
 """The whole `heads` profile against the same model's plain fused forward over the same texts."""
 
+import os
+import tempfile
 from collections.abc import Iterator
+from unittest import mock
 
 import torch
 from transformers import LlamaConfig, LlamaModel
 
 from benchmarks.measurement import Measurement, side_by_side
 from wherewhat.measure import profile
+from wherewhat.tables.cache import FOLDER
 
 TOKENS = 8192  # read in each round
 BATCH = 2048  # tokens that run together, as in the profile's own default
+BASELINE = 1024  # the length at which the untrained baseline is measured too
 BOUNDS = {256: None, 512: None, 1024: 2.0, 2048: None, 4096: None}
 
 
@@ -36,15 +41,24 @@ def forward(model: LlamaModel, ids: list[torch.Tensor]) -> None:
 
 
 def measure(repeats: int) -> Iterator[Measurement]:
-    """The bound at n = 1,024, and how the ratio grows with the length of the texts."""
+    """The bound at n = 1,024, how the ratio grows with the length of texts, and what the untrained baseline adds."""
     for length, bound in BOUNDS.items():
         model, ids = llama(length), texts(length)
         pairs = side_by_side(
-            lambda model=model, ids=ids: profile(model, ids, max_tokens=len(ids[0])),
+            lambda model=model, ids=ids: profile(model, ids, max_tokens=len(ids[0]), untrained=False),
             lambda model=model, ids=ids: forward(model, ids),
             repeats=repeats,
         )
         yield Measurement(f"heads, n = {length:,}: time over plain fused forward", _ratios(pairs), bound)
+    model, ids = llama(BASELINE), texts(BASELINE)
+    pairs = side_by_side(lambda: first_time(model, ids), lambda: forward(model, ids), repeats=repeats)
+    yield Measurement(f"heads with the untrained baseline, n = {BASELINE:,}: time over plain forward", _ratios(pairs))
+
+
+def first_time(model: LlamaModel, ids: list[torch.Tensor]) -> None:
+    """The profile with its untrained baseline, as where none is cached."""
+    with tempfile.TemporaryDirectory() as empty, mock.patch.dict(os.environ, {FOLDER: empty}):
+        profile(model, ids, max_tokens=len(ids[0]), untrained=True)
 
 
 def _ratios(pairs: tuple[tuple[float, float], ...]) -> tuple[float, ...]:

@@ -37,7 +37,7 @@ def measure(repeats: int) -> Iterator[Measurement]:
 def _profile(length: int) -> None:
     from wherewhat.measure import profile
 
-    profile(llama(length), texts(length)[:2], max_tokens=length)
+    profile(llama(length), texts(length)[:2], max_tokens=length, untrained=False)
 
 
 def _forward(length: int) -> None:

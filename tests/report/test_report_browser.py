@@ -210,8 +210,9 @@ def test_sorting_sorts_and_heads_without_a_value_stay_last(opened: Opener):
     [
         ("decoder L1H3", 1),
         ("L1H3", 3),
-        ("L7", 8),
-        ("layer 1", 8),
+        ("L1", 24),
+        ("L7", 0),
+        ("layer 1", 24),
         ("head 2", 18),
         ("cross", 48),
         ("cross head 2", 6),

@@ -123,7 +123,8 @@ def _moves(found: Found) -> Columns:
         for row in known.iter_rows(named=True)
     }
     rows: list[dict[str, Any]] = []
-    for x, y in PAIRS[: 2 if _any_of(known, PAIRS[0]) or _any_of(known, PAIRS[1]) else 3]:
+    telling = PAIRS[:-1] if any(_any_of(known, pair) for pair in PAIRS[:-1]) else PAIRS
+    for x, y in telling:
         pair = []
         for layer, head in sorted({(layer, head) for layer, head, _, _ in places}):
             ends = [places.get((layer, head, score, old)) for old in (True, False) for score in (x, y)]

@@ -65,7 +65,7 @@ function alike(asked, known) {
 
 function matchesWord(head, word) {
   const [, kind, number] = word.match(/^(layer|head)_(\d+)$/) ?? [];
-  if (kind) return head[kind] === Number(number);
+  if (kind) return kind === "layer" ? head.name.includes(`L${number}H`) : head.head === Number(number);
   const layer = word.match(/^l(\d+)$/);
   return layer ? head.name.includes(`L${Number(layer[1])}H`) : `${head.name} layer ${head.layer} head ${head.head} ${head.part}`.toLowerCase().includes(word);
 }
