@@ -56,7 +56,8 @@ def test_a_command_is_understood(arguments: list[str], hub: Path, monkeypatch: p
     command, rest = typer.main.get_command(app), arguments
     while hasattr(command, "resolve_command"):
         _, command, rest = command.resolve_command(typer.Context(command), rest)
-    command.make_context(command.name, list(rest))
+    context = command.make_context(command.name, list(rest))  # ends the process where it is not understood
+    assert context.params
 
 
 def test_commands_run_one_after_the_other(hub: Path, monkeypatch: pytest.MonkeyPatch, capsys):

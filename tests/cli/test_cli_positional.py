@@ -112,3 +112,13 @@ def test_real_models_look_nearer_than_even_attention(
     assert first["value"].mean() > 1.2 * first["chance"][0], "a trained model has learnt to look near"
     asked = heads.filter(pl.col("score").str.contains(r"^(identical|delta|mean|unmasked)\."))
     assert asked["value"].null_count() == 0
+
+
+def test_a_text_that_is_cut_is_told_of_in_the_summary_line(
+    bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "long.txt").write_text(" ".join("abcdef" * 8) + "\n")
+    assert (
+        run(bert, tmp_path / "long.txt", tmp_path / "cut", "--max-tokens", "12", "--no-hidden", "--no-untrained") == 0
+    )
+    assert " on 1 text cut into 4 windows, 48 tokens, " in capsys.readouterr().out.splitlines()[0]

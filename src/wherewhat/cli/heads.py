@@ -185,7 +185,9 @@ def _print(profile: "Profile", out: Path, *, as_json: bool, quiet: bool) -> None
         told |= {"texts": about["texts"]["count"], "findings": profile.findings(), "seconds": seconds()}
         print(json.dumps({**summary, **told}, ensure_ascii=False))
     elif not quiet:
-        texts = f"{_many(about['texts']['count'], 'text')}, {_many(about['texts']['tokens'], 'token')}"
+        read = about["texts"]
+        cut = f" cut into {_many(read['windows'], 'window')}" if read["windows"] != read["count"] else ""
+        texts = f"{_many(read['count'], 'text')}{cut}, {_many(read['tokens'], 'token')}"
         probe = f", {_many(probed['words'], 'word')} × {probed['n']} copies" if probed else ""
         print(
             f"{_many(count, 'head')} of {about['model']['id']} on {texts}, {seconds():.1f} s{probe}: "

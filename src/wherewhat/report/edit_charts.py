@@ -10,12 +10,12 @@ from wherewhat.report.marks import (
     MUTED,
     PAPER,
     WHOLE,
+    diverging,
     either,
     gradient,
     layer_colour,
     layered,
     named,
-    shade,
     side_colour,
 )
 from wherewhat.report.page import Spec
@@ -119,16 +119,9 @@ def sweep_map(across: str, labels: Mapping[int, str] | None = None) -> Spec:
 
 
 def _from_blue_to_orange() -> Any:
-    steps = len(LIGHT.chance)
-    scale = alt.Scale(
-        domain=[2 * i / (steps - 1) - 1 for i in range(steps)],
-        range=[shade("chance", i) for i in range(steps)],
-        interpolate="lab",
-        clamp=True,
-    )
     words = "datum.value > 0.5 ? '+{most}' : datum.value < -0.5 ? '−{most}' : '0'"
     legend = gradient("{title}", values=[-1, 0, 1], labelExpr=words, titleLimit=400)
-    return alt.Color("reach", type="quantitative", scale=scale, legend=legend)
+    return alt.Color("reach", type="quantitative", scale=diverging(), legend=legend)
 
 
 def _band(channel: Any, name: str, title: str, axis: Any) -> Any:

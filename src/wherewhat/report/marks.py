@@ -132,3 +132,14 @@ def shade(scale: str, step: int) -> alt.ExprRef:
 def either(dark: str, light: str) -> str:
     """An expression for one of two colours, by the reader's light."""
     return f"dark ? '{dark}' : '{light}'"
+
+
+def diverging() -> Any:
+    """Colours from clearly below to clearly above, from -1 to 1."""
+    steps = len(LIGHT.chance)
+    return alt.Scale(
+        domain=[2 * i / (steps - 1) - 1 for i in range(steps)],
+        range=[shade("chance", i) for i in range(steps)],
+        interpolate="lab",
+        clamp=True,
+    )

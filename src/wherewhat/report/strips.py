@@ -14,10 +14,10 @@ from wherewhat.report.marks import (
     WHAT,
     WHERE,
     WHOLE,
+    diverging,
     either,
     layered,
     named,
-    shade,
     side_colour,
 )
 from wherewhat.report.page import Spec
@@ -78,15 +78,8 @@ def correspondence_by_layer() -> Spec:
     cells, y = named("correspondence"), _behaviour()
     axis = alt.Axis(ticks=False, domain=False, labelAngle=0, labelOverlap=True)
     x = alt.X("layer", type="ordinal", sort=None, title="layer", axis=axis, scale=alt.Scale(padding=0))
-    steps = len(LIGHT.chance)
-    scale = alt.Scale(
-        domain=[2 * i / (steps - 1) - 1 for i in range(steps)],
-        range=[shade("chance", i) for i in range(steps)],
-        interpolate="lab",
-        clamp=True,
-    )
     known = cells.transform_filter("isValid(datum.rho)")
-    colour = alt.Color("rho", type="quantitative", scale=scale, legend=None)
+    colour = alt.Color("rho", type="quantitative", scale=diverging(), legend=None)
     unclear = known.transform_filter("datum.side == 'unclear'")
     return layered(
         cells.mark_rect(fill="transparent", stroke=LINE, strokeWidth=1, tooltip=WHOLE).encode(x=x, y=y),
