@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from benchmarks.measurement import Measurement, side_by_side
-from wherewhat.reproductions.canonical.learn import learn, start
-from wherewhat.reproductions.canonical.net import Floats, net_of
-from wherewhat.reproductions.canonical.sequences import read
-from wherewhat.reproductions.canonical.settings import BASES, CASES, SCALES, Case
+from wherewhat.studies.canonical.learn import learn, start
+from wherewhat.studies.canonical.net import Floats, net_of
+from wherewhat.studies.canonical.sequences import read
+from wherewhat.studies.canonical.settings import BASES, CASES, SCALES, Case
 
 SEEDS, STEPS = range(5), 40
 TINY = SCALES["tiny"]

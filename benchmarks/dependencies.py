@@ -6,59 +6,59 @@ import torch
 from transformers import BertConfig, BertModel
 
 from benchmarks.measurement import Measurement, side_by_side
-from wherewhat.capture.batch import ALL, batches
-from wherewhat.capture.door import inputs_for
-from wherewhat.capture.load import Subject, word_tokenizer
+from wherewhat.capture.capture import inputs_for
+from wherewhat.capture.loading.load import LoadedModel, word_tokenizer
+from wherewhat.capture.tokens.batch import ALL, batches
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.corpora.words import Words
-from wherewhat.probes.dependencies.asking import Asking
-from wherewhat.probes.dependencies.looking import look
-from wherewhat.probes.dependencies.treebanks import treebanks_of
-from wherewhat.probes.dependencies.walk import probe_dependencies
+from wherewhat.probing.dependencies.looking import look
+from wherewhat.probing.dependencies.probe import probe_dependencies
+from wherewhat.probing.dependencies.settings import Asking
+from wherewhat.probing.dependencies.treebanks import treebanks_of
 
 SENTENCES = 200
 FEW = 40  # for the whole command, which reads every sentence some twenty times
 BOUND = 2.0
 
 
-def bert() -> Subject:
+def bert() -> LoadedModel:
     """12 layers × 12 heads, width 768, random weights, with the words of the grammar."""
     torch.manual_seed(0)
     words = Words.learn([Grammar().vocabulary])
     model = BertModel(BertConfig(vocab_size=len(words))).eval()
-    return Subject("random BERT", model, word_tokenizer(words))
+    return LoadedModel("random BERT", model, word_tokenizer(words))
 
 
-def forward(subject: Subject, sentences: int) -> Callable[[], None]:
+def forward(model: LoadedModel, sentences: int) -> Callable[[], None]:
     """The model alone: fused attention, the same batches."""
-    (bank,) = treebanks_of(subject, [], Asking(max_sentences=sentences))
+    (bank,) = treebanks_of(model, [], Asking(max_sentences=sentences))
     ids = [one.aligned.ids_T for one in bank.sentences]
 
     def run() -> None:
         with torch.no_grad():
             for batch in batches(ids, queries=ALL, seed=0, tokens=Asking().batch_tokens):
-                subject.model(**inputs_for(subject.model, batch))
+                model.module(**inputs_for(model.module, batch))
 
     return run
 
 
 def measure(repeats: int) -> Iterator[Measurement]:
     """Reading where all heads look, with the bound; and the whole command, which reads far more than the sentences."""
-    subject = bert()
-    (bank,) = treebanks_of(subject, [], Asking(max_sentences=SENTENCES))
+    model = bert()
+    (bank,) = treebanks_of(model, [], Asking(max_sentences=SENTENCES))
     only = Asking(parts=("full",))
-    pairs = side_by_side(lambda: look(subject, bank.sentences, only), forward(subject, SENTENCES), repeats=repeats)
+    pairs = side_by_side(lambda: look(model, bank.sentences, only), forward(model, SENTENCES), repeats=repeats)
     name = f"dependencies, {SENTENCES} sentences, 12 × 12 heads: over plain forward"
     yield Measurement(name, tuple(ours / theirs for ours, theirs in pairs), BOUND)
     pairs = side_by_side(
-        lambda: probe_dependencies(subject, parts=("full",), max_sentences=SENTENCES),
-        forward(subject, SENTENCES),
+        lambda: probe_dependencies(model, parts=("full",), max_sentences=SENTENCES),
+        forward(model, SENTENCES),
         repeats=repeats,
     )
     ratios = tuple(ours / theirs for ours, theirs in pairs)
     yield Measurement("dependencies, the same with all scores and intervals", ratios, BOUND)
     pairs = side_by_side(
-        lambda: probe_dependencies(subject, max_sentences=FEW), forward(subject, FEW), repeats=max(1, repeats // 2)
+        lambda: probe_dependencies(model, max_sentences=FEW), forward(model, FEW), repeats=max(1, repeats // 2)
     )
     read = f"{FEW} sentences, 16 orders of each and 32 words at every length"
     yield Measurement("dependencies, all parts", tuple(ours / theirs for ours, theirs in pairs), None, note=read)

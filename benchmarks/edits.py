@@ -7,9 +7,9 @@ from torch import nn
 from transformers import LlamaConfig, LlamaModel
 
 from benchmarks.measurement import Measurement, side_by_side
-from wherewhat.capture.survey import Layer, survey
-from wherewhat.edits.door import applied
-from wherewhat.edits.plan import Edit
+from wherewhat.capture.editing.survey import Layer, survey
+from wherewhat.editing.edit import applied
+from wherewhat.editing.plan import Edit
 
 TOKENS, LAYERS, HEADS, WIDTH = 1024, 8, 8, 512
 EDITS = (Edit(drop=("high:0.25",)), Edit(unrotate=("high:0.25",)), Edit(unrotate=("high:0.25",), heads=("L3H7",)))

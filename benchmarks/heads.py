@@ -9,7 +9,7 @@ import torch
 from transformers import LlamaConfig, LlamaModel
 
 from benchmarks.measurement import Measurement, side_by_side
-from wherewhat.measure import profile
+from wherewhat.profiling.profile import profile
 from wherewhat.tables.cache import FOLDER
 
 TOKENS = 8192  # read in each round

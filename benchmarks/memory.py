@@ -35,13 +35,13 @@ def measure(repeats: int) -> Iterator[Measurement]:
 
 
 def _profile(length: int) -> None:
-    from wherewhat.measure import profile
+    from wherewhat.profiling.profile import profile
 
     profile(llama(length), texts(length)[:2], max_tokens=length, untrained=False)
 
 
 def _forward(length: int) -> None:
-    import wherewhat.measure  # noqa: F401  # both sides hold the same code
+    import wherewhat.profiling.profile  # noqa: F401  # both sides hold the same code
 
     forward(llama(length), texts(length)[:2])
 

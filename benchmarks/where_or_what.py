@@ -8,10 +8,10 @@ from torch import Tensor
 from transformers import LlamaConfig, LlamaModel
 
 from benchmarks.measurement import Measurement, side_by_side
-from wherewhat.capture.batch import LAST, batches
-from wherewhat.capture.door import capture
-from wherewhat.capture.reader import Seen
-from wherewhat.logits.turned import Turned
+from wherewhat.capture.capture import capture
+from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.tokens.batch import LAST, batches
+from wherewhat.logits.rotary import Turned
 from wherewhat.scores.base import Rows
 from wherewhat.scores.swaps import read_swaps
 

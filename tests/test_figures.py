@@ -76,7 +76,7 @@ def test_counts_are_those_of_the_registries():
     from wherewhat.models.folder import load_model
     from wherewhat.models.registry import MODELS
     from wherewhat.nets.config import NetConfig
-    from wherewhat.reproductions.locality.settings import QUESTIONS
+    from wherewhat.studies.locality.settings import QUESTIONS
 
     readme, locality = PAGES["README.md"], PAGES["locality.md"]
     hooks = ("on_tokens", "observe", "on_query_key", "attend", "bias", "on_logits", "on_attention")
@@ -97,7 +97,7 @@ def test_the_oldest_transformers_is_the_one_of_the_metadata():
 
 
 def test_masked_tokens_are_as_many_as_the_page_says():
-    from wherewhat.effects.abilities import HIDDEN
+    from wherewhat.editing.abilities import HIDDEN
 
     assert f"{HIDDEN:.0%}".replace("%", " %") == SETTINGS["cause.md"][0]
 
@@ -105,7 +105,7 @@ def test_masked_tokens_are_as_many_as_the_page_says():
 def test_published_symmetry_of_noise_and_of_a_disturbance_is_what_the_page_says():
     import torch
 
-    from wherewhat.positional.measures import both_ways, measures
+    from wherewhat.profiling.positional_part.measures import both_ways, measures
 
     n, (flat, random, disturbed, _) = 64, map(float, SETTINGS["locality.md"])
     logits_HTT = torch.randn(50, n, n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

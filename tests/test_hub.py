@@ -133,11 +133,11 @@ def test_offline_holds_for_a_client_that_was_imported_before(monkeypatch: pytest
 
 @pytest.mark.usefixtures("asking")
 def test_a_hub_out_of_reach_is_not_blamed_on_an_option_that_nobody_gave(monkeypatch: pytest.MonkeyPatch):
-    from wherewhat.capture.load import Loading, find
+    from wherewhat.capture.loading.load import LoadSettings, load_by_name
 
     monkeypatch.setattr(hub, "_cached", lambda *_: True)  # its config; the weights are missing
     with pytest.raises(UserError, match="it could not be had in the local cache; check the name") as raised:
-        find("some/model", Loading())
+        load_by_name("some/model", LoadSettings())
     assert "offline" not in str(raised.value)
 
 

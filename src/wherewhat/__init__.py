@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from wherewhat.capture.load import Loading as Loading
-    from wherewhat.comparing.walk import compare as compare
-    from wherewhat.edits.door import edit as edit
-    from wherewhat.edits.plan import Edit as Edit
-    from wherewhat.effects.walk import edited as edited
+    from wherewhat.capture.loading.load import LoadSettings as LoadSettings
+    from wherewhat.comparing.compare import compare as compare
+    from wherewhat.editing.edit import edit as edit
+    from wherewhat.editing.effect import edited as edited
+    from wherewhat.editing.plan import Edit as Edit
     from wherewhat.encodings.registry import ENCODINGS as ENCODINGS
     from wherewhat.encodings.registry import encoding as encoding
     from wherewhat.errors import UserError as UserError
-    from wherewhat.measure import profile as profile
     from wherewhat.models.registry import MODELS as MODELS
-    from wherewhat.probes.registry import probe as probe
+    from wherewhat.probing.registry import probe as probe
+    from wherewhat.profiling.profile import profile as profile
     from wherewhat.recipes.registry import RECIPES as RECIPES
     from wherewhat.recipes.registry import recipe as recipe
-    from wherewhat.reproductions.run import reproduce as reproduce
     from wherewhat.runs.profile import Profile as Profile
     from wherewhat.runs.registry import load as load
     from wherewhat.scores.registry import SCORES as SCORES
+    from wherewhat.studies.run import reproduce as reproduce
     from wherewhat.tables.builtin import TEXTS as TEXTS
     from wherewhat.tables.texts import read_texts as read_texts
     from wherewhat.tasks.registry import TASKS as TASKS
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 # Loaded when asked for, so that `import wherewhat` stays quick.
 _HOMES = {
     "ENCODINGS": "wherewhat.encodings.registry",
-    "Edit": "wherewhat.edits.plan",
-    "Loading": "wherewhat.capture.load",
+    "Edit": "wherewhat.editing.plan",
+    "LoadSettings": "wherewhat.capture.loading.load",
     "MODELS": "wherewhat.models.registry",
     "Profile": "wherewhat.runs.profile",
     "RECIPES": "wherewhat.recipes.registry",
@@ -46,16 +46,16 @@ _HOMES = {
     "TASKS": "wherewhat.tasks.registry",
     "TEXTS": "wherewhat.tables.builtin",
     "UserError": "wherewhat.errors",
-    "compare": "wherewhat.comparing.walk",
-    "edit": "wherewhat.edits.door",
-    "edited": "wherewhat.effects.walk",
+    "compare": "wherewhat.comparing.compare",
+    "edit": "wherewhat.editing.edit",
+    "edited": "wherewhat.editing.effect",
     "encoding": "wherewhat.encodings.registry",
     "load": "wherewhat.runs.registry",
-    "probe": "wherewhat.probes.registry",
-    "profile": "wherewhat.measure",
+    "probe": "wherewhat.probing.registry",
+    "profile": "wherewhat.profiling.profile",
     "read_texts": "wherewhat.tables.texts",
     "recipe": "wherewhat.recipes.registry",
-    "reproduce": "wherewhat.reproductions.run",
+    "reproduce": "wherewhat.studies.run",
     "train": "wherewhat.training.loop",
 }
 

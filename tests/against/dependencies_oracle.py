@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from wherewhat.probes.dependencies.sentences import NONE, Ready
+from wherewhat.probing.dependencies.sentences import NONE, Ready
 
 PUNCTUATION = ("PUNCT", "punct")
 

@@ -14,13 +14,13 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
-from wherewhat.capture.load import Subject
+from wherewhat.capture.loading.load import LoadedModel
 from wherewhat.corpora.sentence import Annotation, Sentence
-from wherewhat.probes.dependencies.asking import CONTEXTUAL, FULL, POSITIONAL, SHUFFLED, Asking
-from wherewhat.probes.dependencies.book import Looked
-from wherewhat.probes.dependencies.looking import look
-from wherewhat.probes.dependencies.orders import words_to_repeat
-from wherewhat.probes.dependencies.sentences import Ready, made_ready
+from wherewhat.probing.dependencies.book import Looked
+from wherewhat.probing.dependencies.looking import look
+from wherewhat.probing.dependencies.orders import words_to_repeat
+from wherewhat.probing.dependencies.sentences import Ready, made_ready
+from wherewhat.probing.dependencies.settings import CONTEXTUAL, FULL, POSITIONAL, SHUFFLED, Asking
 from wherewhat.tasks.stream import Stream
 
 BY_NAME = {family.name: family for family in FAMILIES}
@@ -50,11 +50,11 @@ def tokenizer(*, special: bool) -> PreTrainedTokenizerFast:
     )
 
 
-def subject(family: str, *, special: bool = True) -> Subject:
-    return Subject(family, BY_NAME[family].build().double(), tokenizer(special=special))
+def loaded_model(family: str, *, special: bool = True) -> LoadedModel:
+    return LoadedModel(family, BY_NAME[family].build().double(), tokenizer(special=special))
 
 
-def ready(one: Subject) -> tuple[Ready, ...]:
+def ready(one: LoadedModel) -> tuple[Ready, ...]:
     return made_ready(one, enumerate(sentence(*told) for told in TOLD), "told", "here").sentences
 
 
@@ -66,8 +66,8 @@ def looked_words(found: Looked, part: str, sentences: Sequence[Ready], number: i
 @pytest.mark.parametrize("family", ["bert", "deberta-v2", "xlnet", "t5", "llama", "gpt2", "bloom"])
 @pytest.mark.parametrize(("tokens", "entries"), [(40, 1 << 21), (2048, 500)], ids=["small batches", "few rows at once"])
 def test_heads_look_where_a_plain_loop_says(family: str, tokens: int, entries: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("wherewhat.capture.reader.CHUNK_ENTRIES", entries)
-    model = subject(family, special=family != "llama")
+    monkeypatch.setattr("wherewhat.capture.hooks.reader.CHUNK_ENTRIES", entries)
+    model = loaded_model(family, special=family != "llama")
     sentences = ready(model)
     asking = Asking(permutations=3, copies=4, seed=5, batch_tokens=tokens)
     ours = look(model, sentences, asking)
@@ -88,7 +88,7 @@ def filled(units: Sequence[int], word: int, special: Sequence[int]) -> list[int]
     return [next(waiting) if unit == -1 else word for unit in units]
 
 
-def plainly(model: Subject, one: Ready, asking: Asking, copied: Sequence[int], *, causal: bool) -> dict:
+def plainly(model: LoadedModel, one: Ready, asking: Asking, copied: Sequence[int], *, causal: bool) -> dict:
     kept, unit_of = kept_of(one), one.aligned.unit_of_T.tolist()
     net, n = model.model, len(kept_of(one))
     full = words_of(net, one.aligned.ids_T.tolist(), unit_of, kept)

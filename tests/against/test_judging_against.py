@@ -9,11 +9,12 @@ from heads_of_models import NAMES, classifier, folder, model, tokenizer
 from precision import rounding
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from wherewhat.capture import likelihood, speech, whole
-from wherewhat.capture.judging import find_reader, judged, labels_of, way_of
-from wherewhat.capture.likelihood import asks_first, nats
-from wherewhat.capture.load import Loading, wrap
-from wherewhat.capture.states import mean_states
+from wherewhat.capture.loading.load import LoadSettings, wrap_module
+from wherewhat.capture.outputs import language_model, likelihood
+from wherewhat.capture.outputs.classifier import find_reader, judged, labels_of, way_of
+from wherewhat.capture.outputs.likelihood import asks_first, nats
+from wherewhat.capture.outputs.mean_states import mean_states
+from wherewhat.capture.tokens import untruncated
 
 TEXTS = [("a b c d", "d c"), ("e f g",), ("h i j k l", "m n o p"), ("q r s",), ("t", "u v w x y z"), ("a c", "b")]
 SINGLE = ["a b c d e", "f", "g h i j k l m n", "o p q", "r s t u v w x"]
@@ -39,7 +40,7 @@ def called(made: PreTrainedModel, reads: PreTrainedTokenizerFast, texts: tuple[s
 def test_labels_are_those_of_one_text_at_a_time(family: str):
     kind, form, types = CLASSIFIERS[family]
     made, reads = classifier(family, kind), tokenizer(form, types=types)
-    ours = judged(wrap(made, reads), TEXTS)
+    ours = judged(wrap_module(made, reads), TEXTS)
     theirs = np.stack([called(made, reads, texts) for texts in TEXTS])
     assert ours.dtype == np.float64 and ours.shape == (6, 3) and np.ptp(theirs, axis=0).min() > 0.01
     assert ours == pytest.approx(theirs, abs=rounding(torch.float32, np.abs(theirs).max()))
@@ -51,32 +52,32 @@ def test_a_classifier_without_a_padding_token_reads_one_text_at_a_time(family: s
     made, reads = classifier(family, kind, pad_token_id=None), tokenizer(form)
     made.config.pad_token_id = None
     same = [("a b c",), ("d e f",), ("g h i",)]  # of one length: they would be read together
-    ours, theirs = judged(wrap(made, reads), same), np.stack([called(made, reads, texts) for texts in same])
+    ours, theirs = judged(wrap_module(made, reads), same), np.stack([called(made, reads, texts) for texts in same])
     assert ours == pytest.approx(theirs, abs=rounding(torch.float32, np.abs(theirs).max()))
 
 
 def test_which_text_a_token_belongs_to_counts():
     made, reads = classifier("bert", "BertForSequenceClassification"), tokenizer("around", types=True)
     deaf = tokenizer("around")
-    assert np.abs(judged(wrap(made, reads), TEXTS[:1]) - judged(wrap(made, deaf), TEXTS[:1])).max() > 1e-3
+    assert np.abs(judged(wrap_module(made, reads), TEXTS[:1]) - judged(wrap_module(made, deaf), TEXTS[:1])).max() > 1e-3
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "llama"])
 def test_a_classifier_from_a_folder(family: str, tmp_path: Path):
     kind, form, types = CLASSIFIERS[family]
     made = classifier(family, kind)
-    subject = find_reader(folder(tmp_path, made, form, types=types), Loading(device="cpu"))
-    assert way_of(subject) == "labels" and labels_of(subject) == NAMES
+    model = find_reader(folder(tmp_path, made, form, types=types), LoadSettings(device="cpu"))
+    assert way_of(model) == "labels" and labels_of(model) == NAMES
     theirs = np.stack([called(made, tokenizer(form, types=types), texts) for texts in TEXTS])
-    assert judged(subject, TEXTS) == pytest.approx(theirs, abs=rounding(torch.float32, np.abs(theirs).max()))
+    assert judged(model, TEXTS) == pytest.approx(theirs, abs=rounding(torch.float32, np.abs(theirs).max()))
 
 
 def test_hidden_tokens_surprise_as_in_a_plain_loop(monkeypatch: pytest.MonkeyPatch):
     made, reads = model("bert", "BertForMaskedLM").double(), tokenizer("around")
     told: list[tuple[int, int]] = []
     monkeypatch.setattr(likelihood, "TOKENS", 60)  # several pieces
-    monkeypatch.setattr(speech, "ENTRIES", 40 * 99)  # and several batches of each
-    ours = nats(wrap(made, reads), SINGLE, on_text=lambda done, of: told.append((done, of)))
+    monkeypatch.setattr(language_model, "ENTRIES", 40 * 99)  # and several batches of each
+    ours = nats(wrap_module(made, reads), SINGLE, on_text=lambda done, of: told.append((done, of)))
     for text, found in zip(SINGLE, ours, strict=True):
         ids_T, theirs = reads(text, return_tensors="pt")["input_ids"][0], []
         for slot in range(1, len(ids_T) - 1):
@@ -108,9 +109,9 @@ def test_the_next_token_surprises_as_in_a_plain_loop(
     made, reads = model(family, kind).double(), tokenizer(form)
     for name, value in stated.items():
         setattr(made.config, name, value)
-    subject = wrap(made, reads)
+    loaded_model = wrap_module(made, reads)
     precision = torch.float32 if family == "llama" else torch.float64  # a Llama's norms compute in float32
-    for text, found in zip(SINGLE, nats(subject, SINGLE), strict=True):
+    for text, found in zip(SINGLE, nats(loaded_model, SINGLE), strict=True):
         ids_T = torch.tensor([*before, *reads(text)["input_ids"]])
         theirs = []
         for slot in range(1, len(ids_T)):
@@ -118,8 +119,8 @@ def test_the_next_token_surprises_as_in_a_plain_loop(
                 last_V = made(input_ids=ids_T[None, :slot]).logits[0, -1]
             theirs.append(-last_V.log_softmax(-1)[ids_T[slot]].item())
         assert found == pytest.approx(np.array(theirs), rel=rounding(precision))
-        assert len(found) == len(text.split()) - (not asks_first(subject))
-    assert asks_first(subject) == (form == "before" or bool(before))
+        assert len(found) == len(text.split()) - (not asks_first(loaded_model))
+    assert asks_first(loaded_model) == (form == "before" or bool(before))
 
 
 @pytest.mark.parametrize(("family", "kind", "form"), [
@@ -134,8 +135,8 @@ def test_a_text_is_the_mean_of_its_last_hidden_states(
     family: str, kind: str, form: str, monkeypatch: pytest.MonkeyPatch
 ):
     made, reads = model(family, kind).double(), tokenizer(form)
-    monkeypatch.setattr(whole, "TOKENS", 8)
-    ours = mean_states(wrap(made, reads), SINGLE)
+    monkeypatch.setattr(untruncated, "TOKENS", 8)
+    ours = mean_states(wrap_module(made, reads), SINGLE)
     for text, x_D in zip(SINGLE, ours, strict=True):
         told = reads(text, return_tensors="pt")
         with torch.no_grad():

@@ -12,9 +12,9 @@ from families import FAMILIES
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from wherewhat.capture.load import wrap
-from wherewhat.positional.copies import prepare
-from wherewhat.positional.walk import Positional, Probing, measure_positional
+from wherewhat.capture.loading.load import wrap_module
+from wherewhat.profiling.measurements.positional import Positional, Probing, measure_positional
+from wherewhat.profiling.positional_part.copies import prepare
 
 BY_NAME = {family.name: family for family in FAMILIES}
 N, PROBING = 13, Probing(length=13, words=7, seed=3, batch_tokens=300)
@@ -42,7 +42,7 @@ def model_of(name: str) -> PreTrainedModel:
 
 @cache
 def found(name: str) -> Positional:
-    return measure_positional(wrap(model_of(name)), texts(), PROBING)
+    return measure_positional(wrap_module(model_of(name)), texts(), PROBING)
 
 
 def ours(name: str, source: str, layer: int) -> np.ndarray:
@@ -52,7 +52,7 @@ def ours(name: str, source: str, layer: int) -> np.ndarray:
 
 
 def words_of(name: str) -> list[int]:
-    return [int(word) for word in prepare(wrap(model_of(name)), PROBING).words_W]
+    return [int(word) for word in prepare(wrap_module(model_of(name)), PROBING).words_W]
 
 
 @pytest.mark.parametrize("layer", [0, 1])
@@ -84,8 +84,8 @@ def test_delta_of_strong_positions_is_near_what_identical_words_give():
         for layer in model.encoder.layer:  # heads that look where the table is alike
             key = layer.attention.self.key.weight
             key.copy_(layer.attention.self.query.weight.copy_(torch.eye(len(key))))
-    found = measure_positional(wrap(model.double()), texts(), PROBING).answers
-    answers = next(one for place, one in found.items() if place.ordinal == 0)
+    found = measure_positional(wrap_module(model.double()), texts(), PROBING).answers
+    answers = next(one for site, one in found.items() if site.ordinal == 0)
     delta_H, identical_H = (answers[f"{source}.locality"].value_H for source in ("delta", "identical"))
     chance = answers["identical.locality"].chance_H
     assert (identical_H > chance + 0.1).all(), "positions are strong"
@@ -167,7 +167,7 @@ def test_means_of_a_family_that_puts_slots_first():
 
 def test_where_a_model_has_both_the_logits_are_taken_and_the_table_is_told():
     model = BY_NAME["deberta"].build(seed=1, position_biased_input=True)
-    both = measure_positional(wrap(model), texts(), PROBING)
+    both = measure_positional(wrap_module(model), texts(), PROBING)
     assert any("a table of positions is added to the tokens too" in note for note in both.notes)
     assert not any("is added to the tokens too" in note for note in found("deberta").notes)
     assert not any("delta is the model's table" in note for note in both.notes)
@@ -192,5 +192,5 @@ def test_a_tapped_family_is_told_what_it_is_fed():
 
 @pytest.mark.parametrize("name", ["t5", "bart"])
 def test_of_two_stacks_the_encoder_is_asked(name: str):
-    assert {place.part for place in found(name).answers} == {"encoder"}
+    assert {site.part for site in found(name).answers} == {"encoder"}
     assert any("the positional part is about the encoder" in note for note in found(name).notes)

@@ -12,8 +12,8 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
-from wherewhat.capture.load import Subject as Read
-from wherewhat.capture.load import word_tokenizer, wrap
+from wherewhat.capture.loading.load import LoadedModel as Read
+from wherewhat.capture.loading.load import word_tokenizer, wrap_module
 from wherewhat.corpora.words import Words
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
@@ -71,4 +71,4 @@ def own(*, labels: tuple[str, ...] = (), words: tuple[str, ...] = tuple("abcdefg
     known = Words.learn([words])
     default = {"width": 16, "layers": 2, "heads": 2, "length": 12, "kind": "encoder", "encoding": "learned"}
     config = NetConfig(vocabulary=len(known), labels=labels, **{**default, **sizes})  # type: ignore[arg-type]
-    return wrap(build(config, seed=2).double(), word_tokenizer(known))
+    return wrap_module(build(config, seed=2).double(), word_tokenizer(known))

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from wherewhat.capture.batch import Batch
-from wherewhat.capture.door import capture
-from wherewhat.capture.reader import Seen
+from wherewhat.capture.capture import capture
+from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.tokens.batch import Batch
 
 LENGTHS = (12, 9)
 Attention = dict[tuple[str, int, int], Tensor]  # part, ordinal, text -> attention_HQK
@@ -31,7 +31,7 @@ def padded_batch(model: nn.Module, *, side: str = "right", rows: tuple[Tensor, .
 def ours(model: nn.Module, batch: Batch) -> Attention:
     """Every row that was asked for, through our door."""
     pieces: dict[tuple[str, int, int], list[Seen]] = defaultdict(list)
-    with capture(model, lambda seen: pieces[(seen.place.part, seen.place.ordinal, seen.text)].append(seen)) as captured:
+    with capture(model, lambda seen: pieces[(seen.site.part, seen.site.ordinal, seen.text)].append(seen)) as captured:
         captured.read(batch)
     for (_, _, text), seen in pieces.items():
         queries = torch.cat([piece.queries_Q for piece in seen])

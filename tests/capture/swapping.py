@@ -29,10 +29,10 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from transformers import Cache
 
-from wherewhat.capture.batch import Batch
-from wherewhat.capture.door import _run, _shifted, _two_stacks, capture
-from wherewhat.capture.interface import EAGER, configs_of
-from wherewhat.capture.reader import Place, Seen
+from wherewhat.capture.capture import _run, _shifted, _two_stacks, capture
+from wherewhat.capture.hooks.interface import EAGER, configs_of
+from wherewhat.capture.hooks.reader import AttentionSite, Seen
+from wherewhat.capture.tokens.batch import Batch
 
 PAIRS = ((0, 1), (2, 4), (1, 7), (5, 6))  # slots inside a text that change places
 
@@ -62,13 +62,13 @@ class Replay:
         self.calls: dict[str, list[Call]] = defaultdict(list)
         self._tokens = tokens
 
-    def swapped_log_attention(self, place: Place, s: int, t: int) -> Tensor:
+    def swapped_log_attention(self, site: AttentionSite, s: int, t: int) -> Tensor:
         """log attention_BHQK in double precision after exchanging s and t; with s == t, as it was.
 
         Of a sink that takes part in the softmax only the differences between keys remain, which are right.
         """
-        calls = self.calls[place.module]
-        call = calls[0] if len(calls) == 1 else calls[place.ordinal]  # one module may serve all layers
+        calls = self.calls[site.module]
+        call = calls[0] if len(calls) == 1 else calls[site.ordinal]  # one module may serve all layers
         with torch.no_grad(), _Listening() as listening:
             call.again(s, t, self._tokens)
         (logits_BHQK,) = listening.heard
@@ -95,7 +95,7 @@ def replaying(model: Any, batch: Batch, modules: Iterable[str]) -> Iterator[Repl
         yield replay
 
 
-def worst_of_swaps(model: Any, batch: Batch, pairs: Sequence[tuple[int, int]] = PAIRS) -> dict[Place, float]:
+def worst_of_swaps(model: Any, batch: Batch, pairs: Sequence[tuple[int, int]] = PAIRS) -> dict[AttentionSite, float]:
     """How far log weights after a swap are from what the captured logits say, at worst, for every place.
 
     For every text, pair (s, t) and query i that sees both: log D'_s - log D'_t is a[t, s] - a[s, t], and
@@ -105,15 +105,15 @@ def worst_of_swaps(model: Any, batch: Batch, pairs: Sequence[tuple[int, int]] = 
     pieces: list[Seen] = []
     with capture(model, pieces.append) as captured:
         captured.read(batch)
-    worst: dict[Place, float] = {}
-    with replaying(model, batch, {seen.place.module for seen in pieces}) as replay:
+    worst: dict[AttentionSite, float] = {}
+    with replaying(model, batch, {seen.site.module for seen in pieces}) as replay:
         for seen in pieces:
-            assert seen.logits is not None, f"{seen.place} has no logits: {captured._reader.opaque.get(seen.place)}"
+            assert seen.logits is not None, f"{seen.site} has no logits: {captured._reader.opaque.get(seen.site)}"
             apart = [_apart(seen, replay, batch, pair) for pair in pairs if max(pair) < len(seen.tokens_K)]
             found = [one for one in apart if one is not None]
-            assert found, f"no query of text {seen.text} sees both contents of any pair at {seen.place}"
+            assert found, f"no query of text {seen.text} sees both contents of any pair at {seen.site}"
             size = float(seen.logits.actual_HQK[:, seen.allowed_QK].abs().max())
-            worst[seen.place] = max(worst.get(seen.place, 0.0), max(found) / size)
+            worst[seen.site] = max(worst.get(seen.site, 0.0), max(found) / size)
     return worst
 
 
@@ -121,11 +121,11 @@ def _apart(seen: Seen, replay: Replay, batch: Batch, pair: tuple[int, int]) -> f
     """The worst of one pair over all queries of a text; None if none sees both."""
     first, stop = batch.span(batch.texts.index(seen.text))
     s, t = pair
-    log_BHTT = replay.swapped_log_attention(seen.place, first + s, first + t)
+    log_BHTT = replay.swapped_log_attention(seen.site, first + s, first + t)
     log_HTK = log_BHTT[batch.texts.index(seen.text), :, first:stop, first:stop]
     found = None
     for row, query in enumerate(seen.queries_Q.tolist()):
-        moves_query = query in pair and seen.place.part != "cross"
+        moves_query = query in pair and seen.site.part != "cross"
         if not moves_query and bool(seen.allowed_QK[row, [s, t]].all()):
             found = max(found or 0.0, _apart_in_row(seen, row, log_HTK[:, query], pair))
     return found

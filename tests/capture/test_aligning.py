@@ -13,8 +13,8 @@ from tokenizers.pre_tokenizers import BertPreTokenizer, ByteLevel, Metaspace
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
-from wherewhat.capture.aligning import ACROSS, APART, MISSING, STRANGE, Aligned, aligned, cannot_align
-from wherewhat.capture.load import Loading, Subject, find, word_tokenizer, wrap
+from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name, word_tokenizer, wrap_module
+from wherewhat.capture.tokens.align import ACROSS, APART, MISSING, STRANGE, Aligned, aligned, cannot_align
 from wherewhat.corpora.treebank import Treebank
 from wherewhat.corpora.units import Units, units_of
 from wherewhat.corpora.words import Words
@@ -28,19 +28,19 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz'.,"
 
 def written(raw: str, *words: str) -> Units:
     """Units as they stand in a text."""
-    places, start = [], 0
+    sites, start = [], 0
     for word in words:
         start = raw.index(word, start)
-        places.append((start, start + len(word)))
+        sites.append((start, start + len(word)))
         start += len(word)
-    return Units(words, (), (), (), tuple(places), raw, 0)
+    return Units(words, (), (), (), tuple(sites), raw, 0)
 
 
 DOGS = written("marias dogs don't sleep.", "marias", "dogs", "don't", "sleep", ".")
 
 
-def read_by(tokenizer: Any) -> Subject:
-    return Subject("a model", BERT, tokenizer)
+def read_by(tokenizer: Any) -> LoadedModel:
+    return LoadedModel("a model", BERT, tokenizer)
 
 
 def fast(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
@@ -125,9 +125,9 @@ def test_without_offsets_words_are_read_one_by_one():
 
 
 def test_without_offsets_and_cut_otherwise_it_cannot_be_told():
-    subject = read_by(Slow(glue="c."))
-    assert aligned(subject, written("ab c.", "ab", "c", ".")) == APART
-    assert cannot_align(subject) == (
+    model = read_by(Slow(glue="c."))
+    assert aligned(model, written("ab c.", "ab", "c", ".")) == APART
+    assert cannot_align(model) == (
         "the tokenizer of a model tells no character offsets and cuts these texts otherwise than their words one by "
         "one, so its pieces cannot be aligned with words; save a fast tokenizer (tokenizer.json) beside the model"
     )
@@ -141,8 +141,8 @@ def test_without_a_tokenizer_nothing_can_be_read():
 def test_a_net_of_ours_reads_words_with_blanks_between():
     words = Words.learn([["marias", "dogs", "don't", "sleep", "."]])
     net = build(NetConfig(vocabulary=len(words), width=8, layers=1, heads=1, length=16, kind="encoder"), seed=0)
-    subject = wrap(net, word_tokenizer(words))
-    found = aligned(subject, written("MARIAS dogs don't sleep.", "MARIAS", "dogs", "don't", "sleep", "."))
+    model = wrap_module(net, word_tokenizer(words))
+    found = aligned(model, written("MARIAS dogs don't sleep.", "MARIAS", "dogs", "don't", "sleep", "."))
     assert isinstance(found, Aligned)
     assert found.unit_of_T.tolist() == [0, 1, 2, 3, 4]
     assert found.ids_T.tolist() == words.ids(["marias", "dogs", "don't", "sleep", "."])
@@ -163,12 +163,12 @@ def test_other_orders_keep_pieces_together_and_special_tokens_in_place():
 
 @pytest.mark.shared
 def test_a_real_tokenizer_on_a_real_treebank(shared: Path):
-    subject = find(str(shared / "models" / "stories260K"), Loading())
+    model = load_by_name(str(shared / "models" / "stories260K"), LoadSettings())
     path = shared / "data" / "en_ewt-ud-dev.conllu"
     for number, sentence in zip(range(100), Treebank((str(path),)).read(path), strict=False):
         units = units_of(sentence)
-        found = aligned(subject, units)
+        found = aligned(model, units)
         assert isinstance(found, Aligned), (number, found)
         for unit, word in enumerate(units.words):
-            said = subject.tokenizer.decode(found.ids_T[found.unit_of_T == unit]).strip()
+            said = model.tokenizer.decode(found.ids_T[found.unit_of_T == unit]).strip()
             assert said == word or "⁇" in said or not word.isascii(), (said, word)

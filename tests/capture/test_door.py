@@ -7,10 +7,10 @@ from reading import ours, padded_batch, theirs
 from torch import nn
 from transformers import FunnelBaseModel, FunnelConfig, Gemma2Model, LlamaModel, MambaConfig, MambaModel
 
-from wherewhat.capture.batch import ALL, Batch, batches, sample_rows
-from wherewhat.capture.door import capture, failing_in_a_sentence
-from wherewhat.capture.interface import _BORROWED, _WATCHED
-from wherewhat.capture.reader import part_of
+from wherewhat.capture.capture import capture, failing_in_a_sentence
+from wherewhat.capture.hooks.interface import _BORROWED, _WATCHED
+from wherewhat.capture.hooks.reader import part_of
+from wherewhat.capture.tokens.batch import ALL, Batch, batches, sample_rows
 from wherewhat.encodings.base import Context
 from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.errors import UserError
@@ -74,7 +74,7 @@ def test_two_models_can_be_watched_at_once(names: tuple[str, str]):
     assert len(seen_of[0]) == 2 * len(alone[0]) and len(seen_of[1]) == len(alone[1])
     for number, expected in enumerate(alone):
         for seen in seen_of[number]:
-            key = (seen.place.part, seen.place.ordinal, seen.text)
+            key = (seen.site.part, seen.site.ordinal, seen.text)
             torch.testing.assert_close(seen.attention_HQK, expected[key], atol=0, rtol=0)
 
 
@@ -212,7 +212,7 @@ def test_models_that_share_a_config_can_be_watched_together_and_left_in_any_orde
     second.__exit__(None, None, None)
     assert one.config._attn_implementation == "eager"
     for found in seen:
-        expected = alone[id(other)][(found.place.part, found.place.ordinal, found.text)]
+        expected = alone[id(other)][(found.site.part, found.site.ordinal, found.text)]
         torch.testing.assert_close(found.attention_HQK, expected, atol=0, rtol=0)
 
 
@@ -220,7 +220,7 @@ def test_the_decoder_of_two_stacks_is_shown_with_the_tokens_it_reads():
     model = BY_NAME["t5"].build()
     batch = padded_batch(model)
     tokens = {}
-    with capture(model, lambda seen: tokens.update({(seen.place.part, seen.text): seen.tokens_K})) as captured:
+    with capture(model, lambda seen: tokens.update({(seen.site.part, seen.text): seen.tokens_K})) as captured:
         captured.read(batch)
     first, stop = batch.span(1)
     assert torch.equal(tokens["encoder", 1], batch.ids_BT[1, first:stop])
@@ -275,7 +275,7 @@ def test_a_decoder_without_a_start_begins_with_token_0():
     for name in ("decoder_start_token_id", "bos_token_id"):
         model.config.__dict__.pop(name, None)
     batch, tokens = padded_batch(model), {}
-    with capture(model, lambda seen: tokens.update({(seen.place.part, seen.text): seen.tokens_K})) as captured:
+    with capture(model, lambda seen: tokens.update({(seen.site.part, seen.text): seen.tokens_K})) as captured:
         captured.read(batch)
     first, stop = batch.span(1)
     assert tokens["decoder", 1].tolist() == [0, *batch.ids_BT[1, first : stop - 1]]

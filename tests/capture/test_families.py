@@ -5,8 +5,8 @@ import torch
 from families import FAMILIES, Family
 from reading import LENGTHS, ours, padded_batch, theirs
 
-from wherewhat.capture import reader
-from wherewhat.capture.interface import speaks_interface
+from wherewhat.capture.hooks import reader
+from wherewhat.capture.hooks.interface import speaks_interface
 
 INTERFACE = [family for family in FAMILIES if family.route == "interface"]
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
@@ -55,7 +55,7 @@ def test_sampled_rows_in_small_chunks_are_rows_of_the_whole(family: Family, monk
 def test_the_output_of_the_model_is_unchanged_by_being_watched(family: Family):
     model = family.build()
     batch = padded_batch(model)
-    from wherewhat.capture.door import capture
+    from wherewhat.capture.capture import capture
 
     with torch.no_grad(), capture(model, lambda seen: None) as captured:
         captured.read(batch)  # fills the reader's batch

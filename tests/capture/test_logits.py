@@ -9,12 +9,12 @@ from precision import rounding
 from reading import padded_batch
 from swapping import worst_of_swaps
 
-from wherewhat.capture.batch import Batch
-from wherewhat.capture.door import capture
-from wherewhat.capture.reader import Seen
-from wherewhat.capture.rotation import find_pairs, thetas
-from wherewhat.capture.turning import Call, _start
-from wherewhat.logits.turned import Turned
+from wherewhat.capture.capture import capture
+from wherewhat.capture.decompose.rotation import find_pairs, thetas
+from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.hooks.rotation_calls import Call, _start
+from wherewhat.capture.tokens.batch import Batch
+from wherewhat.logits.rotary import Turned
 from wherewhat.nets.attention import attention_rows
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
@@ -79,10 +79,10 @@ def test_channels_that_do_not_turn_are_pairs_with_angle_0():
 
 
 def test_layers_without_rotation_and_learned_positions_leave_slots_no_say():
-    for name, places in (("smollm3", [False, True]), ("gpt2", [True, True]), ("bert", [True, True])):
+    for name, sites in (("smollm3", [False, True]), ("gpt2", [True, True]), ("bert", [True, True])):
         model = next(family for family in FAMILIES if family.name == name).build()
-        first = {seen.place: seen for seen in all_seen(model, padded_batch(model))}
-        assert [seen.logits.absorbed for seen in first.values()] == places  # type: ignore[union-attr]
+        first = {seen.site: seen for seen in all_seen(model, padded_batch(model))}
+        assert [seen.logits.absorbed for seen in first.values()] == sites  # type: ignore[union-attr]
 
 
 def test_half_precision_is_read_in_float32():
@@ -104,8 +104,8 @@ def test_logits_that_do_not_give_the_attention_are_not_handed_on(monkeypatch: py
     pieces: list[Seen] = []
     with capture(model, pieces.append) as captured:
         captured.read(padded_batch(model))
-    assert {(seen.place.ordinal, seen.logits is None) for seen in pieces} == {(0, False), (1, True)}
-    assert [(place.ordinal, why[:10]) for place, why in captured.opaque.items()] == [(1, "its logits")]
+    assert {(seen.site.ordinal, seen.logits is None) for seen in pieces} == {(0, False), (1, True)}
+    assert [(site.ordinal, why[:10]) for site, why in captured.opaque.items()] == [(1, "its logits")]
 
 
 def test_logits_are_checked_again_when_rows_see_more_keys(monkeypatch: pytest.MonkeyPatch):
@@ -175,7 +175,7 @@ def test_the_table_of_our_own_nets_is_what_their_attention_does(encoding: str, c
     inside.attend = lambda *given: (kept.append(given), plain(*given))[1]
     ids_BT = torch.arange(10)[None] % 7
     batch = Batch((0,), ids_BT, torch.ones_like(ids_BT, dtype=torch.bool), (torch.arange(10),))
-    seen = next(seen for seen in all_seen(net, batch) if seen.place.ordinal == 1)
+    seen = next(seen for seen in all_seen(net, batch) if seen.site.ordinal == 1)
     how, q_BHTC, k_BHTC, _, context = kept[0]
     order = torch.tensor([0, 5, 2, 3, 4, 1, 6, 7, 8, 9])
     after_HQK = attention_rows(how, q_BHTC, k_BHTC[:, :, order], context, torch.arange(10))[0].log()

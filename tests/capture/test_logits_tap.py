@@ -18,14 +18,14 @@ from swapping import worst_of_swaps
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from wherewhat.capture import turning
-from wherewhat.capture.batch import Batch
-from wherewhat.capture.door import capture
-from wherewhat.capture.reader import Seen
-from wherewhat.capture.tap import SoftmaxTap
-from wherewhat.logits.crossed import Crossed
-from wherewhat.logits.still import Still
-from wherewhat.logits.turned import Turned
+from wherewhat.capture.capture import capture
+from wherewhat.capture.hooks import rotation_calls
+from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.hooks.softmax_tap import SoftmaxTap
+from wherewhat.capture.tokens.batch import Batch
+from wherewhat.logits.additive import Still
+from wherewhat.logits.disentangled import Crossed
+from wherewhat.logits.rotary import Turned
 
 BY_NAME = {family.name: family for family in FAMILIES if family.route == "softmax"}
 MORE = [
@@ -125,7 +125,7 @@ def test_tables_say_what_exchanging_two_contents_does(case: Case, padding: str):
 def test_a_causal_xlnet_is_taken_apart_too():
     model = BY_NAME["xlnet"].build(attn_type="uni").double()  # which transformers runs on one text at a time only
     worst = worst_of_swaps(model, alone(padded_batch(model)))
-    assert {place.part for place in worst} == {"decoder"}
+    assert {site.part for site in worst} == {"decoder"}
     assert max(worst.values()) < rounding(torch.float64)
 
 
@@ -213,7 +213,7 @@ def _opaque_with(model: PreTrainedModel, batch: Batch, segments_BT: Tensor) -> s
         captured._reader.begin(batch)
         with captured.during:
             model(batch.ids_BT, attention_mask=batch.real_BT.long(), token_type_ids=segments_BT)
-    assert all((seen.logits is None) == (seen.place in captured._reader.opaque) for seen in pieces)
+    assert all((seen.logits is None) == (seen.site in captured._reader.opaque) for seen in pieces)
     return set(captured._reader.opaque.values())
 
 
@@ -251,7 +251,7 @@ def test_nothing_is_kept_of_a_forward_pass_that_broke_off(case: Case):
 
 def _kept_by(tap: SoftmaxTap) -> int:
     """How many tensors the tap knows of, or calls that hold some."""
-    return len(tap.follower) + len(tap.rotations) + len(tap._turning._turns) + len(turning._HEARING.calls)
+    return len(tap.follower) + len(tap.rotations) + len(tap._turning._turns) + len(rotation_calls._HEARING.calls)
 
 
 def _floating() -> int:

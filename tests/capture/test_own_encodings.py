@@ -10,21 +10,21 @@ from cases import CASES, Case
 from reading import padded_batch
 from torch import Tensor
 
-from wherewhat.capture.addends import OpaqueError
-from wherewhat.capture.batch import Batch
-from wherewhat.capture.door import Captured, capture
-from wherewhat.capture.own_logits import Call, terms_of
-from wherewhat.capture.reader import Seen
+from wherewhat.capture.capture import Captured, capture
+from wherewhat.capture.decompose.own_nets import Call, terms_of
+from wherewhat.capture.decompose.terms import OpaqueError
+from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.tokens.batch import Batch
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.encodings.crossing import Crossing
 from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.encodings.relative import lags_of
+from wherewhat.logits.additive import Still
 from wherewhat.logits.base import Logits
-from wherewhat.logits.bent import Bent
-from wherewhat.logits.carried import Carried
-from wherewhat.logits.crossed import Crossed
-from wherewhat.logits.still import Still
-from wherewhat.logits.turned import Turned
+from wherewhat.logits.disentangled import Crossed
+from wherewhat.logits.head_mixing import Bent
+from wherewhat.logits.linear import Carried
+from wherewhat.logits.rotary import Turned
 from wherewhat.nets.attention import attention_rows
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
@@ -175,7 +175,7 @@ def test_the_table_is_what_the_layer_does_when_contents_change_places(case: Case
         assert type(seen.logits) is made_of(case)
         assert seen.logits.absorbed == (options.get("over", name) in ABSORBED)
         for pair in PAIRS:
-            compare_swap(seen, given[seen.place.ordinal], batch, pair)
+            compare_swap(seen, given[seen.site.ordinal], batch, pair)
 
 
 def compare_swap(seen: Seen, given: tuple[Any, ...], batch: Batch, pair: tuple[int, int]) -> None:
@@ -200,11 +200,11 @@ def test_attention_is_what_gathers_the_values(case: Case, kind: str):
     batch = padded_batch(net)
     given = given_to(net, batch)
     for seen in read(net, batch)[0]:
-        _, v_BHTC, out_BHTC = again(*given[seen.place.ordinal])
+        _, v_BHTC, out_BHTC = again(*given[seen.site.ordinal])
         first, stop = batch.span(seen.text)
         attention_HQK = seen.attention_HQK
         if case[0] == "urpe":  # what was handed on are sizes, each row divided by its sum
-            plain_HQK = again(*given[seen.place.ordinal])[0][seen.text, :, first:stop, first:stop]
+            plain_HQK = again(*given[seen.site.ordinal])[0][seen.text, :, first:stop, first:stop]
             torch.testing.assert_close(attention_HQK.sum(-1), torch.ones_like(attention_HQK.sum(-1)), **NEAR)
             torch.testing.assert_close(attention_HQK * plain_HQK.abs().sum(-1, keepdim=True), plain_HQK.abs(), **NEAR)
             assert (plain_HQK < 0).any() and ((plain_HQK.sum(-1) - 1).abs() > 0.1).any(), "the factors have to matter"
@@ -266,8 +266,8 @@ class Stretched(Encoding):
     """Turns pairs by unlike angles, and queries grow where keys shrink."""
 
     def on_query_key(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> tuple[Tensor, Tensor]:
-        places = context.query_positions_BQ, context.key_positions_BK
-        one, other = (self.turn(x, at, sign) for x, at, sign in zip((q_BHQC, k_BHKC), places, (0.1, -0.1), strict=True))
+        sites = context.query_positions_BQ, context.key_positions_BK
+        one, other = (self.turn(x, at, sign) for x, at, sign in zip((q_BHQC, k_BHKC), sites, (0.1, -0.1), strict=True))
         return one, other
 
     @staticmethod

@@ -12,17 +12,17 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import PreTrainedTokenizerFast
 
-from wherewhat.capture.judging import find_reader, judged, labels_of, way_of, why_states
-from wherewhat.capture.likelihood import nats
-from wherewhat.capture.load import Loading, wrap
-from wherewhat.capture.speech import find_speaking, opener, speaks
-from wherewhat.capture.states import fits, mean_states
-from wherewhat.capture.whole import encode_whole
+from wherewhat.capture.loading.load import LoadSettings, wrap_module
+from wherewhat.capture.outputs.classifier import find_reader, judged, labels_of, way_of, why_states
+from wherewhat.capture.outputs.language_model import find_speaking, opener, speaks
+from wherewhat.capture.outputs.likelihood import nats
+from wherewhat.capture.outputs.mean_states import fits, mean_states
+from wherewhat.capture.tokens.untruncated import encode_whole
 from wherewhat.errors import UserError
-from wherewhat.probes.swapped.reading import FIRST, open_reader
-from wherewhat.probes.words import probe_words
+from wherewhat.probing.swapped.reading import FIRST, open_reader
+from wherewhat.probing.words import probe_words
 
-LOADING = Loading(device="cpu")
+LOADING = LoadSettings(device="cpu")
 OVERFLOW = "are not finite on these texts; load the model with --dtype float32, or check its weights"
 
 
@@ -39,10 +39,10 @@ def test_a_tokenizer_without_an_unknown_token(roles: dict[str, str]):
     made, reads = model("gpt2", "GPT2LMHeadModel", vocab_size=300).double(), of_bytes(**roles)
     assert reads.unk_token_id is None
     texts = ["abc déf", "x", "another text"]
-    for text, x_D in zip(texts, mean_states(wrap(made, reads), texts), strict=True):
+    for text, x_D in zip(texts, mean_states(wrap_module(made, reads), texts), strict=True):
         hidden_TD = made.transformer(**reads(text, return_tensors="pt")).last_hidden_state[0]
         assert x_D == pytest.approx(hidden_TD.mean(0).numpy(), abs=1e-12)
-        whole = encode_whole(wrap(made, reads), (text,))
+        whole = encode_whole(wrap_module(made, reads), (text,))
         assert whole.own_T.dtype == whole.known_T.dtype == torch.bool and whole.known_T.all()
 
 
@@ -52,7 +52,7 @@ def test_answers_that_overflowed_are_refused(tmp_path: Path):
         made.classifier.weight.copy_(60000 * made.classifier.weight.sign())
     name = folder(tmp_path, made, "around")
     assert np.isfinite(judged(find_reader(name, LOADING), [("a b",)])).all()
-    half = find_reader(name, Loading(device="cpu", dtype="float16"))
+    half = find_reader(name, LoadSettings(device="cpu", dtype="float16"))
     with pytest.raises(UserError, match=f"the logits of {half.id} {OVERFLOW}"):
         judged(half, [("a b",), ("c d e", "f")])
 
@@ -61,27 +61,27 @@ def test_states_and_surprises_that_overflowed_are_refused():
     made = model("gpt2", "GPT2LMHeadModel")
     with torch.no_grad():
         made.transformer.ln_f.weight.fill_(3e38)
-    subject = wrap(made, tokenizer("bare"))
-    with pytest.raises(UserError, match=f"the hidden states of {subject.id} {OVERFLOW}"):
-        mean_states(subject, ["a b c"])
+    loaded_model = wrap_module(made, tokenizer("bare"))
+    with pytest.raises(UserError, match=f"the hidden states of {loaded_model.id} {OVERFLOW}"):
+        mean_states(loaded_model, ["a b c"])
     with pytest.raises(UserError, match=f"the logits of GPT2LMHeadModel {OVERFLOW}"):
-        speaks(subject)
+        speaks(loaded_model)
 
 
 def test_a_token_that_is_forbidden_does_not_hide_that_a_model_looks_ahead():
     made = model("bert", "BertForMaskedLM")
     made.cls.register_forward_hook(lambda cls, given, said: said.index_fill(-1, torch.tensor([7]), -torch.inf))
-    assert speaks(wrap(made, tokenizer("bare"))) == "masked"
+    assert speaks(wrap_module(made, tokenizer("bare"))) == "masked"
 
 
 def test_a_surprise_that_only_some_texts_overflow_by():
     made = model("bert", "BertForMaskedLM", tie_word_embeddings=False)
     with torch.no_grad():
         made.bert.embeddings.word_embeddings.weight[20:] = 3e38  # what the probe for looking ahead never reads
-    subject = wrap(made, tokenizer("around"))
-    assert np.isfinite(nats(subject, ["a b"])[0]).all()
-    with pytest.raises(UserError, match=f"the logits of {subject.id} {OVERFLOW}"):
-        nats(subject, ["a b", "a y z"])
+    loaded_model = wrap_module(made, tokenizer("around"))
+    assert np.isfinite(nats(loaded_model, ["a b"])[0]).all()
+    with pytest.raises(UserError, match=f"the logits of {loaded_model.id} {OVERFLOW}"):
+        nats(loaded_model, ["a b", "a y z"])
 
 
 HEADLESS = {  # family, how its tokenizer writes, and what is said
@@ -102,12 +102,12 @@ def test_a_model_without_a_usable_head_is_read_by_its_states(kind: str, tmp_path
     made = model(family, kind)
     name = folder(tmp_path, made, form)
     reader = open_reader(name, loading=LOADING)
-    assert reader.way == way_of(reader.subject) == "states"
-    assert reader.notes == [f"Only the hidden states of {reader.subject.id} are looked at: {why}."]
+    assert reader.way == way_of(reader.model) == "states"
+    assert reader.notes == [f"Only the hidden states of {reader.model.id} are looked at: {why}."]
     told = tokenizer(form)("a b c", return_tensors="pt")
     own_T = told["input_ids"][0] > 4
     theirs = made.base_model(input_ids=told["input_ids"]).last_hidden_state[0, own_T].mean(0).numpy()
-    assert mean_states(reader.subject, ["a b c"])[0] == pytest.approx(theirs, abs=1e-5)
+    assert mean_states(reader.model, ["a b c"])[0] == pytest.approx(theirs, abs=1e-5)
     with pytest.raises(UserError):
         speaks(find_speaking(name, LOADING))
 
@@ -126,33 +126,35 @@ def test_a_lost_head_is_done_without(tmp_path: Path):
     name = folder(tmp_path, model("bert", "BertForMaskedLM", tie_word_embeddings=False), "around")
     weights = {key: value for key, value in load_file(tmp_path / "model.safetensors").items() if "cls." not in key}
     save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
-    subject = find_reader(name, LOADING)
-    assert way_of(subject) == "states" and "saved from BertForMaskedLM and opened as BertModel" in why_states(subject)
+    loaded_model = find_reader(name, LOADING)
+    assert way_of(loaded_model) == "states" and "saved from BertForMaskedLM and opened as BertModel" in why_states(
+        loaded_model
+    )
     with pytest.raises(UserError, match="hold no head that predicts tokens .* so its loss cannot be measured; save"):
         find_speaking(name, LOADING)
 
 
 def test_a_head_that_tells_a_number_is_done_without():
-    subject = wrap(model("bert", "BertForSequenceClassification", num_labels=1), tokenizer("around"))
-    assert way_of(subject) == "states" and np.isfinite(mean_states(subject, ["a b"])).all()
-    assert why_states(subject).endswith("are looked at: its head tells a number instead of one of several labels.")
+    loaded_model = wrap_module(model("bert", "BertForSequenceClassification", num_labels=1), tokenizer("around"))
+    assert way_of(loaded_model) == "states" and np.isfinite(mean_states(loaded_model, ["a b"])).all()
+    assert why_states(loaded_model).endswith("are looked at: its head tells a number instead of one of several labels.")
 
 
 def test_nothing_is_said_of_a_head_that_is_asked():
-    judges = wrap(classifier("bert", "BertForSequenceClassification"), tokenizer("around"))
-    fills = wrap(model("bert", "BertForMaskedLM"), tokenizer("around"))
-    for subject in (judges, fills):
-        assert why_states(subject) is None and open_reader(subject, loading=LOADING).notes == []
+    judges = wrap_module(classifier("bert", "BertForSequenceClassification"), tokenizer("around"))
+    fills = wrap_module(model("bert", "BertForMaskedLM"), tokenizer("around"))
+    for loaded_model in (judges, fills):
+        assert why_states(loaded_model) is None and open_reader(loaded_model, loading=LOADING).notes == []
 
 
 def test_labels_that_are_not_numbered_from_0():
     made = model("bert", "BertForSequenceClassification", id2label={1: "a", 2: "b"}, label2id={"a": 1, "b": 2})
     with pytest.raises(UserError, match="numbers its labels 1, 2 instead of 0 to 1, so nobody knows which logit is wh"):
-        labels_of(wrap(made, tokenizer("around")))
+        labels_of(wrap_module(made, tokenizer("around")))
 
 
 def test_a_classifier_that_looks_for_an_end_which_the_tokenizer_does_not_put():
-    made = wrap(classifier("bart", "BartForSequenceClassification"), tokenizer("before"))
+    made = wrap_module(classifier("bart", "BartForSequenceClassification"), tokenizer("before"))
     with pytest.raises(UserError, match="BartForSequenceClassification could not be run on these texts: .*eos"):
         judged(made, [("a b",)])
 
@@ -160,7 +162,7 @@ def test_a_classifier_that_looks_for_an_end_which_the_tokenizer_does_not_put():
 def test_it_is_said_where_the_first_token_is_not_asked_for():
     assert open_reader(own(kind="decoder", encoding="rope"), loading=LOADING).notes == [FIRST]
     assert open_reader(own(), loading=LOADING).notes == [], "a net that looks both ways is asked for all"
-    begun = wrap(model("gpt2", "GPT2LMHeadModel"), tokenizer("bare"))
+    begun = wrap_module(model("gpt2", "GPT2LMHeadModel"), tokenizer("bare"))
     assert opener(begun) == 1 and open_reader(begun, loading=LOADING).notes == []
     begun.model.config.bos_token_id = begun.model.config.eos_token_id = None
     assert opener(begun) is None and open_reader(begun, loading=LOADING).notes == [FIRST]
@@ -168,16 +170,18 @@ def test_it_is_said_where_the_first_token_is_not_asked_for():
 
 def test_a_tokenizers_own_beginning_goes_first():
     reads = of_bytes(bos_token="<s>", eos_token="</s>")
-    subject = wrap(model("gpt2", "GPT2LMHeadModel", vocab_size=300, bos_token_id=7), reads)
-    assert opener(subject) == reads.bos_token_id
-    assert len(nats(subject, ["abc"])[0]) == 3
+    loaded_model = wrap_module(model("gpt2", "GPT2LMHeadModel", vocab_size=300, bos_token_id=7), reads)
+    assert opener(loaded_model) == reads.bos_token_id
+    assert len(nats(loaded_model, ["abc"])[0]) == 3
 
 
 def test_the_token_before_a_text_needs_room():
-    speaking = wrap(model("gpt2", "GPT2LMHeadModel", n_positions=5, max_position_embeddings=5), tokenizer("bare"))
+    speaking = wrap_module(
+        model("gpt2", "GPT2LMHeadModel", n_positions=5, max_position_embeddings=5), tokenizer("bare")
+    )
     assert fits(speaking, ("a b c d",)) and not fits(speaking, ("a b c d e",))
     assert len(nats(speaking, ["a b c d"])[0]) == 4
     with pytest.raises(UserError, match=f"text 1 has 6 tokens and {speaking.id} holds 5; leave it out"):
         nats(speaking, ["a", "a b c d e"])
-    bare = wrap(model("gpt2", "GPT2Model", n_positions=5, max_position_embeddings=5), tokenizer("bare"))
+    bare = wrap_module(model("gpt2", "GPT2Model", n_positions=5, max_position_embeddings=5), tokenizer("bare"))
     assert fits(bare, ("a b c d e",)), "nothing is put before a text whose tokens are not asked for"

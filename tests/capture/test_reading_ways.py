@@ -9,16 +9,16 @@ import torch
 from heads_of_models import BY_NAME, NAMES, classifier, folder, model, own, tokenizer
 from safetensors.torch import load_file, save_file
 
-from wherewhat.capture.judging import WAYS, find_reader, judged, labels_of, way_of
-from wherewhat.capture.likelihood import nats
-from wherewhat.capture.load import Loading, Subject, find, wrap
-from wherewhat.capture.speech import NOBODY, Question, asked, speaks
-from wherewhat.capture.states import fits, mean_states
-from wherewhat.capture.whole import alike, encode_whole
-from wherewhat.capture.writing import written
+from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name, wrap_module
+from wherewhat.capture.outputs.classifier import WAYS, find_reader, judged, labels_of, way_of
+from wherewhat.capture.outputs.generate import written
+from wherewhat.capture.outputs.language_model import NOBODY, Question, asked, speaks
+from wherewhat.capture.outputs.likelihood import nats
+from wherewhat.capture.outputs.mean_states import fits, mean_states
+from wherewhat.capture.tokens.untruncated import alike, encode_whole
 from wherewhat.errors import UserError
 
-LOADING = Loading(device="cpu")
+LOADING = LoadSettings(device="cpu")
 HEADS = {
     "BertForSequenceClassification": ("bert", "labels"),
     "BertForMaskedLM": ("bert", "masked"),
@@ -34,12 +34,14 @@ HEADS = {
 @pytest.mark.parametrize("kind", HEADS)
 def test_a_folder_opens_with_the_head_that_it_was_saved_with(kind: str, tmp_path: Path):
     family, way = HEADS[kind]
-    subject = find_reader(folder(tmp_path, model(family, kind), "around"), LOADING)
-    assert way_of(subject) == way and way in WAYS
-    assert np.isfinite(mean_states(subject, ["a b c"])).all(), "whatever the head, there are states"
+    loaded_model = find_reader(folder(tmp_path, model(family, kind), "around"), LOADING)
+    assert way_of(loaded_model) == way and way in WAYS
+    assert np.isfinite(mean_states(loaded_model, ["a b c"])).all(), "whatever the head, there are states"
     if way != "labels":
-        with pytest.raises(UserError, match=rf"{subject.id} has no labels, so it cannot judge a text; name a classifi"):
-            judged(subject, [("a b",)])
+        with pytest.raises(
+            UserError, match=rf"{loaded_model.id} has no labels, so it cannot judge a text; name a classifi"
+        ):
+            judged(loaded_model, [("a b",)])
 
 
 def test_our_own_nets_are_told_by_what_they_learnt():
@@ -49,34 +51,34 @@ def test_our_own_nets_are_told_by_what_they_learnt():
     asked_something = own(labels=("no", "yes"))
     assert way_of(asked_something) == "labels" and labels_of(asked_something) == ("no", "yes")
     with pytest.raises(UserError, match="tiny learnt tasks and reads no words; name a model of text"):
-        way_of(find("tiny", LOADING))
+        way_of(load_by_name("tiny", LOADING))
 
 
 def test_names_of_labels_stay_as_they_are():
     unnamed = model("bert", "BertForSequenceClassification", num_labels=2)
-    assert labels_of(wrap(unnamed)) == ("LABEL_0", "LABEL_1")
+    assert labels_of(wrap_module(unnamed)) == ("LABEL_0", "LABEL_1")
     with pytest.raises(UserError, match="tells a number instead of one of several labels; name a classifier of two or"):
-        labels_of(wrap(model("bert", "BertForSequenceClassification", num_labels=1)))
+        labels_of(wrap_module(model("bert", "BertForSequenceClassification", num_labels=1)))
 
 
 @torch.no_grad()
 def test_our_own_nets_judge_the_words_of_both_texts_in_a_row():
-    subject = own(labels=NAMES)
+    model = own(labels=NAMES)
     texts = [("a b .", "c d ."), ("a b . c d .",), ("e",), ("f g", "h")]
-    ours = judged(subject, texts)
-    ids = subject.tokenizer.get_vocab()
+    ours = judged(model, texts)
+    ids = model.tokenizer.get_vocab()
     for row, words in zip(ours, ("a b . c d .", "a b . c d .", "e", "f g h"), strict=True):
-        theirs = subject.model.judge(torch.tensor([[ids[word] for word in words.split()]]))
+        theirs = model.module.judge(torch.tensor([[ids[word] for word in words.split()]]))
         assert row == pytest.approx(theirs[0].numpy(), abs=1e-12)
-    assert ours[0] == pytest.approx(ours[1], abs=1e-12) and subject.model.training, "it is in the mode it was in"
+    assert ours[0] == pytest.approx(ours[1], abs=1e-12) and model.module.training, "it is in the mode it was in"
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "conformer"])
 def test_words_of_our_own_nets_surprise_as_in_a_plain_loop(kind: str):
-    subject = own(kind=kind, encoding="rope")
-    net, ids = subject.model.eval(), subject.tokenizer.get_vocab()
-    for text, found in zip(["a b c .", "d what e", "f"], nats(subject, ["a b c .", "d what e", "f"]), strict=True):
+    model = own(kind=kind, encoding="rope")
+    net, ids = model.module.eval(), model.tokenizer.get_vocab()
+    for text, found in zip(["a b c .", "d what e", "f"], nats(model, ["a b c .", "d what e", "f"]), strict=True):
         told = [ids.get(word, ids["[unk]"]) for word in text.split()]
         theirs = []
         for slot, id in enumerate(told):
@@ -91,24 +93,24 @@ def test_words_of_our_own_nets_surprise_as_in_a_plain_loop(kind: str):
 
 
 def test_our_own_nets_answer_questions_like_any_model():
-    subject = own(kind="decoder", encoding="rope")
-    ids_T = encode_whole(subject, ("a b c d",)).ids_T
-    (answer,) = asked(subject, [Question(0, ids_T, torch.cat([ids_T[1:], torch.tensor([NOBODY])]))])
-    assert answer.nats_Q == pytest.approx(nats(subject, ["a b c d"])[0], rel=1e-12)
+    model = own(kind="decoder", encoding="rope")
+    ids_T = encode_whole(model, ("a b c d",)).ids_T
+    (answer,) = asked(model, [Question(0, ids_T, torch.cat([ids_T[1:], torch.tensor([NOBODY])]))])
+    assert answer.nats_Q == pytest.approx(nats(model, ["a b c d"])[0], rel=1e-12)
 
 
 @torch.no_grad()
 def test_states_of_our_own_nets_are_means_of_hidden_states():
-    subject = own()
-    ours = mean_states(subject, ["a b", "c what d", "e f"])
+    model = own()
+    ours = mean_states(model, ["a b", "c what d", "e f"])
     for row, text in zip(ours, ("a b", "c what d", "e f"), strict=True):
-        ids_BT = torch.tensor([subject.tokenizer(text)["input_ids"]])
-        assert row == pytest.approx(subject.model.mean_hidden(ids_BT)[0].numpy(), abs=1e-12)
+        ids_BT = torch.tensor([model.tokenizer(text)["input_ids"]])
+        assert row == pytest.approx(model.module.mean_hidden(ids_BT)[0].numpy(), abs=1e-12)
 
 
 def test_texts_of_one_length_are_read_together_and_only_those():
-    subject = own()
-    read = [encode_whole(subject, (text,)) for text in ("a b", "c", "d e", "f g h", "a", "b a", "c c")]
+    model = own()
+    read = [encode_whole(model, (text,)) for text in ("a b", "c", "d e", "f g h", "a", "b a", "c c")]
     groups = [batch.texts for batch in alike(read, most=6)]
     assert groups == [(1, 4), (0, 2, 5), (6,), (3,)]
     assert all(batch.real_BT.all() and len(batch.ids_BT) == len(batch.texts) for batch in alike(read))
@@ -116,48 +118,55 @@ def test_texts_of_one_length_are_read_together_and_only_those():
 
 
 def test_what_fits():
-    bert = wrap(classifier("bert", "BertForSequenceClassification", max_position_embeddings=7), tokenizer("around"))
+    bert = wrap_module(
+        classifier("bert", "BertForSequenceClassification", max_position_embeddings=7), tokenizer("around")
+    )
     assert fits(bert, ("a b c d e",)) and not fits(bert, ("a b c d e f",)), "two tokens stand around them"
     assert fits(bert, ("a b", "c d")) and not fits(bert, ("a b", "c d e")), "and three where there are two texts"
     assert fits(own(), ("a " * 12,)) and not fits(own(), ("a " * 12, "b"))
-    bloom = wrap(model("bloom", "BloomForCausalLM", max_position_embeddings=None), tokenizer("bare"))
+    bloom = wrap_module(model("bloom", "BloomForCausalLM", max_position_embeddings=None), tokenizer("bare"))
     assert bloom.context is None and fits(bloom, ("a " * 500,)), "nothing says how long a text may be"
 
 
-def refused(subject: Subject, texts: list[tuple[str, ...]]) -> str:
+def refused(model: LoadedModel, texts: list[tuple[str, ...]]) -> str:
     with pytest.raises(UserError) as error:
-        judged(subject, texts)
+        judged(model, texts)
     return str(error.value)
 
 
 def test_texts_that_cannot_be_judged():
-    subject = own(labels=NAMES)
-    assert refused(subject, [("a",), ("a " * 13,)]) == f"text 1 has 13 tokens and {subject.id} holds 12; leave it out"
-    assert refused(subject, []) == "there is no text to read; give at least one"
-    assert refused(subject, [("a", "b", "c")]) == (
+    loaded_model = own(labels=NAMES)
+    assert (
+        refused(loaded_model, [("a",), ("a " * 13,)])
+        == f"text 1 has 13 tokens and {loaded_model.id} holds 12; leave it out"
+    )
+    assert refused(loaded_model, []) == "there is no text to read; give at least one"
+    assert refused(loaded_model, [("a", "b", "c")]) == (
         "text 0 is ('a', 'b', 'c'); a model reads one text or two together, give a tuple of them"
     )
-    assert "text 0 is 'a b'; a model reads one text or two" in refused(subject, ["a b"])  # type: ignore[list-item]
-    assert refused(subject, [("a",), ("",)]) == f"text 1 has no token that {subject.id} could read; take it out"
+    assert "text 0 is 'a b'; a model reads one text or two" in refused(loaded_model, ["a b"])  # type: ignore[list-item]
+    assert (
+        refused(loaded_model, [("a",), ("",)]) == f"text 1 has no token that {loaded_model.id} could read; take it out"
+    )
     assert "has no labels, so it cannot judge a text; name a classifier" in refused(own(), [("a",)])
-    assert "has no tokenizer, so it cannot read text" in refused(wrap(subject.model), [("a",)])
-    strange = wrap(model("bert", "BertForSequenceClassification", vocab_size=20), tokenizer("around"))
+    assert "has no tokenizer, so it cannot read text" in refused(wrap_module(loaded_model.module), [("a",)])
+    strange = wrap_module(model("bert", "BertForSequenceClassification", vocab_size=20), tokenizer("around"))
     assert "token id 30 does not fit" in refused(strange, [("a z",)])
 
 
 def test_texts_without_a_state_or_a_surprise():
-    bert = wrap(model("bert", "BertForMaskedLM"), tokenizer("around"))
+    bert = wrap_module(model("bert", "BertForMaskedLM"), tokenizer("around"))
     with pytest.raises(UserError, match="text 1 holds nothing but special tokens; take it out"):
         mean_states(bert, ["a", ""])
     assert [len(found) for found in nats(bert, ["a b", "", "a ? b [MASK]"])] == [2, 0, 2], "? is an unknown word"
     with pytest.raises(UserError, match="predicts no tokens, so its loss cannot be measured"):
-        nats(wrap(model("bert", "BertModel"), tokenizer("around")), ["a b"])
+        nats(wrap_module(model("bert", "BertModel"), tokenizer("around")), ["a b"])
     with pytest.raises(UserError, match="tiny knows only the tokens of the tasks .* and cannot read text"):
-        nats(find("tiny", LOADING), ["a b"])
+        nats(load_by_name("tiny", LOADING), ["a b"])
 
 
 def test_an_encoder_decoder_is_refused_unless_it_is_a_classifier():
-    bart = wrap(BY_NAME["bart"].build(), tokenizer("around"))
+    bart = wrap_module(BY_NAME["bart"].build(), tokenizer("around"))
     with pytest.raises(
         UserError, match="is an encoder-decoder, and which of its states stand for a text is not settled"
     ):
@@ -166,7 +175,7 @@ def test_an_encoder_decoder_is_refused_unless_it_is_a_classifier():
         UserError, match="is an encoder-decoder without labels, which cannot be read here; name a model"
     ):
         way_of(bart)
-    judges = wrap(classifier("bart", "BartForSequenceClassification"), tokenizer("around"))
+    judges = wrap_module(classifier("bart", "BartForSequenceClassification"), tokenizer("around"))
     assert way_of(judges) == "labels" and judged(judges, [("a b",), ("c d", "e")]).shape == (2, 3)
 
 
@@ -195,6 +204,6 @@ def test_a_bare_model_that_says_it_classifies_is_refused(tmp_path: Path):
 
 def test_our_own_nets_write_no_texts():
     """They have test sentences; one without is asked to be given some."""
-    for subject in (own(kind="decoder", encoding="rope"), own()):
+    for net in (own(kind="decoder", encoding="rope"), own()):
         with pytest.raises(UserError, match="there is no text for .*, and it does not write any; give --text FILE"):
-            written(subject, 1, 5, seed=0)
+            written(net, 1, 5, seed=0)

@@ -16,9 +16,18 @@ from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
-from wherewhat.capture import speech
-from wherewhat.capture.load import Loading, Subject, find, wrap
-from wherewhat.capture.speech import NOBODY, Question, asked, body, find_speaking, plain_tokens, speaks, special_tokens
+from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name, wrap_module
+from wherewhat.capture.outputs import language_model
+from wherewhat.capture.outputs.language_model import (
+    NOBODY,
+    Question,
+    asked,
+    body,
+    find_speaking,
+    plain_tokens,
+    speaks,
+    special_tokens,
+)
 from wherewhat.errors import UserError
 
 BY_NAME = {family.name: family for family in FAMILIES}
@@ -58,7 +67,7 @@ def foretold(ids_T: Tensor) -> Tensor:
 def test_the_loss_of_the_next_token_is_that_of_transformers(name: str):
     model = speaking(name)
     texts = some_texts(9, 14, 5)  # padded together
-    ours = asked(wrap(model), [Question(n, ids_T, foretold(ids_T)) for n, ids_T in enumerate(texts)])
+    ours = asked(wrap_module(model), [Question(n, ids_T, foretold(ids_T)) for n, ids_T in enumerate(texts)])
     for ids_T, answer in zip(texts, ours, strict=True):
         with torch.no_grad():
             theirs = model(input_ids=ids_T[None], labels=ids_T[None])
@@ -75,61 +84,61 @@ def test_the_loss_of_masked_tokens_is_that_of_transformers():
     slots = torch.tensor([2, 7, 11])
     wanted_T, masked_T = torch.full_like(ids_T, NOBODY), ids_T.clone()
     wanted_T[slots], masked_T[slots] = ids_T[slots], 3
-    (answer,) = asked(wrap(model), [Question(0, masked_T, wanted_T)])
+    (answer,) = asked(wrap_module(model), [Question(0, masked_T, wanted_T)])
     with torch.no_grad():
         theirs = model(input_ids=masked_T[None], labels=wanted_T.where(wanted_T != NOBODY, -100)[None]).loss
     assert len(answer.nats_Q) == 3 and answer.nats_Q.mean() == pytest.approx(float(theirs), rel=SINGLE)
 
 
 def test_large_vocabularies_are_compared_piece_by_piece(monkeypatch: pytest.MonkeyPatch):
-    subject, texts = wrap(speaking("llama")), some_texts(13, 8, 21)
+    model, texts = wrap_module(speaking("llama")), some_texts(13, 8, 21)
     questions = [Question(n, ids_T, foretold(ids_T)) for n, ids_T in enumerate(texts)]
-    whole = asked(subject, questions)
-    monkeypatch.setattr(speech, "AT_ONCE", 300)  # three slots of 99 logits
-    monkeypatch.setattr(speech, "ENTRIES", 10 * 99)  # every text alone
-    for one, other in zip(whole, asked(subject, questions), strict=True):
+    whole = asked(model, questions)
+    monkeypatch.setattr(language_model, "AT_ONCE", 300)  # three slots of 99 logits
+    monkeypatch.setattr(language_model, "ENTRIES", 10 * 99)  # every text alone
+    for one, other in zip(whole, asked(model, questions), strict=True):
         assert one.nats_Q == pytest.approx(other.nats_Q, rel=PRECISION["llama"])
         assert (one.right_Q == other.right_Q).all()
 
 
 def test_what_a_model_predicts_is_seen_from_what_it_does():
-    assert speaks(wrap(speaking("llama"))) == "next"
-    assert speaks(wrap(speaking("gpt2"))) == "next"
-    assert speaks(wrap(speaking("bert"), reader(masks=True))) == "masked"
-    assert speaks(find_speaking("tiny", Loading())) == "answer"
+    assert speaks(wrap_module(speaking("llama"))) == "next"
+    assert speaks(wrap_module(speaking("gpt2"))) == "next"
+    assert speaks(wrap_module(speaking("bert"), reader(masks=True))) == "masked"
+    assert speaks(find_speaking("tiny", LoadSettings())) == "answer"
 
 
 def test_asking_leaves_the_model_in_the_mode_it_was_in():
     model = speaking("gpt2").train()
     model.transformer.h[0].eval()
-    asked(wrap(model), [Question(0, ids_T, foretold(ids_T)) for ids_T in some_texts(6)])
+    asked(wrap_module(model), [Question(0, ids_T, foretold(ids_T)) for ids_T in some_texts(6)])
     assert model.training and model.transformer.h[1].training and not model.transformer.h[0].training
 
 
 def test_the_body_shares_its_modules_and_numbers_layers_alike():
-    subject = wrap(speaking("llama"))
-    inner = body(subject)
-    assert inner.model is subject.model.model and inner.layers == subject.layers == 2
+    model = wrap_module(speaking("llama"))
+    inner = body(model)
+    assert inner.model is model.module.model and inner.layers == model.layers == 2
     assert body(inner).model is inner.model, "a body has no other body"
-    net = find_speaking("tiny", Loading())
+    net = find_speaking("tiny", LoadSettings())
     assert body(net).model is net.model
 
 
 def test_special_tokens_are_told_from_others():
-    causal = wrap(speaking("llama"), reader())
+    causal = wrap_module(speaking("llama"), reader())
     assert special_tokens(causal) == ([1], [])
-    masked = wrap(speaking("bert"), reader(masks=True))
+    masked = wrap_module(speaking("bert"), reader(masks=True))
     assert special_tokens(masked) == ([1], [2])
     assert plain_tokens(masked).tolist() == list(range(5, 31)), "nothing beyond what the tokenizer knows"
-    assert special_tokens(wrap(speaking("llama"))) == ([], [])
-    assert plain_tokens(wrap(speaking("llama"))).tolist() == list(range(3, 99)), "the config names three"
+    assert special_tokens(wrap_module(speaking("llama"))) == ([], [])
+    assert plain_tokens(wrap_module(speaking("llama"))).tolist() == list(range(3, 99)), "the config names three"
 
 
 @pytest.mark.parametrize("name", ["llama", "gpt2", "bert"])
 def test_a_folder_is_loaded_with_its_head(name: str, tmp_path: Path):
     model = speaking(name)
     model.save_pretrained(tmp_path / "saved")
-    found = find_speaking(str(tmp_path / "saved"), Loading(dtype="float64", device="cpu"))
+    found = find_speaking(str(tmp_path / "saved"), LoadSettings(dtype="float64", device="cpu"))
     assert type(found.model).__name__ == SPEAKING[name]
     (ids_T,) = some_texts(7)
     with torch.no_grad():
@@ -143,14 +152,14 @@ def test_a_config_that_names_no_class_is_asked_what_it_can_be(tmp_path: Path):
         speaking(name).save_pretrained(tmp_path / name)
         config = tmp_path / name / "config.json"
         config.write_text(config.read_text().replace(f'"{SPEAKING[name]}"', ""))
-        found = find_speaking(str(tmp_path / name), Loading(device="cpu"))
+        found = find_speaking(str(tmp_path / name), LoadSettings(device="cpu"))
         assert type(found.model).__name__ == SPEAKING[name]
 
 
 def test_a_head_tied_to_the_embedding_counts_as_present(tmp_path: Path):
     bare = BY_NAME["llama"].build(tie_word_embeddings=True)
     bare.save_pretrained(tmp_path)
-    found = find_speaking(str(tmp_path), Loading(device="cpu"))
+    found = find_speaking(str(tmp_path), LoadSettings(device="cpu"))
     assert torch.equal(found.model.lm_head.weight, bare.embed_tokens.weight)
 
 
@@ -158,8 +167,8 @@ def test_a_head_tied_to_the_embedding_counts_as_present(tmp_path: Path):
 def test_a_folder_without_a_head_is_refused(name: str, tmp_path: Path):
     BY_NAME[name].build().save_pretrained(tmp_path)
     with pytest.raises(UserError, match="hold no head that predicts tokens .* is missing.*; save it from"):
-        find_speaking(str(tmp_path), Loading(device="cpu"))
-    assert find(str(tmp_path), Loading(device="cpu")).layers == 2, "but its heads can be profiled"
+        find_speaking(str(tmp_path), LoadSettings(device="cpu"))
+    assert load_by_name(str(tmp_path), LoadSettings(device="cpu")).layers == 2, "but its heads can be profiled"
 
 
 def test_weights_that_lack_something_else_are_refused_as_ever(tmp_path: Path):
@@ -171,46 +180,46 @@ def test_weights_that_lack_something_else_are_refused_as_ever(tmp_path: Path):
         {name: tensor for name, tensor in weights.items() if "layers.1" not in name}, tmp_path / "model.safetensors"
     )
     with pytest.raises(UserError, match="lack .* tensor.* that its config asks for, the first is model.layers.1"):
-        find_speaking(str(tmp_path), Loading(device="cpu"))
+        find_speaking(str(tmp_path), LoadSettings(device="cpu"))
 
 
 def test_an_encoder_decoder_is_refused(tmp_path: Path):
     BY_NAME["t5"].build().save_pretrained(tmp_path / "t5")
     with pytest.raises(UserError, match="t5 is an encoder-decoder; loss and copying are measured of models that"):
-        find_speaking(str(tmp_path / "t5"), Loading(device="cpu"))
+        find_speaking(str(tmp_path / "t5"), LoadSettings(device="cpu"))
     with pytest.raises(UserError, match="T5Model predicts no tokens"):
-        speaks(wrap(BY_NAME["t5"].build()))
+        speaks(wrap_module(BY_NAME["t5"].build()))
 
 
 def test_a_module_without_a_head_is_refused():
     with pytest.raises(UserError, match="LlamaModel predicts no tokens, so its loss cannot be measured; load it with"):
-        speaks(wrap(BY_NAME["llama"].build()))
+        speaks(wrap_module(BY_NAME["llama"].build()))
     sorting = replace(BY_NAME["bert"], model="BertForTokenClassification").build()
     with pytest.raises(UserError, match="BertForTokenClassification predicts no tokens"):
-        speaks(wrap(sorting))
+        speaks(wrap_module(sorting))
 
 
 def test_a_model_that_sees_what_it_would_predict_is_refused():
     open_eyed = replace(BY_NAME["bert"], model="BertLMHeadModel").build()
     with pytest.raises(UserError, match="BertLMHeadModel sees the tokens that it would have to predict"):
-        speaks(wrap(open_eyed))
+        speaks(wrap_module(open_eyed))
 
 
 def test_a_model_of_masks_needs_to_know_its_mask():
     with pytest.raises(UserError, match="predicts masked tokens, and no tokenizer says which token is the mask"):
-        speaks(wrap(speaking("bert")))
+        speaks(wrap_module(speaking("bert")))
 
 
 def test_a_net_whose_task_nobody_knows_is_refused():
-    net = find_speaking("tiny", Loading())
+    net = find_speaking("tiny", LoadSettings())
     with pytest.raises(UserError, match="the task that .* was trained on is not known.*; name the folder"):
-        speaks(Subject("a net", net.model))
+        speaks(LoadedModel("a net", net.model))
 
 
 def test_a_model_that_fails_says_so():
-    subject = wrap(speaking("gpt2"))
+    model = wrap_module(speaking("gpt2"))
     with pytest.raises(UserError, match="GPT2LMHeadModel could not be run on these texts"):
-        asked(subject, [Question(0, ids_T, foretold(ids_T)) for ids_T in some_texts(80)])  # its table holds 64
+        asked(model, [Question(0, ids_T, foretold(ids_T)) for ids_T in some_texts(80)])  # its table holds 64
 
 
 def test_a_damaged_folder_keeps_its_sentence(tmp_path: Path):
@@ -219,7 +228,7 @@ def test_a_damaged_folder_keeps_its_sentence(tmp_path: Path):
     weights = tmp_path / "short" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(UserError, match="damaged or cut short"):
-        find_speaking(str(tmp_path / "short"), Loading(device="cpu"))
+        find_speaking(str(tmp_path / "short"), LoadSettings(device="cpu"))
 
 
 def test_no_special_token_counts_as_plain_however_it_is_said():
@@ -227,9 +236,9 @@ def test_no_special_token_counts_as_plain_however_it_is_said():
     tokenizer.add_special_tokens({"additional_special_tokens": ["a"]})
     model = speaking("llama")
     model.config.eos_token_id = [7, 8]
-    plain = plain_tokens(Subject("", model, tokenizer)).tolist()
+    plain = plain_tokens(LoadedModel("", model, tokenizer)).tolist()
     assert not {0, 1, 5, 7, 8} & set(plain) and {6, 9} <= set(plain)
 
 
 def test_a_model_of_three_tokens_can_be_asked():
-    assert speaks(wrap(speaking("llama", vocab_size=3))) == "next"
+    assert speaks(wrap_module(speaking("llama", vocab_size=3))) == "next"

@@ -6,7 +6,7 @@ import pytest
 import torch
 from families import FAMILIES, Family
 
-from wherewhat.capture.survey import survey
+from wherewhat.capture.editing.survey import survey
 from wherewhat.errors import UserError
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig

@@ -276,7 +276,7 @@ def test_a_bug_of_ours_says_so(capsys, monkeypatch, tmp_path: Path):
     def broken(*args, **options):
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr("wherewhat.measure.profile", broken)
+    monkeypatch.setattr("wherewhat.profiling.profile.profile", broken)
     assert main(["heads", "--out", str(tmp_path / "new")]) == 1
     assert "this is a bug in wherewhat" in capsys.readouterr().err
 

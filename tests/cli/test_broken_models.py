@@ -14,7 +14,7 @@ from folders import save_model, save_tokenizer
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, LlamaForCausalLM, Qwen2Config, Qwen2Model
 
-from wherewhat.capture import load
+from wherewhat.capture.loading import load
 from wherewhat.cli.main import main
 from wherewhat.corpora.examples import Examples
 from wherewhat.corpora.grammar import Grammar
@@ -249,7 +249,7 @@ def test_what_is_missing_in_the_cache_is_left_to_transformers(tmp_path: Path, mo
         raise AskedError
 
     with pytest.raises(Exception) as raised:
-        load.find("some/model", load.Loading(), reading=reading)
+        load.load_by_name("some/model", load.LoadSettings(), reading=reading)
     assert isinstance(raised.value.__cause__ or raised.value, AskedError)
 
 
@@ -443,16 +443,16 @@ def test_a_revision_of_what_has_none(say: Say, tmp_path: Path):
 
 def test_a_mistake_of_ours_while_loading_stays_one(say: Say, tmp_path: Path, monkeypatch):
     folder = save_model(tmp_path / "model")
-    monkeypatch.setattr("wherewhat.capture.load._unused", lambda *args: 1 / 0)
+    monkeypatch.setattr("wherewhat.capture.loading.load._unused", lambda *args: 1 / 0)
     code, err = say(folder)
     assert code == 1 and "this is a bug in wherewhat" in err
 
 
 def test_a_mistake_of_ours_while_choosing_a_head_stays_one(tmp_path: Path, monkeypatch):
-    from wherewhat.capture import speech
-    from wherewhat.capture.load import Loading
+    from wherewhat.capture.loading.load import LoadSettings
+    from wherewhat.capture.outputs import language_model
 
     folder = save_model(tmp_path / "model")
-    monkeypatch.setattr(speech, "ENDINGS", None)
+    monkeypatch.setattr(language_model, "ENDINGS", None)
     with pytest.raises(AttributeError):
-        speech.find_speaking(str(folder), Loading())
+        language_model.find_speaking(str(folder), LoadSettings())

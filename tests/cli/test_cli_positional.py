@@ -9,8 +9,8 @@ from folders import save_model
 
 import wherewhat as ww
 from wherewhat.cli.main import main
-from wherewhat.positional.measures import MEASURES
-from wherewhat.positional.told import names
+from wherewhat.profiling.positional_part.measures import MEASURES
+from wherewhat.profiling.positional_part.told import names
 
 SMALL = ["--copies", "7", "--words", "4", "--positional", "--no-hidden", "--queries", "2"]
 

@@ -9,7 +9,7 @@ from reading_nets import on_disk
 import wherewhat as ww
 from wherewhat.cli.main import main
 from wherewhat.errors import UserError
-from wherewhat.probes.roles import Exchanges
+from wherewhat.probing.roles import Exchanges
 
 # "The nurse sees Peter ." and "Maria sees him ."
 PROPOSITIONS = """1	The	the	DET	_	_	2	det	_	_

@@ -14,10 +14,10 @@ from wherewhat.errors import UserError
 from wherewhat.report import reproductions as pages
 from wherewhat.report.claims import the_claims
 from wherewhat.report.page import Page
-from wherewhat.reproductions import registry
-from wherewhat.reproductions.base import Claim, Found, Order
-from wherewhat.reproductions.finished import Outcome, finished_in
-from wherewhat.reproductions.registry import REPRODUCTIONS, Reproduction
+from wherewhat.studies import registry
+from wherewhat.studies.base import Claim, Found, Order
+from wherewhat.studies.finished import Outcome, finished_in
+from wherewhat.studies.registry import REPRODUCTIONS, Reproduction
 from wherewhat.tables.schema import RESULT, frame
 
 CLAIMS = (Claim("Water is wet.", "yes", "yes", "agrees"), Claim("It is dry.", "unknown", "no", "not seen"))

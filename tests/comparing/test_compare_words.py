@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from made_up import profile
 
-from wherewhat.comparing.walk import compare
+from wherewhat.comparing.compare import compare
 
 
 def split(layer: int, head: int) -> float:

@@ -13,11 +13,11 @@ from made_up import HEADS_EACH, LAYERS, at, profile
 from scipy import stats
 
 from wherewhat.comparing.claims import claims_of
-from wherewhat.comparing.door import names_of
+from wherewhat.comparing.compare import compare
+from wherewhat.comparing.describe import spread_over_heads
+from wherewhat.comparing.inputs import names_of
 from wherewhat.comparing.rows import rows_of
 from wherewhat.comparing.state import State, mean_of, related, same_weights
-from wherewhat.comparing.telling import spread_over_heads
-from wherewhat.comparing.walk import compare
 from wherewhat.errors import UserError
 from wherewhat.runs.profile import Profile
 from wherewhat.runs.registry import load
@@ -231,7 +231,7 @@ def test_folders_are_read_without_torch_and_come_back_as_they_were(tmp_path: Pat
     for name, base in (("early", 0.1), ("late", 0.3)):
         profile("same", {"locality": at(base), "entropy": at(0.5)}).save(tmp_path / name)
     code = (
-        "import sys; from wherewhat.comparing.walk import compare\n"
+        "import sys; from wherewhat.comparing.compare import compare\n"
         f"found = compare([{str(tmp_path / 'early')!r}, {str(tmp_path / 'late')!r}])\n"
         f"found.save({str(tmp_path / 'out')!r})\n"
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules, 'a run needs no model'\n"

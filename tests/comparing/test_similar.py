@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 import torch
 
-from wherewhat.capture.batch import ALL, batches
-from wherewhat.capture.door import capture
-from wherewhat.capture.load import Subject, word_tokenizer, wrap
+from wherewhat.capture.capture import capture
+from wherewhat.capture.loading.load import LoadedModel, word_tokenizer, wrap_module
+from wherewhat.capture.tokens.batch import ALL, batches
 from wherewhat.cli.main import main
 from wherewhat.comparing import similar as similar_module
+from wherewhat.comparing.compare import compare
 from wherewhat.comparing.similar import similar_heads
-from wherewhat.comparing.walk import compare
 from wherewhat.corpora.words import Words
 from wherewhat.errors import UserError
 from wherewhat.models.folder import save_model
@@ -53,7 +53,7 @@ def exchanged(model: Trunk) -> Trunk:
 
 
 def test_heads_that_changed_places_are_found_again():
-    told = similar_heads(wrap(net()), wrap(exchanged(net())), TEXTS).told
+    told = similar_heads(wrap_module(net()), wrap_module(exchanged(net())), TEXTS).told
     assert {(one["head"], one["against"]) for one in told["partners"]} == {
         ("L0H0", "L0H1"),
         ("L0H1", "L0H0"),
@@ -65,7 +65,7 @@ def test_heads_that_changed_places_are_found_again():
 
 def test_the_table_by_whole_matrices_of_both():
     first, other = net(), net(2, layers=1, heads=4)
-    table = similar_heads(wrap(first), wrap(other), TEXTS).table
+    table = similar_heads(wrap_module(first), wrap_module(other), TEXTS).table
     assert dict(table.schema) == SIMILARITY and table.height == 4 * 4
 
     def shown(model: Trunk) -> dict[tuple[int, int], torch.Tensor]:
@@ -122,14 +122,14 @@ def test_fresh_weights_stand_beside_where_they_are_asked_for():
 
 
 def test_the_same_seed_gives_the_same_table():
-    one, same = (similar_heads(wrap(net()), wrap(net(2)), TEXTS, seed=3) for _ in range(2))
+    one, same = (similar_heads(wrap_module(net()), wrap_module(net(2)), TEXTS, seed=3) for _ in range(2))
     assert one.table.equals(same.table) and one.told == same.told
 
 
 def test_many_heads_are_drawn_layer_by_layer(monkeypatch: pytest.MonkeyPatch):
     from wherewhat.report import similar as page
 
-    table = similar_heads(wrap(net()), wrap(net(2)), TEXTS).table
+    table = similar_heads(wrap_module(net()), wrap_module(net(2)), TEXTS).table
     monkeypatch.setattr(page, "MOST", 10)
     cells = page.similar_tables(table)["similar"]
     assert sorted(set(cells["here"])) == ["L0", "L1"] and len(cells["here"]) == 4
@@ -138,10 +138,10 @@ def test_many_heads_are_drawn_layer_by_layer(monkeypatch: pytest.MonkeyPatch):
     assert cells["divergence"][at] == pytest.approx(np.round(nearest, 4))
 
 
-def reader(*words: str) -> Subject:
+def reader(*words: str) -> LoadedModel:
     """A net with a tokenizer of whole words."""
     known = Words.learn([list(words)])
-    return replace(wrap(net(vocabulary=len(known)), word_tokenizer(known)), id="-".join(words[:1]))
+    return replace(wrap_module(net(vocabulary=len(known)), word_tokenizer(known)), id="-".join(words[:1]))
 
 
 def test_other_tokens_are_refused_whether_texts_are_words_or_ids():
@@ -180,11 +180,11 @@ def test_attention_that_is_no_number_is_refused():
     with torch.no_grad():
         broken.blocks[0].attention.qkv.weight.mul_(1e200)
     with pytest.raises(UserError, match="is not finite on these texts; load it with --dtype float32"):
-        similar_heads(wrap(net()), wrap(broken), TEXTS)
+        similar_heads(wrap_module(net()), wrap_module(broken), TEXTS)
 
 
 def test_names_may_hold_any_letter(tmp_path: Path):
-    one, other = (replace(wrap(net(seed)), id=name) for seed, name in ((1, 'it\'s "a"'), (2, "<b>")))
+    one, other = (replace(wrap_module(net(seed)), id=name) for seed, name in ((1, 'it\'s "a"'), (2, "<b>")))
     found = compare([one, other], TEXTS, similar=True, scores=("entropy",))
     assert found.figures(tmp_path)
 
@@ -197,5 +197,5 @@ def test_one_model_is_not_two(capsys: pytest.CaptureFixture[str], tmp_path: Path
 
 def test_few_texts_are_enough(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(similar_module, "TEXTS", 1)
-    told = similar_heads(wrap(net()), wrap(net(2)), TEXTS).told
+    told = similar_heads(wrap_module(net()), wrap_module(net(2)), TEXTS).told
     assert told["texts"] == 1 and told["min"]["low"] is None

@@ -10,7 +10,7 @@ from made_up import HEADS_EACH, LAYERS, at, profile
 from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
-from wherewhat.comparing.walk import compare
+from wherewhat.comparing.compare import compare
 from wherewhat.report.compare_tables import Found
 from wherewhat.runs.profile import Profile
 from wherewhat.runs.registry import load

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from wherewhat.logits.additive import Still
 from wherewhat.logits.base import Logits, Moments
-from wherewhat.logits.bent import Bent
 from wherewhat.logits.capped import Capped
-from wherewhat.logits.carried import Carried
-from wherewhat.logits.crossed import Crossed
-from wherewhat.logits.still import Still
-from wherewhat.logits.turned import Turned
+from wherewhat.logits.disentangled import Crossed
+from wherewhat.logits.head_mixing import Bent
+from wherewhat.logits.linear import Carried
+from wherewhat.logits.rotary import Turned
 
 TURNING = ("turned", "grouped", "scaled", "stretched")
 ADDING = ("still", "biased", "crossed", "carried", "carried bias")

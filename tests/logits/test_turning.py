@@ -7,7 +7,7 @@ import pytest
 import torch
 from logit_tables import TURNING, assert_moments, plane_tables, some_logits, table
 
-from wherewhat.logits.turned import Turned
+from wherewhat.logits.rotary import Turned
 from wherewhat.scores.exact import read_exact
 
 KEYS = 9

@@ -23,8 +23,8 @@ from wherewhat.report.locality_tables import GAPS, LINE, OURS, SMALL, WIDE, apar
 from wherewhat.report.page import Page
 from wherewhat.report.render import render
 from wherewhat.report.reproductions import page_of_reproduction
-from wherewhat.reproductions.locality.contrasts import CONTRASTS, MATCHED
-from wherewhat.reproductions.locality.links import AXES as LINKS
+from wherewhat.studies.locality.contrasts import CONTRASTS, MATCHED
+from wherewhat.studies.locality.links import AXES as LINKS
 
 ONE_SEED = replace(HELPS, seeds=1)
 

@@ -11,9 +11,9 @@ from wherewhat.report import locality_said as said
 from wherewhat.report.locality import page_of_locality
 from wherewhat.report.locality_study import ALL, DECODER, FEWEST, WORDS_ALONE, side
 from wherewhat.report.page import Page
-from wherewhat.reproductions.locality import bag, evidence
-from wherewhat.reproductions.locality.claims import FEWEST_SEEDS
-from wherewhat.reproductions.locality.estimate import Estimate
+from wherewhat.studies.locality import bag, evidence
+from wherewhat.studies.locality.claims import FEWEST_SEEDS
+from wherewhat.studies.locality.estimate import Estimate
 
 WHERE = {"locality": "answer", "symmetry": "answer", "decoder": "decoders", "leaning": "leaning"}
 ENDS = ((0.0312, -0.004, 0.066), (0.01, 0.0002, 0.02), (-0.00004, -0.02, -0.000001), (0.5, 0.5, 0.5), (0.0, -0.1, 0.1),

@@ -14,8 +14,8 @@ from synthetic import BOTH, DECODER, ENCODER, ONE, Shape, run_of
 from synthetic_positional import SCHEMA, World, even, matrices, positional_run
 from test_report_page import HOSTILE, Reader, data_of
 
-from wherewhat.positional.measures import MEASURES
-from wherewhat.positional.told import SOURCES
+from wherewhat.profiling.positional_part.measures import MEASURES
+from wherewhat.profiling.positional_part.told import SOURCES
 from wherewhat.report import Page, Section, figures, kinds, page_of_heads, render
 from wherewhat.report.findings import findings
 from wherewhat.report.kinds import POSITIONAL

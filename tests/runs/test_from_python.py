@@ -34,7 +34,7 @@ def refusal(call: object) -> UserError:
 def test_the_version_is_that_of_the_package():
     assert ww.__version__ == version("wherewhat")
     assert set(dir(ww)) >= {"Loading", "__version__", "profile"}
-    assert ww.Loading(dtype="float64").dtype == "float64"
+    assert ww.LoadSettings(dtype="float64").dtype == "float64"
 
 
 def test_a_public_function_can_be_sent_to_another_process():
@@ -64,7 +64,10 @@ def test_a_public_function_can_be_sent_to_another_process():
         (lambda: ww.edit(None, unrotat="all"), "edit has no keyword 'unrotat'; did you mean 'unrotate'? known: ablate"),
         (lambda: ww.load(foldr="run"), "load has no keyword 'foldr'; did you mean 'folder'? known: folder"),
         (lambda: ww.Edit(dropp="all"), "Edit has no keyword 'dropp'; did you mean 'drop'? known: ablate, drop,"),
-        (lambda: ww.Loading(dtyp="float64"), "Loading has no keyword 'dtyp'; did you mean 'dtype'? known: allow_p"),
+        (
+            lambda: ww.LoadSettings(dtyp="float64"),
+            "Loading has no keyword 'dtyp'; did you mean 'dtype'? known: allow_p",
+        ),
         (lambda: ww.probe("roles", "tiny", sed=3), "no keyword 'sed'; did you mean 'seed'?"),
         (lambda: ww.probe("dependencies", "tiny", leest=3), "no keyword 'leest'; did you mean 'least'?"),
     ],
@@ -82,7 +85,7 @@ def test_a_misspelt_keyword_is_answered_with_the_right_one(call: object, sentenc
         (lambda: ww.profile("tiny", hidden=False, scores=["mean.pos_pos"]), "without hidden=False", "--no-hidden"),
         (lambda: ww.compare(["tiny"]), "or add untrained=1 to", "or add --untrained to"),
         (lambda: ww.edited("tiny", None, ww.Edit()), "with drop, unrotate, keep", "with --drop, --unrotate, --keep"),
-        (lambda: ww.profile("tiny", loading=ww.Loading(device="abacus")), '(device="auto")', "--device auto"),
+        (lambda: ww.profile("tiny", loading=ww.LoadSettings(device="abacus")), '(device="auto")', "--device auto"),
     ],
     ids=["flag", "value", "no", "draws", "edit", "loading"],
 )

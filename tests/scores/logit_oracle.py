@@ -9,7 +9,7 @@ import numpy as np
 from logit_tables import plane_tables, softmax, table
 
 from wherewhat.logits.capped import Capped
-from wherewhat.logits.turned import Turned
+from wherewhat.logits.rotary import Turned
 from wherewhat.scores.base import Rows
 
 Answer = tuple[float, float]  # value and weight

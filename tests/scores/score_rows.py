@@ -7,7 +7,7 @@ from logit_tables import some_logits, turned
 from torch import Tensor
 
 from wherewhat.logits.base import Logits
-from wherewhat.logits.turned import Turned
+from wherewhat.logits.rotary import Turned
 from wherewhat.scores.base import Rows, Score
 
 MASKS = ("causal", "bidirectional", "window")

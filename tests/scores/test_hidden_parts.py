@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from wherewhat.logits.still import Still
-from wherewhat.logits.turned import Turned
+from wherewhat.logits.additive import Still
+from wherewhat.logits.rotary import Turned
 from wherewhat.scores import input_level, mean_parts
 from wherewhat.scores.input_level import Exchanges, chance_shares, exchanged, latin_square, variances
 from wherewhat.scores.mean_parts import PARTS, HiddenSums, Sides, sides_of

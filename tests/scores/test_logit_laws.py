@@ -13,9 +13,9 @@ from score_rows import MASKS, allowed, answer, narrow, random_rows, rows_of, see
 from torch import Tensor
 
 from wherewhat.errors import InternalError
+from wherewhat.logits.additive import Still
 from wherewhat.logits.capped import Capped
-from wherewhat.logits.still import Still
-from wherewhat.logits.turned import Turned
+from wherewhat.logits.rotary import Turned
 from wherewhat.scores.base import Rows
 from wherewhat.scores.exact import _check
 from wherewhat.scores.frequencies import frequencies

@@ -12,10 +12,10 @@ import torch
 from score_rows import allowed, answer, with_logits
 from torch import Tensor
 
+from wherewhat.logits.additive import Still
 from wherewhat.logits.base import Logits
-from wherewhat.logits.crossed import Crossed
-from wherewhat.logits.still import Still
-from wherewhat.logits.turned import Turned
+from wherewhat.logits.disentangled import Crossed
+from wherewhat.logits.rotary import Turned
 from wherewhat.scores.base import Rows
 from wherewhat.scores.frequencies import frequencies
 from wherewhat.scores.registry import SCORES, at_temperature

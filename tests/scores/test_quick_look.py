@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from wherewhat.logits.turned import Turned
+from wherewhat.logits.rotary import Turned
 from wherewhat.scores.base import Rows
 from wherewhat.scores.frequencies import frequencies
 from wherewhat.scores.registry import SCORES

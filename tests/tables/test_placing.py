@@ -175,7 +175,7 @@ def test_a_folder_that_cannot_be_opened_is_not_blamed_on_a_kill(tmp_path: Path):
 def test_every_way_in_finishes_what_was_begun(tmp_path: Path):
     import wherewhat as ww
     from wherewhat.cli.main import main
-    from wherewhat.comparing.door import is_run
+    from wherewhat.comparing.inputs import is_run
 
     folder, whole = tmp_path / "run", tmp_path / "whole"
     profile = ww.profile("tiny", max_texts=2)

@@ -11,9 +11,9 @@ import torch
 from precision import rounding
 from torch.nn.functional import cross_entropy
 
-from wherewhat.capture.judging import find_reader, judged, labels_of, way_of
-from wherewhat.capture.load import Loading
-from wherewhat.capture.texts import own_texts
+from wherewhat.capture.loading.load import LoadSettings
+from wherewhat.capture.outputs.classifier import find_reader, judged, labels_of, way_of
+from wherewhat.capture.tokens.encode import own_texts
 from wherewhat.cli.main import main
 from wherewhat.corpora.examples import Examples, examples_from
 from wherewhat.corpora.grammar import Grammar
@@ -175,17 +175,17 @@ def test_the_command_and_the_folder_it_leaves(tmp_path: Path, capsys: pytest.Cap
     out = tmp_path / "nli"
     assert main(["train", "nli_tiny", *told(), "--out", str(out)]) == 0
     assert "fresh texts judged right, where 33.3% would be chance; `wherewhat heads" in capsys.readouterr().out
-    subject = find_reader(str(out), Loading(device="cpu"))
-    assert way_of(subject) == "labels" and labels_of(subject) == QUESTIONS["roles"].labels
+    model = find_reader(str(out), LoadSettings(device="cpu"))
+    assert way_of(model) == "labels" and labels_of(model) == QUESTIONS["roles"].labels
     test = labelled("roles", seed=1, train=3, valid=3, test=12).test
     texts = [" ".join(one.words) for one in test]
     stored = load_model(out / "model")
     theirs = answered(stored.net, stored.words, [one.words for one in test])
-    assert judged(subject, [(text,) for text in texts]) == pytest.approx(theirs.numpy(), abs=1e-5)
+    assert judged(model, [(text,) for text in texts]) == pytest.approx(theirs.numpy(), abs=1e-5)
     firsts = [tuple(part + " ." for part in text.removesuffix(" .").split(" . ")) for text in texts]
-    assert judged(subject, firsts) == pytest.approx(theirs.numpy(), abs=1e-5), "a premise and a hypothesis"
+    assert judged(model, firsts) == pytest.approx(theirs.numpy(), abs=1e-5), "a premise and a hypothesis"
     ids = {tuple(stored.words.ids(one.words)) for one in test}
-    assert {tuple(text_T.tolist()) for text_T in own_texts(subject, 5, 0, None).ids} < ids, (
+    assert {tuple(text_T.tolist()) for text_T in own_texts(model, 5, 0, None).ids} < ids, (
         "test sentences of the question"
     )
     manifest = json.loads((out / "manifest.json").read_text())
@@ -201,8 +201,8 @@ def test_a_question_of_a_file(table: Path, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     assert main(["train", "nli_tiny", *told("question=size.tsv"), "--out", "run", "--quiet"]) == 0
     monkeypatch.chdir("/")
-    subject = find_reader(str(tmp_path / "run"), Loading(device="cpu"))
-    assert labels_of(subject) == ("big", "small") and len(own_texts(subject, 3, 0, None).ids) == 3
+    model = find_reader(str(tmp_path / "run"), LoadSettings(device="cpu"))
+    assert labels_of(model) == ("big", "small") and len(own_texts(model, 3, 0, None).ids) == 3
     assert load_model(tmp_path / "run" / "model").question == str(table.resolve())
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from wherewhat.capture.load import Loading, find
-from wherewhat.capture.texts import encode, own_texts, token_names
+from wherewhat.capture.loading.load import LoadSettings, load_by_name
+from wherewhat.capture.tokens.encode import encode, own_texts, token_names
 from wherewhat.cli.main import main
 from wherewhat.corpora.plain import PlainText
 from wherewhat.corpora.words import Words
@@ -36,20 +36,20 @@ def text(tmp_path: Path) -> Path:
 
 
 def test_texts_are_read_through_its_words(folder: Path) -> None:
-    subject, words = find(str(folder), Loading()), load_model(folder / "model").words
-    encoded = encode(subject, ["The dog sees many cats."], max_tokens=None, max_texts=3).ids
+    model, words = load_by_name(str(folder), LoadSettings()), load_model(folder / "model").words
+    encoded = encode(model, ["The dog sees many cats."], max_tokens=None, max_texts=3).ids
     assert encoded[0].tolist() == words.ids(["the", "dog", "sees", "many", "cats", "."])
-    assert token_names(subject, encoded[0])[:2] == ["the", "dog"]
-    assert (subject.tokenizer.mask_token_id, subject.tokenizer.pad_token_id) == (words.mask, words.pad)
-    assert subject.context == 12
+    assert token_names(model, encoded[0])[:2] == ["the", "dog"]
+    assert (model.tokenizer.mask_token_id, model.tokenizer.pad_token_id) == (words.mask, words.pad)
+    assert model.context == 12
 
 
 def test_without_texts_it_reads_test_sentences_of_its_corpus(reader: Reading, folder: Path) -> None:
-    subject, words = find(str(folder), Loading()), load_model(folder / "model").words
+    model, words = load_by_name(str(folder), LoadSettings()), load_model(folder / "model").words
     told = [one.words for one in reader.corpus.some("test", 5, seed=0)]
-    assert [ids.tolist() for ids in own_texts(subject, 5, 1, None).ids] != [words.ids(one)[:12] for one in told]
-    assert [ids.tolist() for ids in own_texts(subject, 5, 0, None).ids] == [words.ids(one)[:12] for one in told]
-    assert max(len(ids) for ids in own_texts(subject, 5, 0, 4).ids) == 4
+    assert [ids.tolist() for ids in own_texts(model, 5, 1, None).ids] != [words.ids(one)[:12] for one in told]
+    assert [ids.tolist() for ids in own_texts(model, 5, 0, None).ids] == [words.ids(one)[:12] for one in told]
+    assert max(len(ids) for ids in own_texts(model, 5, 0, 4).ids) == 4
 
 
 def test_heads_of_a_run_and_of_a_snapshot(reader: Reading, text: Path, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_words_without_a_corpus(reader: Reading, tmp_path: Path) -> None:
     model = load_model(tmp_path)
     assert model.words.names == words.names and model.corpus is None
     with pytest.raises(UserError, match="there is no text for"):
-        own_texts(find(str(tmp_path), Loading()), 1, 0, None)
+        own_texts(load_by_name(str(tmp_path), LoadSettings()), 1, 0, None)
 
 
 def test_a_net_of_tasks_takes_the_place_of_one_that_reads(folder: Path, brief: Answering) -> None:

@@ -47,7 +47,7 @@ from wherewhat.errors import UserError
 from wherewhat.progress import announce, progress
 
 if TYPE_CHECKING:
-    from wherewhat.capture.load import Loading
+    from wherewhat.capture.loading.load import LoadSettings
     from wherewhat.runs.compared import Compared
 
 DRAWS = 3  # of fresh weights, unless said
@@ -115,7 +115,7 @@ def compare(
     measuring |= {"add_bos": True} if add_bos else {}
     from dataclasses import replace
 
-    from wherewhat.comparing.walk import compare as compared
+    from wherewhat.comparing.compare import compare as compared
     from wherewhat.tables.origin import Origin
 
     with progress("compare", quiet=quiet, announced=True) as step:
@@ -155,7 +155,7 @@ def _draws(untrained: bool, draws: int | None) -> int:
     return (DRAWS if draws is None else draws) if untrained else 0
 
 
-def _loading(dtype: str | None, device: str | None, *, offline: bool, **others: Any) -> "Loading | None":
+def _loading(dtype: str | None, device: str | None, *, offline: bool, **others: Any) -> "LoadSettings | None":
     """How to load models, if anything was said of it; otherwise as the first run says, and no torch for runs alone."""
     if dtype is None and device is None and not offline and not any(others.values()):
         return None

@@ -130,8 +130,8 @@ def edit(
     )
     from dataclasses import replace
 
-    from wherewhat.edits.plan import Edit
-    from wherewhat.effects.walk import edited
+    from wherewhat.editing.effect import edited
+    from wherewhat.editing.plan import Edit
 
     wanted = Edit(**changes)
     with progress(f"{model}: edit", quiet=quiet, announced=True) as step:

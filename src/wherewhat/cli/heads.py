@@ -145,7 +145,7 @@ def heads(
     )
     from dataclasses import replace
 
-    from wherewhat.measure import profile
+    from wherewhat.profiling.profile import profile
     from wherewhat.tables.origin import Origin
 
     measuring["blocks"] = _blocks(blocks)
@@ -169,7 +169,7 @@ def heads(
 
 def _blocks(text: str | None) -> list[list[list[int]]] | str | None:
     """Read --blocks: the name of a way to cut texts, or a file that says where."""
-    from wherewhat.capture.blocks import ENDINGS
+    from wherewhat.capture.tokens.blocks import ENDINGS
     from wherewhat.tables.texts import read_blocks
 
     return text if text is None or text in ENDINGS or not Path(text).exists() else read_blocks(Path(text))

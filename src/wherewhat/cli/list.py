@@ -102,9 +102,9 @@ def _encodings() -> Lines:
 
 
 def _scores() -> Lines:
-    from wherewhat.asking import INSIDE
-    from wherewhat.positional.probing import Probing
-    from wherewhat.positional.told import about, names
+    from wherewhat.profiling.positional_part.probing import Probing
+    from wherewhat.profiling.positional_part.told import about, names
+    from wherewhat.profiling.settings import INSIDE
     from wherewhat.scores.registry import SCORES
 
     others = INSIDE | {name: about(name, Probing().length) for name in names()}
@@ -113,7 +113,7 @@ def _scores() -> Lines:
 
 
 def _probes() -> Lines:
-    from wherewhat.probes.registry import PROBES
+    from wherewhat.probing.registry import PROBES
 
     return {name: f"{probe.asks} ({probe.paper})" for name, probe in PROBES.items()}
 
@@ -174,7 +174,7 @@ def _written(value: Any) -> str:
 
 
 def _reproductions() -> Lines:
-    from wherewhat.reproductions.registry import REPRODUCTIONS
+    from wherewhat.studies.registry import REPRODUCTIONS
 
     return {name: f"{one.about} ({one.paper})" for name, one in REPRODUCTIONS.items()}
 

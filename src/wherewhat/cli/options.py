@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from wherewhat.errors import UserError
 
 if TYPE_CHECKING:
-    from wherewhat.capture.load import Loading
+    from wherewhat.capture.loading.load import LoadSettings
     from wherewhat.tables.texts import Text
 
 # The headings that options stand under in --help.
@@ -219,7 +219,7 @@ def probing_by(positional: bool, copies: int | None, words: int | None, seed: in
     """How the positional part is probed, as a setting of a profile; nothing if it is not."""
     given = {"length": copies, "words": words, "seed": seed}
     if positional:
-        from wherewhat.positional.probing import Probing
+        from wherewhat.profiling.positional_part.probing import Probing
 
         return {"positional": Probing(**{name: value for name, value in given.items() if value is not None})}
     for name, value in (("--copies", copies), ("--words", words)):
@@ -238,7 +238,7 @@ def only_cached(models: Sequence[str], revision: str | None = None, *, offline: 
     return offline or any(cached)
 
 
-def loading_by(dtype: str, device: str, *models: str, offline: bool, **others: Any) -> "Loading":
+def loading_by(dtype: str, device: str, *models: str, offline: bool, **others: Any) -> "LoadSettings":
     """How to load the models. Comes before everything that imports transformers."""
     offline = only_cached(models, others.get("revision"), offline=offline)
     if offline:
@@ -246,9 +246,9 @@ def loading_by(dtype: str, device: str, *models: str, offline: bool, **others: A
 
         os.environ["HF_HUB_OFFLINE"] = "1"  # for processes that this one starts, and libraries yet to be imported
         huggingface_hub.constants.HF_HUB_OFFLINE = True  # it read the environment when it was imported
-    from wherewhat.capture.load import Loading
+    from wherewhat.capture.loading.load import LoadSettings
 
-    return Loading(dtype, device, offline=offline, **others)
+    return LoadSettings(dtype, device, offline=offline, **others)
 
 
 def saying(quiet: bool) -> Callable[[str], None] | None:

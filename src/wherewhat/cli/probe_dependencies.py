@@ -97,7 +97,7 @@ def dependencies(
         trust_remote_code=trust_remote_code,
         allow_pickle=allow_pickle,
     )
-    from wherewhat.probes.dependencies.walk import probe_dependencies
+    from wherewhat.probing.dependencies.probe import probe_dependencies
 
     with progress(f"{model}: dependencies", quiet=quiet, announced=True) as step:
         found = probe_dependencies(

@@ -76,7 +76,7 @@ def roles(
         trust_remote_code=trust_remote_code,
         allow_pickle=allow_pickle,
     )
-    from wherewhat.probes.roles import probe_roles
+    from wherewhat.probing.roles import probe_roles
 
     with progress(f"{model}: roles", quiet=quiet, announced=True) as step:
         found = probe_roles(

@@ -71,7 +71,7 @@ def words(
         trust_remote_code=trust_remote_code,
         allow_pickle=allow_pickle,
     )
-    from wherewhat.probes.words import probe_words
+    from wherewhat.probing.words import probe_words
 
     with progress(f"{model}: words", quiet=quiet, announced=True) as step:
         found = probe_words(

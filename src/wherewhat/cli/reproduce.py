@@ -39,8 +39,8 @@ from wherewhat.errors import UserError
 from wherewhat.progress import announce, progress
 
 if TYPE_CHECKING:
-    from wherewhat.reproductions.registry import Reproduction
     from wherewhat.runs.reproduced import Reproduced
+    from wherewhat.studies.registry import Reproduction
 
 
 def reproduce(
@@ -100,11 +100,11 @@ def reproduce(
     from dataclasses import replace
 
     from wherewhat.names import look_up
-    from wherewhat.reproductions.base import Order
-    from wherewhat.reproductions.finished import finished_in
-    from wherewhat.reproductions.registry import REPRODUCTIONS
-    from wherewhat.reproductions.run import reproduce as run
     from wherewhat.runs.reproduced import Reproduced
+    from wherewhat.studies.base import Order
+    from wherewhat.studies.finished import finished_in
+    from wherewhat.studies.registry import REPRODUCTIONS
+    from wherewhat.studies.run import reproduce as run
     from wherewhat.tables.builtin import title
     from wherewhat.tables.files import refuse_to_overwrite
 
@@ -140,7 +140,7 @@ def reproduce(
 
 def _kept(folder: Path, *, overwrite: bool) -> str:
     """What to say of an interruption: the runs that were finished stay."""
-    from wherewhat.reproductions.finished import finished_in
+    from wherewhat.studies.finished import finished_in
 
     if not (runs := finished_in(folder).count):
         return NOTHING
@@ -169,7 +169,7 @@ def _check(chosen: "Reproduction", given: dict[str, object]) -> None:
 
 def _takers(option: str) -> str:
     """The experiments that take an option."""
-    from wherewhat.reproductions.registry import REPRODUCTIONS
+    from wherewhat.studies.registry import REPRODUCTIONS
 
     *most, last = [one.name for one in REPRODUCTIONS.values() if option in one.takes]
     return f"{', '.join(most)} and {last}" if most else last

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from wherewhat.comparing.change import Value, mean_value
+from wherewhat.comparing.describe import Spread
 from wherewhat.comparing.rows import value_of
 from wherewhat.comparing.state import State
-from wherewhat.comparing.telling import Spread
 
 PAPER = "arXiv 2310.12864"
 ENCODER = "encoder"

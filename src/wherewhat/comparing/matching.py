@@ -53,7 +53,10 @@ def summarised(apart_NHH: np.ndarray, *, seed: int) -> dict[str, dict[str, float
     }
     if texts < 2 or pairs > MOST_PAIRS:
         return told
-    from wherewhat.tally import draws, interval  # brings torch, which a comparison of finished runs does without
+    from wherewhat.profiling.accumulate import (  # brings torch, which a comparison of finished runs does without
+        draws,
+        interval,
+    )
 
     again = [np.tensordot(count_N / texts, apart_NHH, axes=1) for count_N in draws(texts, seed)]
     for name, reduce in SUMMARIES.items():

@@ -13,12 +13,12 @@ import polars as pl
 import torch
 from torch import Tensor
 
-from wherewhat.capture.batch import Batch, batches
-from wherewhat.capture.door import capture
-from wherewhat.capture.load import Subject
-from wherewhat.capture.reader import Place, Seen, numbered
-from wherewhat.capture.speech import special_tokens
-from wherewhat.capture.texts import token_names
+from wherewhat.capture.capture import capture
+from wherewhat.capture.hooks.reader import AttentionSite, Seen, numbered
+from wherewhat.capture.loading.load import LoadedModel
+from wherewhat.capture.outputs.language_model import special_tokens
+from wherewhat.capture.tokens.batch import Batch, batches
+from wherewhat.capture.tokens.encode import token_names
 from wherewhat.comparing.matching import partners, summarised
 from wherewhat.errors import UserError
 from wherewhat.scores.divergence import divergence
@@ -54,7 +54,7 @@ class Looks:
 
 
 def similar_heads(
-    first: Subject, other: Subject, ids: Sequence[Tensor], *, seed: int = 0, on_text: OnText | None = None
+    first: LoadedModel, other: LoadedModel, ids: Sequence[Tensor], *, seed: int = 0, on_text: OnText | None = None
 ) -> Similarity:
     """Hold every head of `other` against every head of `first`, on the same rows of the same texts.
 
@@ -84,9 +84,9 @@ def similar_heads(
     return Similarity(_table((other.id, first.id), apart_HH, *heads[-1]), told)
 
 
-def _special(subject: Subject) -> Tensor:
+def _special(model: LoadedModel) -> Tensor:
     """Ids of the tokens that a tokenizer puts around a text: they stay where they are."""
-    return torch.tensor([id for around in special_tokens(subject) for id in around], dtype=torch.long)
+    return torch.tensor([id for around in special_tokens(model) for id in around], dtype=torch.long)
 
 
 def _mixed(ids_T: Tensor, special_S: Tensor, generator: torch.Generator) -> Tensor:
@@ -97,7 +97,7 @@ def _mixed(ids_T: Tensor, special_S: Tensor, generator: torch.Generator) -> Tens
     return mixed_T
 
 
-def same_tokens(first: Subject, other: Subject, ids: Sequence[Tensor], again: Sequence[Tensor]) -> None:
+def same_tokens(first: LoadedModel, other: LoadedModel, ids: Sequence[Tensor], again: Sequence[Tensor]) -> None:
     """Refuse models that read other tokens: rows and keys would not be the same."""
     lengths = [[len(text) for text in texts[:TEXTS]] for texts in (ids, again)]
     if max(map(max, lengths)) > min(one.context or 2**31 for one in (first, other)) or len(ids) != len(again):
@@ -117,27 +117,27 @@ def same_tokens(first: Subject, other: Subject, ids: Sequence[Tensor], again: Se
         )
 
 
-def read_rows(subject: Subject, batch: Batch) -> dict[int, Looks]:
+def read_rows(model: LoadedModel, batch: Batch) -> dict[int, Looks]:
     """The wanted rows of every text of a batch."""
-    pieces: dict[int, dict[Place, list[Seen]]] = defaultdict(lambda: defaultdict(list))
+    pieces: dict[int, dict[AttentionSite, list[Seen]]] = defaultdict(lambda: defaultdict(list))
 
     def see(seen: Seen) -> None:
-        if seen.place.part != "cross":
-            pieces[seen.text][seen.place].append(seen)
+        if seen.site.part != "cross":
+            pieces[seen.text][seen.site].append(seen)
 
-    with capture(subject.model, see) as captured:
+    with capture(model.module, see) as captured:
         captured.read(batch)
-    refuse_endless(subject, pieces)
-    layers = numbered([place for place in captured.places if place.part != "cross"])
-    return {number: _looks([by_place[place] for place in layers]) for number, by_place in pieces.items()}
+    refuse_endless(model, pieces)
+    layers = numbered([site for site in captured.sites if site.part != "cross"])
+    return {number: _looks([by_place[site] for site in layers]) for number, by_place in pieces.items()}
 
 
-def refuse_endless(subject: Subject, pieces: Mapping[int, Mapping[Place, Sequence[Seen]]]) -> None:
+def refuse_endless(model: LoadedModel, pieces: Mapping[int, Mapping[AttentionSite, Sequence[Seen]]]) -> None:
     """Attention that is not a number has nothing in common with any other."""
     every = (one for by_place in pieces.values() for seen in by_place.values() for one in seen)
     if not all(bool(one.attention_HQK.isfinite().all()) for one in every):
         raise UserError(
-            f"the attention of {subject.id} is not finite on these texts; load it with --dtype float32, or check its "
+            f"the attention of {model.id} is not finite on these texts; load it with --dtype float32, or check its "
             "weights"
         )
 

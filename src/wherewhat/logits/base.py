@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from wherewhat.logits.turned import Turned
+    from wherewhat.logits.rotary import Turned
 
 
 @dataclass(frozen=True)

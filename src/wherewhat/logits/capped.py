@@ -6,8 +6,8 @@ from functools import cached_property
 from torch import Tensor
 
 from wherewhat.logits.base import Logits, Moments, even
-from wherewhat.logits.tabled import tabled_moments
-from wherewhat.logits.turned import Turned
+from wherewhat.logits.dense import tabled_moments
+from wherewhat.logits.rotary import Turned
 
 
 @dataclass(frozen=True)

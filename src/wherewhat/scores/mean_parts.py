@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from wherewhat.logits.additive import Still
 from wherewhat.logits.base import Logits
 from wherewhat.logits.grouped import dot, repeat_groups
-from wherewhat.logits.still import Still
-from wherewhat.logits.turned import Turned
+from wherewhat.logits.rotary import Turned
 from wherewhat.scores.exact import ROUNDING
 
 PARTS = ("const_pos", "const_con", "pos_pos", "pos_con", "con_pos", "con_con")  # query, then key

@@ -1,0 +1,1 @@
+"""Take logits apart into what slots and contents contribute."""

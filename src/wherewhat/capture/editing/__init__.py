@@ -1,0 +1,1 @@
+"""Apply an edit to attention inside a running model, and restore it."""

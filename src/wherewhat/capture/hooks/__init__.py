@@ -1,0 +1,1 @@
+"""Hooks into attention: watch, read and replace what attention modules compute."""

@@ -1,0 +1,1 @@
+"""Load models by name, check them, and draw untrained weights."""

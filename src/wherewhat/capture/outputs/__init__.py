@@ -1,0 +1,1 @@
+"""Read what models predict: classifiers, language models, hidden states."""

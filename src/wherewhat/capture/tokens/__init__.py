@@ -1,0 +1,1 @@
+"""From texts to the token ids and batches that a model reads."""

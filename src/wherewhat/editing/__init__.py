@@ -1,0 +1,1 @@
+"""Interventions inside a model, and their effects on its loss and its heads."""

@@ -1,0 +1,1 @@
+"""The kinds of measurement a profile can make, one file per kind of input."""

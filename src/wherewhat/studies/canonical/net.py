@@ -1,0 +1,169 @@
+"""Many heads at once, one for each seed and angle: what they attend to, what they answer, and the slope of their loss.
+
+A head has no value matrix and no layer around it. Contents and queries are one-hot, so the head is two tables: a key
+for each symbol and a query for each thing that can be asked, both in the plane. A slot's logit is the product of its
+key with the query, turned by the angle times the distance. The attention on each answer, times a gain, are the logits
+of the answers.
+
+Runs lie beside each other in memory and every step is one pass over all of them. Slopes are written out, not recorded:
+at this size that is several times faster. What a run learns does not depend on the runs beside it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from wherewhat.studies.canonical.sequences import Ints, Rows
+from wherewhat.studies.canonical.settings import CONTEXT, SYMBOLS, Case, angle
+
+Floats = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Net:
+    """The shape of the heads: how many seeds, planes and angles, queries and answers."""
+
+    theta_FA: Floats  # radians a slot, by plane and angle
+    seeds: int
+    queries: int
+    answers: int
+    dtype: str = "float32"
+
+    @property
+    def channels(self) -> int:
+        return 2 * len(self.theta_FA)
+
+    @property
+    def angles(self) -> int:
+        return int(self.theta_FA.shape[1])
+
+    @property
+    def weights(self) -> int:
+        return (SYMBOLS + self.queries) * self.channels + 1
+
+    @cached_property
+    def turn_FT1R(self) -> tuple[Floats, Floats]:
+        """Cosine and sine of the angle by which the query is turned for each slot."""
+        angle_FTA = np.arange(CONTEXT, 0, -1)[:, None] * self.theta_FA[:, None]
+        angle_FT1R = np.tile(angle_FTA, self.seeds)[:, :, None]
+        return np.cos(angle_FT1R).astype(self.dtype), np.sin(angle_FT1R).astype(self.dtype)
+
+    def first_weights(self, seeds: Sequence[int], deviation: float) -> Floats:
+        """weights_WR before any learning: those of one seed are the same at every angle."""
+        drawn_EW = [np.random.default_rng(seed).normal(0, deviation, self.weights) for seed in seeds]
+        weights_WR = np.repeat(np.stack(drawn_EW, 1), self.angles, axis=1).astype(self.dtype)
+        weights_WR[-1] = 1  # the gain
+        return weights_WR
+
+    def split(self, weights_WR: Floats) -> tuple[Floats, Floats, Floats]:
+        """key_CMR, query_CUR and gain_R, as views."""
+        keys = SYMBOLS * self.channels
+        key_CMR = weights_WR[:keys].reshape(self.channels, SYMBOLS, -1)
+        return key_CMR, weights_WR[keys:-1].reshape(self.channels, self.queries, -1), weights_WR[-1]
+
+
+def net_of(case: Case, bases: Sequence[float], seeds: int, dtype: str = "float32") -> Net:
+    """The heads that learn a case at these base angles."""
+    theta_A = np.array([angle(base) for base in bases])
+    theta_FA = np.stack([theta_A] if case.planes == 1 else [np.zeros_like(theta_A), theta_A])
+    return Net(theta_FA, seeds, case.queries, case.answers, dtype)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What one pass forward leaves: keys as they are turned, queries, attention, and the mass on each answer."""
+
+    key_CTY: Sequence[Floats]
+    query_CY: Sequence[Floats]
+    attention_TY: Floats
+    mass_VY: Floats
+
+
+def forward(net: Net, weights_WR: Floats, rows: Rows) -> Pass:
+    """Look at some samples."""
+    key_CMR, query_CUR, _ = net.split(weights_WR)
+    tables = [table_TMR.reshape(-1, net.angles) for table_TMR in _turned(net, key_CMR)]
+    key_CTY = [np.take(table_XA, rows.key_X, axis=0).reshape(CONTEXT, -1) for table_XA in tables]
+    query_CY = [np.take(query_UR.reshape(-1, net.angles), rows.query_X, axis=0).reshape(-1) for query_UR in query_CUR]
+    logits_TY = key_CTY[0] * query_CY[0]
+    for key_TY, query_Y in zip(key_CTY[1:], query_CY[1:], strict=True):
+        logits_TY += key_TY * query_Y
+    attention_TY = _softmax(logits_TY)
+    mass_XA = _adding(rows.value_X, net.answers * len(rows.query_X)) @ attention_TY.reshape(-1, net.angles)
+    return Pass(key_CTY, query_CY, attention_TY, mass_XA.reshape(net.answers, -1))
+
+
+def slopes(net: Net, weights_WR: Floats, rows: Rows) -> tuple[Floats, Floats]:
+    """loss_R, the mean cross-entropy of each run, and slope_WR, how it changes with each of the run's weights."""
+    seen = forward(net, weights_WR, rows)
+    gain_R = weights_WR[-1]
+    gain_Y = np.repeat(np.abs(gain_R).reshape(-1, 1, net.angles), rows.samples, axis=1).reshape(-1)
+    answer_VY = _softmax(seen.mass_VY * gain_Y)
+    answer_XA = answer_VY.reshape(-1, net.angles)
+    loss_R = -_over_samples(np.log(answer_XA[rows.target_X]), rows)
+    answer_XA[rows.target_X] -= 1  # from here on, the slope of the answers' logits
+    of_gain_R = _over_samples(_dot(answer_VY, seen.mass_VY), rows) * np.sign(gain_R)
+    answer_VY *= gain_Y
+    logits_TY = np.take(answer_XA, rows.value_X, axis=0).reshape(CONTEXT, -1)
+    logits_TY -= _dot(seen.attention_TY, logits_TY)
+    logits_TY *= seen.attention_TY / logits_TY.dtype.type(rows.samples)
+    return loss_R, _into_tables(net, seen, rows, logits_TY, of_gain_R)
+
+
+def _into_tables(net: Net, seen: Pass, rows: Rows, logits_TY: Floats, of_gain_R: Floats) -> Floats:
+    """slope_WR: the slopes of the logits carried over to keys and queries, and that of the gain behind them."""
+    slope_WR = np.empty((net.weights, len(of_gain_R)), dtype=of_gain_R.dtype)
+    slope_WR[-1] = of_gain_R
+    key_CMR, query_CUR, _ = net.split(slope_WR)
+    to_queries = _adding(rows.query_X, net.queries * net.seeds)
+    to_keys = _adding(rows.key_X, CONTEXT * SYMBOLS * net.seeds)
+    for query_UR, key_TY in zip(query_CUR, seen.key_CTY, strict=True):
+        query_UR[:] = (to_queries @ _dot(logits_TY, key_TY).reshape(-1, net.angles)).reshape(query_UR.shape)
+    turned = [
+        (to_keys @ (logits_TY * query_Y).reshape(-1, net.angles)).reshape(CONTEXT, SYMBOLS, -1)
+        for query_Y in seen.query_CY
+    ]
+    for plane, (cos_T1R, sin_T1R) in enumerate(zip(*net.turn_FT1R, strict=True)):
+        across_TMR, up_TMR = turned[2 * plane : 2 * plane + 2]
+        key_CMR[2 * plane] = (cos_T1R * across_TMR - sin_T1R * up_TMR).sum(0)
+        key_CMR[2 * plane + 1] = (sin_T1R * across_TMR + cos_T1R * up_TMR).sum(0)
+    return slope_WR
+
+
+def _turned(net: Net, key_CMR: Floats) -> list[Floats]:
+    """Every symbol's key in every slot, turned against the query instead of the query against it; by channel."""
+    tables = []
+    for plane, (cos_T1R, sin_T1R) in enumerate(zip(*net.turn_FT1R, strict=True)):
+        across_MR, up_MR = key_CMR[2 * plane : 2 * plane + 2]
+        tables += [cos_T1R * across_MR + sin_T1R * up_MR, cos_T1R * up_MR - sin_T1R * across_MR]
+    return tables
+
+
+def _softmax(logits: Floats) -> Floats:
+    """Over the first axis, in place."""
+    logits -= logits.max(0)
+    np.exp(logits, out=logits)
+    logits /= logits.sum(0)
+    return logits
+
+
+def _dot(one: Floats, other: Floats) -> Floats:
+    found: Floats = np.einsum("ty,ty->y", one, other)
+    return found
+
+
+def _over_samples(value: Floats, rows: Rows) -> Floats:
+    """The mean over samples of what is known of each sample of each run."""
+    found: Floats = value.reshape(rows.seeds, rows.samples, -1).mean(1).reshape(-1)
+    return found
+
+
+def _adding(place_X: Ints, places: int) -> csc_array:
+    """A matrix of ones that adds up the rows that go to the same place: far quicker than adding them one by one."""
+    ones, starts = np.ones(len(place_X), dtype=np.float32), np.arange(len(place_X) + 1, dtype=np.int32)
+    return csc_array((ones, place_X, starts), shape=(places, len(place_X)))

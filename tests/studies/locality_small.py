@@ -1,0 +1,44 @@
+"""The locality experiment as small as it goes; run as a script, it can be killed."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from wherewhat.studies.base import Order
+from wherewhat.studies.locality.settings import SCALES
+from wherewhat.studies.locality.study import study
+from wherewhat.studies.locality.trials import Sweep
+from wherewhat.training.finetune import Finetuning
+
+SWEEP = Sweep(
+    n=8,
+    localities=(0.6,),
+    sided=(0.6,),
+    sides=(0.0,),
+    raw=(),
+    learned=(),
+    references=("none",),
+    decoder=(0.6,),
+    decoder_references=(),
+)
+SMALLEST = replace(
+    SCALES["tiny"],
+    sweep=SWEEP,
+    questions=("number", "names"),
+    seeds=1,
+    width=8,
+    heads=2,
+    sentences=60,
+    steps=4,
+    batch=16,
+    warmup=1,
+    train=20,
+    valid=10,
+    test=20,
+    tuning=Finetuning(steps=2, batch=8, learning_rates=(1e-3,), warmup=1),
+    judged=10,
+    copied=4,
+)
+
+if __name__ == "__main__":
+    study(SMALLEST, Order(folder=Path(sys.argv[1]), seeds=2), workers=1)

@@ -1,0 +1,31 @@
+"""The syntax experiment as small as it goes; run as a script, it can be killed."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from wherewhat.studies.base import Order
+from wherewhat.studies.syntax.settings import SCALES
+from wherewhat.studies.syntax.study import study
+
+SMALLEST = replace(
+    SCALES["tiny"],
+    n=8,
+    localities=(0.6,),
+    references=("rope",),
+    seeds=1,
+    width=8,
+    heads=2,
+    sentences=60,
+    steps=4,
+    batch=16,
+    warmup=1,
+    judged=10,
+    probed=20,
+    fewest=8,
+    copies=3,
+    permutations=2,
+)
+
+if __name__ == "__main__":
+    study(SMALLEST, Order(folder=Path(sys.argv[1]), seeds=2), workers=1)

@@ -1,0 +1,202 @@
+"""The whole locality experiment, very small: its rows, its claims, and going on after it was killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from locality_small import SMALLEST
+
+from wherewhat.errors import UserError
+from wherewhat.studies.base import Found, Order
+from wherewhat.studies.locality.claims import CLAIMS
+from wherewhat.studies.locality.study import study
+from wherewhat.tables.schema import RESULT
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def whole() -> Found:
+    """An uninterrupted run."""
+    return study(SMALLEST, Order(seeds=2), workers=1)
+
+
+def finished(folder: Path) -> list[Path]:
+    return sorted((folder / "done").glob("*.json"))
+
+
+def test_every_run_gives_its_rows(whole: Found) -> None:
+    rows = whole.result
+    assert rows.columns == list(RESULT) and set(rows["part"]) == {"encoding", "run", "mean", "link", "contrast"}
+    trials = [one["name"] for one in whole.about["subjects"]]
+    assert trials == [
+        "log w 0.241",
+        "log w 0.241 s 0",
+        "leaning w 0.241",
+        "leaning, not learned w 0.241",
+        "none",
+        "decoder w 0.241",
+    ]
+    runs = rows.filter(part="run", measure="accuracy")
+    assert sorted(set(runs["subject"])) == sorted(trials) and len(runs) == len(trials) * 2 * 2
+    assert set(rows.filter(part="run")["measure"]) == {
+        "accuracy",
+        "frozen accuracy",
+        "valid accuracy",
+        "word loss",
+        "word accuracy",
+        "word loss after",
+        "forgetting",
+        "unknown words",
+    }
+    one_sided = rows.filter(part="encoding", subject="log w 0.241 s 0", measure="bias.balance")["value"][0]
+    assert 0 < one_sided < 0.8
+    causal = rows.filter(pl.col("subject").str.starts_with("decoder"), part="encoding")["measure"]
+    assert set(causal) == {
+        "bias.locality",
+        "attention.locality",
+        "attention.locality all",
+        "attention.excess",
+        "attention.excess all",
+        "attention.beyond",
+        "attention.beyond all",
+    }
+
+
+def test_forgetting_is_the_loss_after_minus_before(whole: Found) -> None:
+    rows = whole.result.filter(part="run", subject="none", seed=1)
+    one = dict(rows.filter(item="number").select("measure", "value").iter_rows())
+    before = rows.filter(item="", measure="word loss")["value"][0]
+    assert one["forgetting"] == pytest.approx(one["word loss after"] - before, abs=1e-12)
+
+
+def test_symmetric_encoders_guess_where_only_order_tells(whole: Found) -> None:
+    rows = whole.result.filter(part="run", item="names", measure="accuracy")
+    blind = [one["name"] for one in whole.about["subjects"] if one["mirrored"] and one["kind"] == "encoder"]
+    assert "none" in blind and "log w 0.241" in blind and "log w 0.241 s 0" not in blind
+    assert set(rows.filter(pl.col("subject").is_in(blind))["value"]) == {0.5}
+
+
+def test_it_says_what_it_did(whole: Found) -> None:
+    assert len(whole.claims) == len(CLAIMS)
+    assert whole.settings["seeds"] == [0, 1] and whole.settings["corpus"]["name"] == "grammar"
+    assert json.loads(json.dumps(whole.settings)) == whole.settings
+    assert json.loads(json.dumps(whole.about)) == whole.about
+    assert [one["chance"] for one in whole.about["questions"]] == [0.5, 0.5]
+    assert list(whole.about["answers"]) == ["locality", "symmetry", "decoder", "leaning", "stability"]
+    assert {tuple(one) for one in whole.about["answers"].values()} == {("lead", "rest")}
+    assert whole.about["seconds"] > 0 and whole.about["processes"] == 1
+    bag = whole.result.filter(part="mean", subject="bag of words", measure="accuracy")
+    assert dict(bag.select("item", "value").iter_rows())["names"] == 0.5  # twins hold the same words
+
+
+def test_a_run_that_is_killed_goes_on_and_ends_the_same(whole: Found, tmp_path: Path) -> None:
+    command = [sys.executable, str(HERE / "locality_small.py"), str(tmp_path)]
+    process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    while len(finished(tmp_path)) < 2 and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = {path: path.read_bytes() for path in finished(tmp_path)}
+    assert 2 <= len(before) < 2 * len(whole.about["subjects"])
+    stamps = {path: path.stat().st_mtime_ns for path in before}
+    steps: list[int] = []
+    resumed = study(
+        SMALLEST,
+        Order(seeds=2, folder=tmp_path, resume=True, on_step=lambda done, of, note: steps.append(done)),
+        workers=1,
+    )
+    assert resumed.result.equals(whole.result) and resumed.claims == whole.claims
+    assert {path: path.stat().st_mtime_ns for path in before} == stamps  # none was done again
+    assert len(finished(tmp_path)) == 2 * len(whole.about["subjects"])
+    assert min(steps) > 2 * SMALLEST.steps  # what was finished counts from the start
+
+
+def test_more_seeds_can_be_added_and_nothing_is_repeated(whole: Found, tmp_path: Path) -> None:
+    small = replace(SMALLEST, sweep=replace(SMALLEST.sweep, sides=(), decoder=()))
+    study(small, Order(seeds=1, folder=tmp_path), workers=1)
+    first = {path: path.stat().st_mtime_ns for path in finished(tmp_path)}
+    study(small, Order(seeds=2, folder=tmp_path, resume=True), workers=1)
+    assert len(finished(tmp_path)) == 2 * len(first)
+    assert {path: path.stat().st_mtime_ns for path in first} == first
+    with pytest.raises(UserError, match=r"done holds 8 finished runs; add --resume to go on from there, or"):
+        study(small, Order(seeds=1, folder=tmp_path), workers=1)
+    with pytest.raises(UserError, match=r"was made with other settings: scale.steps was 4 and is 5; resume with"):
+        study(replace(small, steps=5), Order(seeds=1, folder=tmp_path, resume=True), workers=1)
+
+
+def test_questions_and_texts_of_ones_own(tmp_path: Path) -> None:
+    lines = [f"{'yes' if number % 2 else 'no'}\tword{number} and more of it" for number in range(150)]
+    (tmp_path / "mine.tsv").write_text("\n".join(lines))
+    texts = [f"a dog{number % 9} sees a cat{number % 7} ." for number in range(150)]
+    (tmp_path / "book.txt").write_text("\n".join(texts))
+    small = replace(SMALLEST, sweep=replace(SMALLEST.sweep, sides=(), decoder=()))
+    warnings: list[str] = []
+    order = Order(seeds=1, tasks=(tmp_path / "mine.tsv",), files=(tmp_path / "book.txt",), folder=tmp_path)
+    order = replace(order, on_warning=warnings.append)
+    found = study(small, order, workers=1)
+    assert [one["name"] for one in found.about["questions"]] == ["number", "names", "mine"]
+    assert found.settings["corpus"]["name"] == "text" and found.settings["tasks"] == [str(tmp_path / "mine.tsv")]
+    assert len(found.result.filter(part="run", item="mine", measure="accuracy")) == 4
+    assert any("of the words of mine are unknown" in note for note in found.notes)
+    assert any("of the words of number are unknown" in note for note in found.notes)  # ours are not in the book either
+    assert len(warnings) == 3 and "above 20\xa0% a question is left out" in warnings[0]
+    assert found.result.filter(part="mean", item="all", measure="accuracy").is_empty()  # none can be read
+    (tmp_path / "mine.tsv").write_text("\n".join([*lines, "yes\tone more"]))
+    with pytest.raises(UserError, match=r"was made with other settings: files\..*mine.tsv was "):
+        study(small, replace(order, resume=True), workers=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("yes\tfine\nno tab here", "line 2 of .*task.tsv has no tab"),
+        ("yes\tone\nyes\ttwo\n", "every line of .*task.tsv has the label 'yes'"),
+        ("", "task.tsv holds no sentences"),
+    ],
+)
+def test_a_file_that_cannot_be_used_stops_it_before_any_net_learns(text: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "task.tsv").write_text(text)
+    with pytest.raises(UserError, match=sentence):
+        study(SMALLEST, Order(tasks=(tmp_path / "task.tsv",), folder=tmp_path), workers=1)
+    assert not (tmp_path / "done").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("number", r"two questions are called 'number'; rename .*number.tsv"),
+        *(
+            (taken, rf"a question cannot be called '{taken}', which the tables use; rename .*{taken}.tsv")
+            for taken in ("all", "others", "forgetting", "spread", "word loss")
+        ),
+    ],
+)
+def test_a_name_that_is_taken_is_refused(name: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / f"{name}.tsv").write_text("a\tb\n")
+    with pytest.raises(UserError, match=sentence):
+        study(SMALLEST, Order(tasks=(tmp_path / f"{name}.tsv",)), workers=1)
+
+
+def test_texts_too_few_to_judge_by_stop_it_before_any_net_learns(tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("a dog sees a cat .\n")
+    with pytest.raises(UserError, match=r"book.txt|the corpus"):
+        study(SMALLEST, Order(files=(tmp_path / "book.txt",), folder=tmp_path), workers=1)
+    assert not (tmp_path / "done").exists()
+
+
+def test_runs_of_other_code_are_not_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = replace(SMALLEST, sweep=replace(SMALLEST.sweep, sides=(), decoder=(), references=()))
+    first = study(small, Order(seeds=1, folder=tmp_path), workers=1)
+    again = study(small, Order(seeds=1, folder=tmp_path, resume=True), workers=1)
+    assert again.about["seconds"] == first.about["seconds"]  # those of the runs, whenever they were done
+    monkeypatch.setattr("wherewhat.studies.locality.study.DECIDES", ("names.py",))
+    with pytest.raises(UserError, match=r"was made by another version of the code; start again with --overwrite"):
+        study(small, Order(seeds=1, folder=tmp_path, resume=True), workers=1)

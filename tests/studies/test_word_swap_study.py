@@ -1,0 +1,68 @@
+"""The whole experiment with swapped words, very small: its rows, theorems in nets, and going on where it stopped."""
+
+from pathlib import Path
+
+import pytest
+from word_swap_small import SMALLEST
+
+from wherewhat.errors import UserError
+from wherewhat.report.render import render
+from wherewhat.report.reproductions import page_of_reproduction
+from wherewhat.studies.base import Found, Order
+from wherewhat.studies.word_swap.claims import CLAIMS
+from wherewhat.studies.word_swap.study import study
+from wherewhat.tables.schema import RESULT
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("word-swap")
+
+
+@pytest.fixture(scope="module")
+def whole(folder: Path) -> Found:
+    """An uninterrupted run, with its finished runs kept."""
+    return study(SMALLEST, Order(seeds=2, folder=folder), workers=1)
+
+
+def test_every_run_gives_its_rows(whole: Found) -> None:
+    rows = whole.result
+    assert rows.columns == list(RESULT) and set(rows["part"]) == {"run", "mean", "gap", "encoding"}
+    original = rows.filter(part="run", item="roles, original", measure="accuracy")
+    assert len(original) == 3 * 2 and original["low"].null_count() == 0
+    assert {"roles, whole", "content, exchange", "content, voice", "names, exchange"} <= set(rows["item"])
+    assert not {"names, whole", "names, voice"} & set(rows["item"])
+    assert len(whole.claims) == len(CLAIMS) and whole.settings["seeds"] == [0, 1]
+
+
+def test_theorems_hold_in_nets(whole: Found) -> None:
+    largest = whole.result.filter(part="run", measure="largest")
+    without = largest.filter(subject="none").filter(~largest.filter(subject="none")["item"].str.ends_with("voice"))
+    assert without["value"].max() < 1e-6
+    names = dict(largest.filter(item="roles, bare names", seed=0).select("subject", "value").iter_rows())
+    symmetric, sided, _ = names
+    assert names[symmetric] < 1e-6 < names[sided]
+    exchanged = whole.result.filter(part="run", item="names, exchange", subject=symmetric)
+    assert set(exchanged.filter(measure="accuracy")["value"]) == {0.5}  # of twins one is right, whatever it says
+    assert set(exchanged.filter(measure="followed")["value"]) == {0.0}
+
+
+def test_finished_runs_are_not_done_again_and_give_the_same(whole: Found, folder: Path) -> None:
+    assert len(list((folder / "done").glob("*.json"))) == 6
+    steps = list[int]()
+    order = Order(seeds=2, folder=folder, resume=True, on_step=lambda done, of, note: steps.append(done))
+    again = study(SMALLEST, order, workers=1)
+    assert again.result.equals(whole.result) and not steps
+    with pytest.raises(UserError, match="holds 6 finished runs; add --resume"):
+        study(SMALLEST, Order(seeds=2, folder=folder), workers=1)
+
+
+def test_one_run_is_the_same_alone(whole: Found) -> None:
+    alone = study(SMALLEST, Order(seed=1, seeds=1), workers=1).result.filter(part="run")
+    assert alone.equals(whole.result.filter(part="run", seed=1))
+
+
+def test_its_page_is_drawn(whole: Found) -> None:
+    manifest = {"reproduction": "word-swap", "about": whole.about, "claims": [], "notes": list(whole.notes)}
+    text = render(page_of_reproduction(whole.result, manifest))
+    assert "Words in other places" in text and "cannot be told" in text
