@@ -51,7 +51,7 @@ def _over_plain(model: nn.Module, layers: tuple[Layer, ...], wanted: Edit, repea
             plain()
 
     ratios = tuple(ours / theirs for ours, theirs in side_by_side(edited, plain, repeats=repeats))
-    return Measurement(f"edit, {wanted.told}, n = {TOKENS:,}: time over the plain forward pass", ratios, BOUND)
+    return Measurement(f"edit, {wanted.description}, n = {TOKENS:,}: time over the plain forward pass", ratios, BOUND)
 
 
 def _forward(model: nn.Module) -> Callable[[], None]:

@@ -9,9 +9,9 @@ from transformers import LlamaConfig, LlamaModel
 
 from benchmarks.measurement import Measurement, side_by_side
 from wherewhat.capture.capture import capture
-from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.hooks.reader import AttentionRows
 from wherewhat.capture.tokens.batch import LAST, batches
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.scores.base import Rows
 from wherewhat.scores.swaps import read_swaps
 
@@ -20,7 +20,7 @@ CALLS = 20  # of ours in one timing of swaps: a single one is too short to time
 
 
 def layer(n: int) -> LlamaModel:
-    """One layer of 8 heads of width 64 with random weights, far from even attention."""
+    """One layer of 8 heads of width 64 with random weights, far from uniform attention."""
     generator = torch.Generator().manual_seed(0)
     sizes = {"vocab_size": 100, "hidden_size": 512, "intermediate_size": 1376, "num_hidden_layers": 1}
     heads = {"num_attention_heads": 8, "num_key_value_heads": 8, "max_position_embeddings": n}
@@ -34,9 +34,9 @@ def layer(n: int) -> LlamaModel:
 def swaps(repeats: int, n: int = 64) -> Measurement:
     """All swaps before the last query of n tokens, the first token left alone."""
     model, ids_T = layer(n), torch.randint(0, 100, (n,), generator=torch.Generator().manual_seed(1))
-    seen = _last_row(model, ids_T)
-    assert seen.logits is not None
-    rows = Rows(seen.attention_HQK, seen.queries_Q, seen.allowed_QK, seen.tokens_K, logits=seen.logits)
+    last = _last_row(model, ids_T)
+    assert last.logits is not None
+    rows = Rows(last.attention_HQK, last.queries_Q, last.allowed_QK, last.tokens_K, logits=last.logits)
     hidden_1TD, given = _entering(model, ids_T)
 
     def ours() -> Tensor:
@@ -60,16 +60,16 @@ def shares(repeats: int, heads: int, n: int = 512) -> Measurement:
     generator = torch.Generator().manual_seed(0)
     theta_F = 10_000 ** (-torch.arange(32, dtype=torch.float64) / 32)
     slots_K = torch.arange(n)
-    turn_KF = torch.polar(torch.ones(n, 32, dtype=torch.float64), slots_K[:, None] * theta_F)
+    phase_KF = torch.polar(torch.ones(n, 32, dtype=torch.float64), slots_K[:, None] * theta_F)
     query, key = (torch.randn(heads, n, 32, dtype=torch.complex128, generator=generator) for _ in range(2))
     swappable_QK = (slots_K < slots_K[:, None]) & (slots_K >= 1)
 
     def ours() -> Tensor:
-        moments = Turned(query, key, turn_KF, theta_F, slots_K, 0.125).moments(swappable_QK)
+        moments = RotaryLogits(query, key, phase_KF, theta_F, slots_K, 0.125).moments(swappable_QK)
         return torch.stack((moments.position_HQ, moments.symbol_HQ, moments.interaction_HQ))
 
     def theirs() -> Tensor:
-        logits = Turned(query, key, turn_KF, theta_F, slots_K, 0.125)
+        logits = RotaryLogits(query, key, phase_KF, theta_F, slots_K, 0.125)
         found = torch.zeros(3, heads, n, dtype=torch.float64)
         for i in range(3, n):
             table_HKS = logits.table(i, slots_K[1:i], slots_K[1:i])
@@ -93,8 +93,8 @@ def measure(repeats: int) -> Iterator[Measurement]:
     yield shares(repeats, 1)
 
 
-def _last_row(model: LlamaModel, ids_T: Tensor) -> Seen:
-    pieces: list[Seen] = []
+def _last_row(model: LlamaModel, ids_T: Tensor) -> AttentionRows:
+    pieces: list[AttentionRows] = []
     with capture(model, pieces.append) as captured:
         for batch in batches([ids_T], queries=LAST, seed=0):
             captured.read(batch)

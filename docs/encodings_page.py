@@ -30,10 +30,10 @@ TOKENS, SEEDS, REACH = 32, 16, 8  # the far ends of the colours: eight times mor
 Measured = dict[str, dict[str, Any]]
 CONDITIONS = (
     "Measured side by side with `none` in a small decoder ({layers} layers of {heads} heads, width {width}, "
-    "{tokens:,} tokens a batch, float32, {threads} threads, PyTorch {torch}), with subnormal numbers counting as 0, as "
-    "`wherewhat train` has it: tokens a second relative to `none`, median of {repeats} with the worst and the best. "
-    "Peak memory is of the whole process at n = 2,048 on one thread; parameters are of the whole net, for texts of "
-    "that length."
+    "{tokens:,} tokens per batch, float32, {threads} threads, PyTorch {torch}), with subnormal numbers flushed to 0, "
+    "as in `wherewhat train`: tokens per second relative to `none`, median of {repeats} with the worst and the best. "
+    "Peak memory is that of the whole process at n = 2,048 on one thread; parameters are those of the whole net for "
+    "texts of that length."
 )
 # Options under which an encoding shows on a short text what it does; the others are drawn with those they have.
 SHOWN: dict[str, dict[str, Any]] = {
@@ -46,7 +46,7 @@ SHOWN: dict[str, dict[str, Any]] = {
     "shaw": {"clip": 8},
     "cope": {"positions": 16},
 }
-# What starts next to nothing and has no direction of its own: one head, its parameters moved by so much.
+# Initialised close to zero without a preferred direction: one head, its parameters perturbed by so much.
 MOVED = {
     "t5_bias": 1.0,
     "toeplitz": 1.0,
@@ -127,8 +127,8 @@ def caption(name: str) -> str:
     """How the picture of an encoding was drawn."""
     with_ = "".join(f", `{option}={value}`" for option, value in SHOWN.get(name, {}).items())
     if name in MOVED:
-        return f"*One head{with_}, its parameters moved by N(0, {MOVED[name]:g}²): it starts next to nothing.*"
-    return f"*Mean of fresh heads{with_}.*"
+        return f"*One head{with_}, its parameters perturbed by N(0, {MOVED[name]:g}²): initialised close to zero.*"
+    return f"*Mean of untrained heads{with_}.*"
 
 
 def pictures() -> None:

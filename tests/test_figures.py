@@ -84,10 +84,10 @@ def test_counts_are_those_of_the_registries():
     for page in (readme, PAGES["encodings.md"]):
         assert f"{WORDS[len(hooks)]} hooks" in page
     back = sum(record.direction == "causal only" for record in ENCODINGS.values())
-    assert f"the {WORDS[back]} that only\nlook back" in readme
+    assert f"({WORDS[back]} are causal and fit the decoder only)" in readme
     tiny: NetConfig = load_model(MODELS["tiny"].folder).net.config
     assert f"{tiny.layers} layers of {tiny.heads} rotary heads" in readme.replace("\n", " ")
-    assert f"{WORDS[len(QUESTIONS)].capitalize()} questions come with it" in locality
+    assert f"{WORDS[len(QUESTIONS)].capitalize()} questions are built in" in locality
     assert f"## {WORDS[len(re.findall(r'^# [0-9]+[.] ', readme, re.MULTILINE))].capitalize()} things to try" in readme
 
 
@@ -105,7 +105,7 @@ def test_masked_tokens_are_as_many_as_the_page_says():
 def test_published_symmetry_of_noise_and_of_a_disturbance_is_what_the_page_says():
     import torch
 
-    from wherewhat.profiling.positional_part.measures import both_ways, measures
+    from wherewhat.scores.positional_part import both_ways, measures
 
     n, (flat, random, disturbed, _) = 64, map(float, SETTINGS["locality.md"])
     logits_HTT = torch.randn(50, n, n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

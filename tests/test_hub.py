@@ -17,9 +17,9 @@ from folders import save_model
 
 from wherewhat import hub
 from wherewhat.cli.main import main
-from wherewhat.cli.options import loading_by
+from wherewhat.cli.options import ModelOptions
 from wherewhat.errors import UserError
-from wherewhat.tables.dataset import dataset_texts
+from wherewhat.tables.texts import dataset_texts
 
 CLOSED = "http://127.0.0.1:9"  # nothing listens there
 
@@ -119,15 +119,15 @@ def test_offline_a_model_that_is_not_here_is_refused_before_torch_is_imported(
     )
     assert ran.stdout == "2 False False\n"
     assert ran.stderr == (
-        f"wherewhat: there is no model 'some/model' on this machine, and the Hub may not be asked ({why}); check the "
-        "name, or name a local folder or a built-in model (tiny)\n"
+        f"wherewhat: there is no model 'some/model' on this machine, and the Hub must not be contacted ({why}); check "
+        "the name, or name a local folder or a built-in model (tiny)\n"
     )
 
 
 @pytest.mark.usefixtures("asking")
 def test_offline_holds_for_a_client_that_was_imported_before(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-    loading_by("float32", "cpu", "tiny", offline=True)
+    ModelOptions(dtype="float32", device="cpu", offline=True).settings("tiny")
     assert huggingface_hub.constants.HF_HUB_OFFLINE and os.environ["HF_HUB_OFFLINE"] == "1"
 
 
@@ -136,7 +136,7 @@ def test_a_hub_out_of_reach_is_not_blamed_on_an_option_that_nobody_gave(monkeypa
     from wherewhat.capture.loading.load import LoadSettings, load_by_name
 
     monkeypatch.setattr(hub, "_cached", lambda *_: True)  # its config; the weights are missing
-    with pytest.raises(UserError, match="it could not be had in the local cache; check the name") as raised:
+    with pytest.raises(UserError, match="it was not found in the local cache; check the name") as raised:
         load_by_name("some/model", LoadSettings())
     assert "offline" not in str(raised.value)
 
@@ -148,7 +148,7 @@ def test_python_and_data_sets_are_told_the_same(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(UserError, match="'some/model' is not on this machine and the Hub .* cannot be reached"):
         ww.profile("some/model", ww.read_texts("letters"))
     monkeypatch.setitem(sys.modules, "datasets", object())
-    with pytest.raises(UserError, match="the data set 'some/set' is on the Hub, which cannot be reached"):
+    with pytest.raises(UserError, match="the dataset 'some/set' is on the Hub, which cannot be reached"):
         dataset_texts("some/set", split="test", column="text")
 
 

@@ -1,4 +1,4 @@
-"""Does an attention head look at a token because of where it stands or because of what it says?
+"""Does an attention head look at a token because of where it is or because of what it says?
 
 >>> import wherewhat as ww
 >>> profile = ww.profile("tiny", max_texts=20)
@@ -15,21 +15,26 @@ if TYPE_CHECKING:
     from wherewhat.capture.loading.load import LoadSettings as LoadSettings
     from wherewhat.comparing.compare import compare as compare
     from wherewhat.editing.edit import edit as edit
-    from wherewhat.editing.effect import edited as edited
+    from wherewhat.editing.measure_edit import measure_edit as measure_edit
     from wherewhat.editing.plan import Edit as Edit
     from wherewhat.encodings.registry import ENCODINGS as ENCODINGS
     from wherewhat.encodings.registry import encoding as encoding
     from wherewhat.errors import UserError as UserError
     from wherewhat.models.registry import MODELS as MODELS
+    from wherewhat.probing.registry import PROBES as PROBES
     from wherewhat.probing.registry import probe as probe
     from wherewhat.profiling.profile import profile as profile
+    from wherewhat.profiling.settings import PositionalSettings as PositionalSettings
+    from wherewhat.profiling.settings import ProfileSettings as ProfileSettings
+    from wherewhat.profiling.settings import RepeatedSettings as RepeatedSettings
     from wherewhat.recipes.registry import RECIPES as RECIPES
     from wherewhat.recipes.registry import recipe as recipe
-    from wherewhat.runs.profile import Profile as Profile
+    from wherewhat.runs.registry import Profile as Profile
     from wherewhat.runs.registry import load as load
     from wherewhat.scores.registry import SCORES as SCORES
+    from wherewhat.studies.registry import STUDIES as STUDIES
     from wherewhat.studies.run import reproduce as reproduce
-    from wherewhat.tables.builtin import TEXTS as TEXTS
+    from wherewhat.tables.texts import TEXTS as TEXTS
     from wherewhat.tables.texts import read_texts as read_texts
     from wherewhat.tasks.registry import TASKS as TASKS
     from wherewhat.training.loop import train as train
@@ -37,20 +42,25 @@ if TYPE_CHECKING:
 # Loaded when asked for, so that `import wherewhat` stays quick.
 _HOMES = {
     "ENCODINGS": "wherewhat.encodings.registry",
-    "Edit": "wherewhat.editing.plan",
-    "LoadSettings": "wherewhat.capture.loading.load",
     "MODELS": "wherewhat.models.registry",
-    "Profile": "wherewhat.runs.profile",
+    "PROBES": "wherewhat.probing.registry",
     "RECIPES": "wherewhat.recipes.registry",
     "SCORES": "wherewhat.scores.registry",
+    "STUDIES": "wherewhat.studies.registry",
     "TASKS": "wherewhat.tasks.registry",
-    "TEXTS": "wherewhat.tables.builtin",
+    "TEXTS": "wherewhat.tables.texts",
+    "Edit": "wherewhat.editing.plan",
+    "LoadSettings": "wherewhat.capture.loading.load",
+    "PositionalSettings": "wherewhat.profiling.settings",
+    "Profile": "wherewhat.runs.registry",
+    "ProfileSettings": "wherewhat.profiling.settings",
+    "RepeatedSettings": "wherewhat.profiling.settings",
     "UserError": "wherewhat.errors",
     "compare": "wherewhat.comparing.compare",
     "edit": "wherewhat.editing.edit",
-    "edited": "wherewhat.editing.effect",
     "encoding": "wherewhat.encodings.registry",
     "load": "wherewhat.runs.registry",
+    "measure_edit": "wherewhat.editing.measure_edit",
     "probe": "wherewhat.probing.registry",
     "profile": "wherewhat.profiling.profile",
     "read_texts": "wherewhat.tables.texts",
@@ -62,19 +72,21 @@ _HOMES = {
 __all__ = [*_HOMES, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return _version()
-    if name not in _HOMES:
-        raise AttributeError(f"module 'wherewhat' has no attribute '{name}'")
-    found = getattr(import_module(_HOMES[name]), name)
-    if isfunction(found):
-        from wherewhat.errors import python_door
+if not TYPE_CHECKING:  # a type checker would take any name for an attribute
 
-        found = python_door(found)
-        found.__module__ = __name__  # where it can be found again, which pickle asks for
-    globals()[name] = found  # also wins over the submodule of the same name (profile, train)
-    return found
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return _version()
+        if name not in _HOMES:
+            raise AttributeError(f"module 'wherewhat' has no attribute '{name}'")
+        value = getattr(import_module(_HOMES[name]), name)
+        if isfunction(value):
+            from wherewhat.errors import python_errors
+
+            value = python_errors(value)
+            value.__module__ = __name__  # where it can be found again, which pickle asks for
+        globals()[name] = value  # also wins over the submodule of the same name (profile, train)
+        return value
 
 
 def _version() -> str:

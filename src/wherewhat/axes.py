@@ -12,7 +12,7 @@
 | D | width of the residual stream |
 | C | channel of one head |
 | F | rotary frequency (a pair of channels) |
-| S | slot: where a key stands |
+| S | slot: the position of a key |
 | R | relative position, or real and imaginary parts side by side |
 | O | offset: slot of the key minus slot of the query |
 | P | pair of keys at equal distance left and right of a query |

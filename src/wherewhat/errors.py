@@ -1,6 +1,6 @@
-"""Two kinds of error: one that people can mend, in a sentence that says how, and one that is our own mistake.
+"""Two kinds of error: one that users can fix, in a sentence that says how, and one that is a bug of ours.
 
-Sentences name settings as they are typed after a command; `python_door` names them as a caller in Python writes them.
+Sentences name settings as command-line options; `python_errors` renames them to keyword arguments.
 """
 
 import functools
@@ -14,9 +14,9 @@ Result = TypeVar("Result")
 
 
 class UserError(Exception):
-    """Something the user can mend. The command line prints it as one sentence and exits with 2."""
+    """Something the user can fix. The command line prints it as one sentence and exits with 2."""
 
-    typed: str  # the sentence for someone at a command line, whatever doors the error went through
+    typed: str  # the sentence with command-line options
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)
@@ -24,13 +24,13 @@ class UserError(Exception):
 
 
 class InternalError(RuntimeError):
-    """Something that cannot be, whatever the model: a mistake of ours, worth reporting."""
+    """Something that must not happen with any model: a bug of ours, worth reporting."""
 
 
-def python_door(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Have the errors of a function speak of keywords, because whoever calls it typed no command.
+def python_errors(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Make the errors of a function name keyword arguments instead of command-line options.
 
-    A keyword that it does not have is one of these errors; a function that takes any looks at them by itself.
+    An unknown keyword is such an error too, unless the function takes any keyword.
     """
 
     @functools.wraps(function)
@@ -46,7 +46,7 @@ def python_door(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def suggests_fields(record: type[Result]) -> type[Result]:
-    """Have a dataclass answer a field that it does not have with the one that was meant."""
+    """Make a dataclass refuse unknown fields with a suggestion."""
     made = record.__init__
 
     @functools.wraps(made)
@@ -62,13 +62,13 @@ def _check_names(function: Callable[..., object], given: Iterable[str]) -> None:
     """Refuse a keyword that is not in a signature."""
     known = inspect.signature(function).parameters
     wrong = [name for name in given if name not in known]
-    if wrong and not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):
+    if wrong and not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in known.values()):
         from wherewhat.names import no_keyword  # which needs the errors of this module
 
         raise no_keyword(function.__name__, wrong[0], [name for name in known if name != "self"])
 
 
-# What is said otherwise in Python than by the name of the option.
+# Phrases that differ in Python by more than the name of the option.
 _PHRASES = {
     r"run the command again with --overwrite": "make the run again and save it with overwrite=True",
     r"run a command with --out \S+ first": "save a run there first",
@@ -77,7 +77,7 @@ _PHRASES = {
     r"--text or --dataset": "texts",
     r"(?:a|the) path after --text": "its path",
     r"name them with --text FILE": "name them with files=[...]",
-    r"--text FILE(?: \(one text a line\))?|--text": "texts",
+    r"--text FILE(?: \(one text per line\))?|--text": "texts",
     r"--treebank": "files",
     r"--untrained": "untrained=1",
 }
@@ -87,15 +87,15 @@ _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: (\d+|float32|auto|head|band)\b)?
 
 
 def in_python(sentence: str) -> str:
-    """A sentence that names options, as one that names keywords.
+    """A sentence with command-line options, rewritten with keyword arguments.
 
     >>> in_python("give --max-tokens 8, or leave --random out")
     'give max_tokens=8, or leave random=True out'
     >>> in_python("load the model with --dtype float32; add --overwrite, or choose another --out")
-    'load the model with loading=Loading(dtype="float32"); add overwrite=True, or choose another folder'
+    'load the model with loading=LoadSettings(dtype="float32"); add overwrite=True, or choose another folder'
     """
-    for typed, said in _PHRASES.items():
-        sentence = re.sub(typed, said, sentence)
+    for typed, phrase in _PHRASES.items():
+        sentence = re.sub(typed, phrase, sentence)
     return _OPTION.sub(_keyword, sentence)
 
 
@@ -108,5 +108,5 @@ def _keyword(option: "re.Match[str]") -> str:
     elif value is not None and not value.isdecimal():
         value = f'"{value}"'
     if name in _OF_LOADING:
-        return f"loading=Loading({name}={'...' if value is None else value})"
+        return f"loading=LoadSettings({name}={'...' if value is None else value})"
     return name if value is None else f"{name}={value}"

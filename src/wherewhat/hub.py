@@ -32,7 +32,7 @@ def must_be_cached(
         if not _cached(name, revision):
             why = "--offline" if offline else "HF_HUB_OFFLINE is set"
             raise UserError(
-                f"there is no model '{name}' on this machine, and the Hub may not be asked ({why}); "
+                f"there is no model '{name}' on this machine, and the Hub must not be contacted ({why}); "
                 f"{suggestion(name, built_in)}check the name, or name a local folder or a built-in model (tiny)"
             )
         return offline
@@ -47,7 +47,7 @@ def must_be_cached(
 
 
 def forbidden() -> bool:
-    """Whether the environment says that the Hub may not be asked."""
+    """Whether the environment forbids contacting the Hub."""
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
 
 
@@ -61,9 +61,9 @@ def unreachable() -> bool:
     patience = float(os.environ.get("HF_HUB_ETAG_TIMEOUT", PATIENCE))
     session = huggingface_hub.get_session()  # here: what it imports takes time that is not the network's
     answers: list[bool] = []
-    asking = Thread(target=lambda: answers.append(_answers(session, patience)), daemon=True)
-    asking.start()
-    asking.join(patience)
+    request = Thread(target=lambda: answers.append(_answers(session, patience)), daemon=True)
+    request.start()
+    request.join(patience)
     return answers != [True]
 
 

@@ -1,4 +1,4 @@
-"""Look a thing up by its name, or suggest the name that was meant; and what heads are called."""
+"""Look up members by name, with suggestions for misspelt names; and the names of heads."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ HEAD_NAME = re.compile(r"(?:(encoder|decoder|cross)[ :])?L(\d{1,6})H(\d{1,6})")
 
 
 def look_up(kind: str, name: str, family: Mapping[str, Thing]) -> Thing:
-    """Return the member called `name`, or say which name was probably meant.
+    """The member called `name`; an unknown name is refused with a suggestion.
 
     >>> look_up("fruit", "pear", {"pear": 1})
     1
@@ -28,7 +28,7 @@ def look_up(kind: str, name: str, family: Mapping[str, Thing]) -> Thing:
 
 
 def suggestion(name: str, family: Mapping[str, object]) -> str:
-    """Say which member looks most like `name`, as the middle of a sentence, or nothing."""
+    """A suggestion of the most similar member, as the middle of a sentence; empty if there is none."""
     by_lower = {member.lower(): member for member in family}
     close = get_close_matches(str(name).lower(), by_lower, n=1)
     return f"did you mean '{by_lower[close[0]]}'? " if close else ""
@@ -42,10 +42,10 @@ def check_keywords(
     elsewhere: Mapping[str, str] = {},
     hands_on: Callable[..., object] | None = None,
 ) -> None:
-    """Refuse a keyword that neither a function nor the record it `fills` has, and suggest which one was meant.
+    """Refuse a keyword that neither a function nor the dataclass it `fills` has, with a suggestion.
 
     `elsewhere` are names that belong somewhere else, each with how to write it there; `hands_on` is another function
-    that gets them, whose own keywords are as good.
+    that receives the keywords, whose own ones are valid too.
     """
     record: Any = fills
     known = [*_own(function), *(_own(hands_on) if hands_on else ()), *(field.name for field in fields(record))]
@@ -57,13 +57,13 @@ def check_keywords(
 
 
 def _own(function: Callable[..., object]) -> list[str]:
-    """The keywords that a function names in its signature."""
+    """The keywords in a function's signature."""
     by_name = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return [name for name, one in signature(function).parameters.items() if one.kind in by_name]
+    return [name for name, parameter in signature(function).parameters.items() if parameter.kind in by_name]
 
 
 def no_keyword(called: str, name: str, known: Iterable[str]) -> UserError:
-    """What to raise for a keyword that a function does not have.
+    """The error for a keyword that a function does not have.
 
     >>> print(no_keyword("train", "outt", ["settings", "out"]))
     train has no keyword 'outt'; did you mean 'out'? known: out, settings
@@ -72,18 +72,18 @@ def no_keyword(called: str, name: str, known: Iterable[str]) -> UserError:
     return UserError(f"{called} has no keyword '{name}'; {suggestion(name, names)}known: {', '.join(names)}")
 
 
-def layer_labels(layers: Iterable[Mapping[str, Any]]) -> dict[int, str]:
-    """What layers are called, by their numbers in tables, which count through all parts of a model.
+def layer_labels(layers: Iterable[tuple[int, str]]) -> dict[int, str]:
+    """The labels of layers, by their numbers in tables, which are consecutive over all parts of a model.
 
-    Where a model has several parts, a layer is named with its part and counted inside it. `layers` are all of the
-    model's, as its manifest lists them.
+    In a model with several parts, a layer is labelled with its part and numbered within it. `layers` are the numbers
+    and parts of all layers of the model.
 
-    >>> layer_labels({"layer": n, "part": part} for n, part in enumerate(("encoder", "encoder", "decoder")))
+    >>> layer_labels(enumerate(("encoder", "encoder", "decoder")))
     {0: 'encoder L0', 1: 'encoder L1', 2: 'decoder L0'}
-    >>> layer_labels([{"layer": 0, "part": "decoder"}, {"layer": 1, "part": "decoder"}])
+    >>> layer_labels(enumerate(("decoder", "decoder")))
     {0: 'L0', 1: 'L1'}
     """
-    parts = {int(one["layer"]): str(one.get("part") or "") for one in layers}
+    parts = dict(layers)
     if len(set(parts.values())) < 2:
         return {layer: f"L{layer}" for layer in parts}
     first = {part: min(layer for layer, its in parts.items() if its == part) for part in parts.values()}
@@ -91,7 +91,7 @@ def layer_labels(layers: Iterable[Mapping[str, Any]]) -> dict[int, str]:
 
 
 def head_name(layer: int, head: int, labels: Mapping[int, str]) -> str:
-    """What a head is called.
+    """The name of a head.
 
     >>> head_name(2, 7, {2: "decoder L0"}), head_name(3, 7, {})
     ('decoder L0H7', 'L3H7')

@@ -1,6 +1,6 @@
 """How far work has come: a bar on a terminal, plain lines elsewhere, nothing when quiet. All on stderr.
 
-Whoever works tells it to an `OnStep`. Work that has several phases is told as one whole by `Phases`.
+Work reports its progress to an `OnStep`. Work in several phases is reported as one whole by `Phases`.
 """
 
 import functools
@@ -16,12 +16,13 @@ LOADING = "loading"  # the phase that comes first
 
 OnStep = Callable[[int, int, str], None]  # done, of how many (0: not known yet), what is being done
 OnText = Callable[[int, int], None]  # done, of how many, within one phase
+Say = Callable[[str], None]  # takes a sentence for whoever waits
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
 class Phases:
-    """One whole made of named phases, each worth so much work.
+    """A whole of named phases, each with its amount of work.
 
     >>> phases = Phases(lambda done, of, note: print(done, of, note))
     >>> phases.plan({"reading texts": 100, "moving tokens": 300})
@@ -36,17 +37,17 @@ class Phases:
         self._done = 0
 
     def plan(self, work: Mapping[str, int]) -> None:
-        """Say what every phase is worth, in their order and in units of one kind, as soon as that is known."""
+        """Set the amount of work of every phase, in order and in the same unit, as soon as it is known."""
         self._work = work
 
     def begin(self, name: str) -> OnText:
-        """Begin a phase, and give what is told how far it has come; phases before it count as done."""
+        """Begin a phase, and return the function that reports its progress; earlier phases count as done."""
 
         def on_text(done: int, of: int) -> None:
             if self._on_step is not None:
                 if name in self._work:
                     names = list(self._work)
-                    before = sum(self._work[one] for one in names[: names.index(name)])
+                    before = sum(self._work[phase] for phase in names[: names.index(name)])
                     self._done = before + self._work[name] * done // max(of, 1)
                 self._on_step(self._done, sum(self._work.values()), name)
 
@@ -55,7 +56,7 @@ class Phases:
 
 
 def first_part(on_step: OnStep, *, of_whole: float) -> OnStep:
-    """Tell of work that is only the first part of a whole."""
+    """Report work that is only the first part of a whole."""
     return lambda done, of, note: on_step(done, round(of / of_whole), note)
 
 
@@ -67,7 +68,7 @@ def announce(what: str, *, quiet: bool) -> None:
 
 @contextmanager
 def progress(what: str, *, quiet: bool, announced: bool = False) -> Iterator[OnStep]:
-    """Give a function that shows how far the work has come; what was `announced` is not said again."""
+    """Yield a function that shows progress; what was `announced` is not repeated."""
     if quiet:
         yield lambda done, of, note: None
     elif sys.stderr.isatty():
@@ -78,7 +79,7 @@ def progress(what: str, *, quiet: bool, announced: bool = False) -> Iterator[OnS
 
 
 def shows_progress(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Let `progress=True` show what a function tells its `on_step`, for as long as it runs."""
+    """Let `progress=True` show what a function reports to its `on_step`."""
 
     @functools.wraps(function)
     def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -111,7 +112,7 @@ def _bar(what: str) -> Iterator[OnStep]:
 
 
 def _lines(what: str, named: set[str]) -> OnStep:
-    """Everything that was not `named` yet is told at once, and the rest now and then."""
+    """Show new phases, those not yet `named`, at once, and the rest at intervals."""
     last = time.monotonic()
 
     def step(done: int, of: int, note: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from wherewhat.probing.dependencies.sentences import NONE, Ready
+from wherewhat.probing.dependencies.treebanks import NONE, EncodedSentence
 
 PUNCTUATION = ("PUNCT", "punct")
 
@@ -39,13 +39,13 @@ def words_of(model: PreTrainedModel, ids: Sequence[int], unit_of: Sequence[int],
     return np.array([[between_words(head, unit_of, kept) for head in layer] for layer in found])
 
 
-def kept_of(one: Ready) -> list[int]:
+def kept_of(one: EncodedSentence) -> list[int]:
     """The units that are not punctuation."""
     pairs = zip(one.units.upos, one.units.deprel, strict=True)
     return [unit for unit, (tag, how) in enumerate(pairs) if tag != "PUNCT" and how.split(":")[0] != "punct"]
 
 
-def reordered(one: Ready, order: Sequence[int]) -> tuple[list[int], list[int]]:
+def reordered(one: EncodedSentence, order: Sequence[int]) -> tuple[list[int], list[int]]:
     """Token ids and units with the words in another order; what belongs to no word stays in its slot."""
     unit_of, ids = one.aligned.unit_of_T.tolist(), one.aligned.ids_T.tolist()
     moved = [slot for unit in order for slot in range(len(ids)) if unit_of[slot] == unit]

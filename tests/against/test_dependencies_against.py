@@ -16,11 +16,11 @@ from transformers import PreTrainedTokenizerFast
 
 from wherewhat.capture.loading.load import LoadedModel
 from wherewhat.corpora.sentence import Annotation, Sentence
-from wherewhat.probing.dependencies.book import Looked
-from wherewhat.probing.dependencies.looking import look
-from wherewhat.probing.dependencies.orders import words_to_repeat
-from wherewhat.probing.dependencies.sentences import Ready, made_ready
-from wherewhat.probing.dependencies.settings import CONTEXTUAL, FULL, POSITIONAL, SHUFFLED, Asking
+from wherewhat.probing.dependencies.attention_targets import AttentionTargets
+from wherewhat.probing.dependencies.collect_targets import collect_targets
+from wherewhat.probing.dependencies.repeated_word import words_to_repeat
+from wherewhat.probing.dependencies.settings import CONTEXTUAL, FULL, POSITIONAL, SHUFFLED, DependencySettings
+from wherewhat.probing.dependencies.treebanks import EncodedSentence, encode_treebank
 from wherewhat.tasks.stream import Stream
 
 BY_NAME = {family.name: family for family in FAMILIES}
@@ -54,13 +54,13 @@ def loaded_model(family: str, *, special: bool = True) -> LoadedModel:
     return LoadedModel(family, BY_NAME[family].build().double(), tokenizer(special=special))
 
 
-def ready(one: LoadedModel) -> tuple[Ready, ...]:
-    return made_ready(one, enumerate(sentence(*told) for told in TOLD), "told", "here").sentences
+def ready(one: LoadedModel) -> tuple[EncodedSentence, ...]:
+    return encode_treebank(one, enumerate(sentence(*told) for told in TOLD), "told", "here").sentences
 
 
-def looked_words(found: Looked, part: str, sentences: Sequence[Ready], number: int) -> np.ndarray:
+def looked_words(found: AttentionTargets, part: str, sentences: Sequence[EncodedSentence], number: int) -> np.ndarray:
     first = sum(len(one.kept) for one in sentences[:number])
-    return found.looks[part][first : first + len(sentences[number].kept)]
+    return found.targets[part][first : first + len(sentences[number].kept)]
 
 
 @pytest.mark.parametrize("family", ["bert", "deberta-v2", "xlnet", "t5", "llama", "gpt2", "bloom"])
@@ -69,17 +69,17 @@ def test_heads_look_where_a_plain_loop_says(family: str, tokens: int, entries: i
     monkeypatch.setattr("wherewhat.capture.hooks.reader.CHUNK_ENTRIES", entries)
     model = loaded_model(family, special=family != "llama")
     sentences = ready(model)
-    asking = Asking(permutations=3, copies=4, seed=5, batch_tokens=tokens)
-    ours = look(model, sentences, asking)
+    asking = DependencySettings(permutations=3, copies=4, seed=5, batch_tokens=tokens)
+    ours = collect_targets(model, sentences, asking)
     copied = words_to_repeat(model, sentences, asking)
-    assert len(ours.heads) == 8 and ours.copied == tuple(copied)
+    assert len(ours.heads) == 8 and ours.repeated == tuple(copied)
     for number, one in enumerate(sentences):
         theirs = plainly(model, one, asking, copied, causal=ours.causal)
         for part in (FULL, POSITIONAL, CONTEXTUAL, SHUFFLED):
             np.testing.assert_array_equal(looked_words(ours, part, sentences, number), theirs[part], err_msg=part)
         np.testing.assert_allclose(ours.confidence_SH[number], theirs["confidence"], atol=rounding(torch.float32))
         for part in (POSITIONAL, CONTEXTUAL):
-            np.testing.assert_allclose(ours.alike[part][number], theirs[f"with {part}"], atol=1e-5)
+            np.testing.assert_allclose(ours.correlations[part][number], theirs[f"with {part}"], atol=1e-5)
 
 
 def filled(units: Sequence[int], word: int, special: Sequence[int]) -> list[int]:
@@ -88,9 +88,11 @@ def filled(units: Sequence[int], word: int, special: Sequence[int]) -> list[int]
     return [next(waiting) if unit == -1 else word for unit in units]
 
 
-def plainly(model: LoadedModel, one: Ready, asking: Asking, copied: Sequence[int], *, causal: bool) -> dict:
+def plainly(
+    model: LoadedModel, one: EncodedSentence, asking: DependencySettings, copied: Sequence[int], *, causal: bool
+) -> dict:
     kept, unit_of = kept_of(one), one.aligned.unit_of_T.tolist()
-    net, n = model.model, len(kept_of(one))
+    net, n = model.module, len(kept_of(one))
     full = words_of(net, one.aligned.ids_T.tolist(), unit_of, kept)
     one_each = [unit for slot, unit in enumerate(unit_of) if unit == -1 or unit not in unit_of[:slot]]
     special = one.aligned.ids_T[one.aligned.unit_of_T == -1].tolist()

@@ -13,11 +13,14 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from wherewhat.capture.loading.load import wrap_module
-from wherewhat.profiling.measurements.positional import Positional, Probing, measure_positional
-from wherewhat.profiling.positional_part.copies import prepare
+from wherewhat.capture.tokens.encode import EncodedTexts
+from wherewhat.profiling.measurements.base import Measured, ProfileContext
+from wherewhat.profiling.measurements.positional import measure
+from wherewhat.profiling.positional_part.repeated_word import prepare_probe
+from wherewhat.profiling.settings import PositionalSettings, ProfileSettings
 
 BY_NAME = {family.name: family for family in FAMILIES}
-N, PROBING = 13, Probing(length=13, words=7, seed=3, batch_tokens=300)
+N, PROBING = 13, PositionalSettings(length=13, words=7, seed=3, batch_tokens=300)
 TABLES = ("bert", "roberta", "electra", "albert")
 RELATIVE = ("xlnet", "deberta", "deberta-v2", "t5", "llama", "modernbert", "esm", "gpt_neox")
 PLAIN = {"deberta": {"position_biased_input": False}, "deberta-v2": {"position_biased_input": False}}
@@ -40,19 +43,24 @@ def model_of(name: str) -> PreTrainedModel:
     return model.double()
 
 
+def measured(model: PreTrainedModel) -> Measured:
+    settings = ProfileSettings(positional=PROBING, seed=PROBING.seed)
+    return measure(ProfileContext(wrap_module(model), EncodedTexts.of(texts()), settings))
+
+
 @cache
-def found(name: str) -> Positional:
-    return measure_positional(wrap_module(model_of(name)), texts(), PROBING)
+def found(name: str) -> Measured:
+    return measured(model_of(name))
 
 
 def ours(name: str, source: str, layer: int) -> np.ndarray:
     """The matrices of a layer, heads first."""
-    rows = found(name).maps.filter((pl.col("source") == source) & (pl.col("layer") == layer))
+    rows = found(name).matrices.filter((pl.col("source") == source) & (pl.col("layer") == layer))
     return rows.sort("head", "query", "key")["attention"].to_numpy().reshape(-1, N, N)
 
 
 def words_of(name: str) -> list[int]:
-    return [int(word) for word in prepare(wrap_module(model_of(name)), PROBING).words_W]
+    return [int(word) for word in prepare_probe(wrap_module(model_of(name)), PROBING).words_W]
 
 
 @pytest.mark.parametrize("layer", [0, 1])
@@ -84,7 +92,7 @@ def test_delta_of_strong_positions_is_near_what_identical_words_give():
         for layer in model.encoder.layer:  # heads that look where the table is alike
             key = layer.attention.self.key.weight
             key.copy_(layer.attention.self.query.weight.copy_(torch.eye(len(key))))
-    found = measure_positional(wrap_module(model.double()), texts(), PROBING).answers
+    found = measured(model.double()).summaries
     answers = next(one for site, one in found.items() if site.ordinal == 0)
     delta_H, identical_H = (answers[f"{source}.locality"].value_H for source in ("delta", "identical"))
     chance = answers["identical.locality"].chance_H
@@ -167,11 +175,11 @@ def test_means_of_a_family_that_puts_slots_first():
 
 def test_where_a_model_has_both_the_logits_are_taken_and_the_table_is_told():
     model = BY_NAME["deberta"].build(seed=1, position_biased_input=True)
-    both = measure_positional(wrap_module(model), texts(), PROBING)
+    both = measured(model)
     assert any("a table of positions is added to the tokens too" in note for note in both.notes)
     assert not any("is added to the tokens too" in note for note in found("deberta").notes)
     assert not any("delta is the model's table" in note for note in both.notes)
-    rows = both.maps.filter(pl.col("source") == "delta").sort("layer", "head", "query", "key")
+    rows = both.matrices.filter(pl.col("source") == "delta").sort("layer", "head", "query", "key")
     logits = np.log(rows["attention"].to_numpy().reshape(-1, N, N))
     logits = logits - np.diagonal(logits, axis1=1, axis2=2)[..., None]
     assert np.ptp(np.diagonal(logits, 3, 1, 2), axis=-1).max() < 1e-4, "slots that read alike are told apart by lag"
@@ -180,17 +188,17 @@ def test_where_a_model_has_both_the_logits_are_taken_and_the_table_is_told():
 def test_a_mask_that_hides_what_slots_add_is_told():
     for name in ("bloom", "mpt"):
         known = found(name)
-        assert not any(one["source"] == "unmasked" for one in known.layers)
-        assert {one["mask"] for one in known.layers} == {"causal"}
-        assert any("nothing is known of keys that the mask hides" in note for note in known.notes)
+        assert not any(one.source == "unmasked" for one in known.section.layers)
+        assert {one.mask for one in known.section.layers} == {"causal"}
+        assert any("logits are not known for keys that the mask hides" in note for note in known.notes)
 
 
 def test_a_tapped_family_is_told_what_it_is_fed():
-    known = [one for one in found("gptj").layers if one["source"] in ("delta", "mean")]
-    assert len(known) == 4 and not any(one["mask"] for one in known)
+    known = [one for one in found("gptj").section.layers if one.source in ("delta", "mean")]
+    assert len(known) == 4 and not any(one.mask for one in known)
 
 
 @pytest.mark.parametrize("name", ["t5", "bart"])
 def test_of_two_stacks_the_encoder_is_asked(name: str):
-    assert {site.part for site in found(name).answers} == {"encoder"}
+    assert {site.part for site in found(name).summaries} == {"encoder"}
     assert any("the positional part is about the encoder" in note for note in found(name).notes)

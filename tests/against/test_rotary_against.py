@@ -13,9 +13,9 @@ from transformers.models.gptj import modeling_gptj as gptj
 from transformers.models.llama import modeling_llama as llama
 
 from wherewhat.encodings.base import Context
-from wherewhat.encodings.frequencies import frequencies
 from wherewhat.encodings.p_rope import PRope
 from wherewhat.encodings.rope import Rope
+from wherewhat.encodings.rotary import frequencies
 from wherewhat.encodings.scalings import scaling_of
 
 B, H, T, C = 2, 4, 50, 16

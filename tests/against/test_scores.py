@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from wherewhat.scores.balance import balance
 from wherewhat.scores.base import Rows, weighted_mean
 from wherewhat.scores.entropy import entropy
 from wherewhat.scores.locality import locality
-from wherewhat.scores.symmetry import symmetry
+from wherewhat.scores.symmetry import balance, symmetry
 
 SHAPES = [(n, sd) for n in (3, 4, 9, 64, 131) for sd in (0.02, 1.0, 5.0)]
 

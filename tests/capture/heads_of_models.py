@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerFast
 
 from wherewhat.capture.loading.load import LoadedModel as Read
 from wherewhat.capture.loading.load import word_tokenizer, wrap_module
-from wherewhat.corpora.words import Words
+from wherewhat.corpora.vocabulary import WordVocabulary
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 
@@ -68,7 +68,7 @@ def folder(where: Path, made: transformers.PreTrainedModel, form: str, *, types:
 
 def own(*, labels: tuple[str, ...] = (), words: tuple[str, ...] = tuple("abcdefgh."), **sizes: object) -> Read:
     """A net of ours that reads letters, in float64."""
-    known = Words.learn([words])
+    known = WordVocabulary.learn([words])
     default = {"width": 16, "layers": 2, "heads": 2, "length": 12, "kind": "encoder", "encoding": "learned"}
     config = NetConfig(vocabulary=len(known), labels=labels, **{**default, **sizes})  # type: ignore[arg-type]
     return wrap_module(build(config, seed=2).double(), word_tokenizer(known))

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from wherewhat.capture.capture import capture
-from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.hooks.reader import AttentionRows
 from wherewhat.capture.tokens.batch import Batch
 
 LENGTHS = (12, 9)
@@ -30,13 +30,13 @@ def padded_batch(model: nn.Module, *, side: str = "right", rows: tuple[Tensor, .
 
 def ours(model: nn.Module, batch: Batch) -> Attention:
     """Every row that was asked for, through our door."""
-    pieces: dict[tuple[str, int, int], list[Seen]] = defaultdict(list)
-    with capture(model, lambda seen: pieces[(seen.site.part, seen.site.ordinal, seen.text)].append(seen)) as captured:
+    pieces: dict[tuple[str, int, int], list[AttentionRows]] = defaultdict(list)
+    with capture(model, lambda rows: pieces[(rows.site.part, rows.site.ordinal, rows.text)].append(rows)) as captured:
         captured.read(batch)
-    for (_, _, text), seen in pieces.items():
-        queries = torch.cat([piece.queries_Q for piece in seen])
+    for (_, _, text), rows in pieces.items():
+        queries = torch.cat([piece.queries_Q for piece in rows])
         assert torch.equal(queries, batch.rows[text]), "every wanted row once, in order"
-    return {key: torch.cat([piece.attention_HQK for piece in seen], 1) for key, seen in pieces.items()}
+    return {key: torch.cat([piece.attention_HQK for piece in rows], 1) for key, rows in pieces.items()}
 
 
 def theirs(model: PreTrainedModel, batch: Batch) -> Attention:

@@ -20,7 +20,7 @@ softmax's input is what is read, so nothing is lost where weights are tiny.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -29,9 +29,9 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from transformers import Cache
 
-from wherewhat.capture.capture import _run, _shifted, _two_stacks, capture
+from wherewhat.capture.capture import capture, run, with_decoder_input
 from wherewhat.capture.hooks.interface import EAGER, configs_of
-from wherewhat.capture.hooks.reader import AttentionSite, Seen
+from wherewhat.capture.hooks.reader import AttentionRows, AttentionSite
 from wherewhat.capture.tokens.batch import Batch
 
 PAIRS = ((0, 1), (2, 4), (1, 7), (5, 6))  # slots inside a text that change places
@@ -79,8 +79,7 @@ class Replay:
 def replaying(model: Any, batch: Batch, modules: Iterable[str]) -> Iterator[Replay]:
     """Run the model once, as capture does, with its eager attention, and note what these modules are called with."""
     replay = Replay(batch.ids_BT.shape[1])
-    if _two_stacks(model):
-        batch = replace(batch, decoder_ids_BT=_shifted(model, batch.ids_BT))
+    batch = with_decoder_input(model, batch)
     with ExitStack() as put_back:
         for config in configs_of(model):
             if config._attn_implementation == EAGER:
@@ -91,7 +90,7 @@ def replaying(model: Any, batch: Batch, modules: Iterable[str]) -> Iterator[Repl
             for name in sorted(set(modules)):
                 hook = partial(_note, replay.calls[name])
                 unhook.callback(model.get_submodule(name).register_forward_pre_hook(hook, with_kwargs=True).remove)
-            _run(model, batch)
+            run(model, batch)
         yield replay
 
 
@@ -102,44 +101,44 @@ def worst_of_swaps(model: Any, batch: Batch, pairs: Sequence[tuple[int, int]] = 
     log D'_s - log D'_u is a[t, s] - a[u, u] for every other key u. Differences are in parts of the largest logit of
     their text, because it is logits of that size which are rounded.
     """
-    pieces: list[Seen] = []
+    pieces: list[AttentionRows] = []
     with capture(model, pieces.append) as captured:
         captured.read(batch)
     worst: dict[AttentionSite, float] = {}
-    with replaying(model, batch, {seen.site.module for seen in pieces}) as replay:
-        for seen in pieces:
-            assert seen.logits is not None, f"{seen.site} has no logits: {captured._reader.opaque.get(seen.site)}"
-            apart = [_apart(seen, replay, batch, pair) for pair in pairs if max(pair) < len(seen.tokens_K)]
+    with replaying(model, batch, {rows.site.module for rows in pieces}) as replay:
+        for rows in pieces:
+            assert rows.logits is not None, f"{rows.site} has no logits: {captured._reader.undecomposed.get(rows.site)}"
+            apart = [_apart(rows, replay, batch, pair) for pair in pairs if max(pair) < len(rows.tokens_K)]
             found = [one for one in apart if one is not None]
-            assert found, f"no query of text {seen.text} sees both contents of any pair at {seen.site}"
-            size = float(seen.logits.actual_HQK[:, seen.allowed_QK].abs().max())
-            worst[seen.site] = max(worst.get(seen.site, 0.0), max(found) / size)
+            assert found, f"no query of text {rows.text} sees both contents of any pair at {rows.site}"
+            size = float(rows.logits.actual_HQK[:, rows.allowed_QK].abs().max())
+            worst[rows.site] = max(worst.get(rows.site, 0.0), max(found) / size)
     return worst
 
 
-def _apart(seen: Seen, replay: Replay, batch: Batch, pair: tuple[int, int]) -> float | None:
+def _apart(rows: AttentionRows, replay: Replay, batch: Batch, pair: tuple[int, int]) -> float | None:
     """The worst of one pair over all queries of a text; None if none sees both."""
-    first, stop = batch.span(batch.texts.index(seen.text))
+    first, stop = batch.span(batch.texts.index(rows.text))
     s, t = pair
-    log_BHTT = replay.swapped_log_attention(seen.site, first + s, first + t)
-    log_HTK = log_BHTT[batch.texts.index(seen.text), :, first:stop, first:stop]
+    log_BHTT = replay.swapped_log_attention(rows.site, first + s, first + t)
+    log_HTK = log_BHTT[batch.texts.index(rows.text), :, first:stop, first:stop]
     found = None
-    for row, query in enumerate(seen.queries_Q.tolist()):
-        moves_query = query in pair and seen.site.part != "cross"
-        if not moves_query and bool(seen.allowed_QK[row, [s, t]].all()):
-            found = max(found or 0.0, _apart_in_row(seen, row, log_HTK[:, query], pair))
+    for row, query in enumerate(rows.queries_Q.tolist()):
+        moves_query = query in pair and rows.site.part != "cross"
+        if not moves_query and bool(rows.allowed_QK[row, [s, t]].all()):
+            found = max(found or 0.0, _apart_in_row(rows, row, log_HTK[:, query], pair))
     return found
 
 
-def _apart_in_row(seen: Seen, row: int, log_HK: Tensor, pair: tuple[int, int]) -> float:
-    assert seen.logits is not None
+def _apart_in_row(rows: AttentionRows, row: int, log_HK: Tensor, pair: tuple[int, int]) -> float:
+    assert rows.logits is not None
     s, t = pair
     swapped_S = torch.tensor(pair)
-    table_HKS = seen.logits.table(row, swapped_S, swapped_S).double()
-    expected_HK = seen.logits.actual_HQK[:, row].double().clone()
+    table_HKS = rows.logits.table(row, swapped_S, swapped_S).double()
+    expected_HK = rows.logits.actual_HQK[:, row].double().clone()
     expected_HK[:, s], expected_HK[:, t] = table_HKS[:, 1, 0], table_HKS[:, 0, 1]
     difference_HK = (log_HK - log_HK[:, s, None]) - (expected_HK - expected_HK[:, s, None])
-    return float(difference_HK[:, seen.allowed_QK[row]].abs().max())
+    return float(difference_HK[:, rows.allowed_QK[row]].abs().max())
 
 
 class _Listening(TorchFunctionMode):

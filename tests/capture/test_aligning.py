@@ -14,10 +14,10 @@ from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name, word_tokenizer, wrap_module
-from wherewhat.capture.tokens.align import ACROSS, APART, MISSING, STRANGE, Aligned, aligned, cannot_align
+from wherewhat.capture.tokens.align import ACROSS, APART, MISSING, STRANGE, AlignedText, aligned, cannot_align
 from wherewhat.corpora.treebank import Treebank
 from wherewhat.corpora.units import Units, units_of
-from wherewhat.corpora.words import Words
+from wherewhat.corpora.vocabulary import WordVocabulary
 from wherewhat.errors import UserError
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
@@ -59,8 +59,8 @@ def pieces(**more: Any) -> PreTrainedTokenizerFast:
     return fast(tokenizer)
 
 
-def units_by_piece(found: Aligned | str, tokenizer: Any) -> list[tuple[str, int]]:
-    assert isinstance(found, Aligned)
+def units_by_piece(found: AlignedText | str, tokenizer: Any) -> list[tuple[str, int]]:
+    assert isinstance(found, AlignedText)
     return list(zip(tokenizer.convert_ids_to_tokens(found.ids_T.tolist()), found.unit_of_T.tolist(), strict=True))
 
 
@@ -119,7 +119,7 @@ class Slow:
 
 def test_without_offsets_words_are_read_one_by_one():
     found = aligned(read_by(Slow()), written("ab c.", "ab", "c", "."))
-    assert isinstance(found, Aligned)
+    assert isinstance(found, AlignedText)
     assert found.unit_of_T.tolist() == [-1, 0, 0, 1, 2, -1]
     assert found.ids_T.tolist() == [91, ord("a") % 90, ord("b") % 90, ord("c") % 90, ord("."), 92]
 
@@ -128,8 +128,8 @@ def test_without_offsets_and_cut_otherwise_it_cannot_be_told():
     model = read_by(Slow(glue="c."))
     assert aligned(model, written("ab c.", "ab", "c", ".")) == APART
     assert cannot_align(model) == (
-        "the tokenizer of a model tells no character offsets and cuts these texts otherwise than their words one by "
-        "one, so its pieces cannot be aligned with words; save a fast tokenizer (tokenizer.json) beside the model"
+        "the tokenizer of a model gives no character offsets and splits these texts differently from their words one "
+        "by one, so its pieces cannot be aligned with words; save a fast tokenizer (tokenizer.json) beside the model"
     )
 
 
@@ -139,18 +139,18 @@ def test_without_a_tokenizer_nothing_can_be_read():
 
 
 def test_a_net_of_ours_reads_words_with_blanks_between():
-    words = Words.learn([["marias", "dogs", "don't", "sleep", "."]])
+    words = WordVocabulary.learn([["marias", "dogs", "don't", "sleep", "."]])
     net = build(NetConfig(vocabulary=len(words), width=8, layers=1, heads=1, length=16, kind="encoder"), seed=0)
     model = wrap_module(net, word_tokenizer(words))
     found = aligned(model, written("MARIAS dogs don't sleep.", "MARIAS", "dogs", "don't", "sleep", "."))
-    assert isinstance(found, Aligned)
+    assert isinstance(found, AlignedText)
     assert found.unit_of_T.tolist() == [0, 1, 2, 3, 4]
     assert found.ids_T.tolist() == words.ids(["marias", "dogs", "don't", "sleep", "."])
 
 
 def test_other_orders_keep_pieces_together_and_special_tokens_in_place():
     found = aligned(read_by(pieces()), written("ab c def", "ab", "c", "def"))
-    assert isinstance(found, Aligned)
+    assert isinstance(found, AlignedText)
     moved = found.in_order([2, 0, 1])
     assert moved.unit_of_T.tolist() == [-1, 2, 2, 2, 0, 0, 1, -1]
     assert moved.special == found.special == ((0, 2), (7, 3))
@@ -168,7 +168,7 @@ def test_a_real_tokenizer_on_a_real_treebank(shared: Path):
     for number, sentence in zip(range(100), Treebank((str(path),)).read(path), strict=False):
         units = units_of(sentence)
         found = aligned(model, units)
-        assert isinstance(found, Aligned), (number, found)
+        assert isinstance(found, AlignedText), (number, found)
         for unit, word in enumerate(units.words):
             said = model.tokenizer.decode(found.ids_T[found.unit_of_T == unit]).strip()
             assert said == word or "⁇" in said or not word.isascii(), (said, word)

@@ -47,6 +47,6 @@ def test_numbers_and_plain_words_end_no_sentence():
 
 def test_without_a_tokenizer_nobody_can_tell():
     with pytest.raises(
-        UserError, match="llama has no tokenizer, so where a sentence ends cannot be told; give --blocks"
+        UserError, match="llama has no tokenizer, so the end of a sentence cannot be found; give --blocks"
     ):
         blocks_by(model(None), torch.arange(3), "sentence")

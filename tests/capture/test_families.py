@@ -6,7 +6,7 @@ from families import FAMILIES, Family
 from reading import LENGTHS, ours, padded_batch, theirs
 
 from wherewhat.capture.hooks import reader
-from wherewhat.capture.hooks.interface import speaks_interface
+from wherewhat.capture.hooks.interface import uses_attention_interface
 
 INTERFACE = [family for family in FAMILIES if family.route == "interface"]
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
@@ -69,7 +69,7 @@ def test_the_output_of_the_model_is_unchanged_by_being_watched(family: Family):
 
 @every_family
 def test_the_list_says_which_way_a_family_goes(family: Family):
-    assert speaks_interface(family.build()) == (family.route == "interface")
+    assert uses_attention_interface(family.build()) == (family.route == "interface")
 
 
 def _output(model, batch):

@@ -11,10 +11,10 @@ from swapping import worst_of_swaps
 
 from wherewhat.capture.capture import capture
 from wherewhat.capture.decompose.rotation import find_pairs, thetas
-from wherewhat.capture.hooks.reader import Seen
-from wherewhat.capture.hooks.rotation_calls import Call, _start
+from wherewhat.capture.hooks.reader import AttentionRows
+from wherewhat.capture.hooks.rotation_calls import RotationCall, _start
 from wherewhat.capture.tokens.batch import Batch
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.nets.attention import attention_rows
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
@@ -56,7 +56,7 @@ def test_scaled_rotations_are_read_with_their_factors_and_their_angles(scaling: 
     assert max(worst_of_swaps(model, batch).values()) < rounding(torch.float64)
     plain = llama.build(rope_parameters={"rope_type": "default", "rope_theta": 100.0})
     ours, theirs = logits_of(model, batch), logits_of(plain.double(), batch)
-    assert not torch.allclose(ours.turn_KF, theirs.turn_KF, atol=1e-2), "the scaling has to show"
+    assert not torch.allclose(ours.phase_KF, theirs.phase_KF, atol=1e-2), "the scaling has to show"
 
 
 def test_the_fused_way_and_the_eager_way_say_the_same():
@@ -81,8 +81,8 @@ def test_channels_that_do_not_turn_are_pairs_with_angle_0():
 def test_layers_without_rotation_and_learned_positions_leave_slots_no_say():
     for name, sites in (("smollm3", [False, True]), ("gpt2", [True, True]), ("bert", [True, True])):
         model = next(family for family in FAMILIES if family.name == name).build()
-        first = {seen.site: seen for seen in all_seen(model, padded_batch(model))}
-        assert [seen.logits.absorbed for seen in first.values()] == sites  # type: ignore[union-attr]
+        first = {rows.site: rows for rows in all_seen(model, padded_batch(model))}
+        assert [rows.logits.position_free for rows in first.values()] == sites  # type: ignore[union-attr]
 
 
 def test_half_precision_is_read_in_float32():
@@ -101,11 +101,11 @@ def test_logits_that_do_not_give_the_attention_are_not_handed_on(monkeypatch: py
 
     monkeypatch.setattr(modeling_llama, "eager_attention_forward", hotter)
     model = FAMILIES[0].build()
-    pieces: list[Seen] = []
+    pieces: list[AttentionRows] = []
     with capture(model, pieces.append) as captured:
         captured.read(padded_batch(model))
-    assert {(seen.site.ordinal, seen.logits is None) for seen in pieces} == {(0, False), (1, True)}
-    assert [(site.ordinal, why[:10]) for site, why in captured.opaque.items()] == [(1, "its logits")]
+    assert {(rows.site.ordinal, rows.logits is None) for rows in pieces} == {(0, False), (1, True)}
+    assert [(site.ordinal, why[:10]) for site, why in captured.undecomposed.items()] == [(1, "its logits")]
 
 
 def test_logits_are_checked_again_when_rows_see_more_keys(monkeypatch: pytest.MonkeyPatch):
@@ -119,20 +119,20 @@ def test_logits_are_checked_again_when_rows_see_more_keys(monkeypatch: pytest.Mo
         return plain(module, query, key, value, mask + bias, **more)
 
     monkeypatch.setattr(modeling_llama, "eager_attention_forward", far)
-    pieces: list[Seen] = []
+    pieces: list[AttentionRows] = []
     model = FAMILIES[0].build()
     with capture(model, pieces.append) as captured:
         for length in (3, 12):
             ids_BT = torch.randint(3, 90, (1, length))
             captured.read(Batch((0,), ids_BT, ids_BT > 0, (torch.arange(length),)))
-    assert len(captured.opaque) == 2
-    assert all(seen.logits is None for seen in pieces if len(seen.tokens_K) == 12)
+    assert len(captured.undecomposed) == 2
+    assert all(rows.logits is None for rows in pieces if len(rows.tokens_K) == 12)
 
 
 def test_a_norm_with_weights_after_the_rotation_is_not_taken_for_the_rotation():
     turned_BHTC = torch.randn(1, 2, 5, 8, generator=torch.Generator().manual_seed(0))
     weight_C = 1 + 0.01 * torch.randn(8, generator=torch.Generator().manual_seed(1))
-    call = Call(lambda x: x, (turned_BHTC,), {}, turned_BHTC)
+    call = RotationCall(lambda x: x, (turned_BHTC,), {}, turned_BHTC)
     assert _start(call, turned_BHTC * 2, across=True) == 0, "a factor changes no direction"
     assert _start(call, turned_BHTC * weight_C, across=True) is None
     assert _start(call, torch.cat((turned_BHTC[..., :3], turned_BHTC), -1), across=True) == 3
@@ -143,9 +143,9 @@ def test_rotation_functions_are_put_back():
 
     before = modeling_llama.apply_rotary_pos_emb
     model = FAMILIES[0].build()
-    with capture(model, lambda seen: None):
+    with capture(model, lambda rows: None):
         assert modeling_llama.apply_rotary_pos_emb is not before
-        with capture(FAMILIES[0].build(), lambda seen: None):
+        with capture(FAMILIES[0].build(), lambda rows: None):
             pass
         assert modeling_llama.apply_rotary_pos_emb is not before
     assert modeling_llama.apply_rotary_pos_emb is before
@@ -161,8 +161,8 @@ def test_what_is_no_turn_is_told_from_one():
 
 def test_slow_angles_are_read_over_long_stretches():
     theta_F = torch.tensor([1.0, 1e-3, 1e-6, -0.2], dtype=torch.float64)
-    turn_TF = torch.polar(torch.ones(1024, 4, dtype=torch.float64), torch.arange(1024)[:, None] * theta_F)
-    torch.testing.assert_close(thetas(turn_TF.to(torch.complex64)), theta_F, rtol=1e-4, atol=1e-9)
+    phase_TF = torch.polar(torch.ones(1024, 4, dtype=torch.float64), torch.arange(1024)[:, None] * theta_F)
+    torch.testing.assert_close(thetas(phase_TF.to(torch.complex64)), theta_F, rtol=1e-4, atol=1e-9)
 
 
 @pytest.mark.parametrize("encoding", ["none", "sinusoidal", "learned", "rope", "alibi"])
@@ -175,19 +175,19 @@ def test_the_table_of_our_own_nets_is_what_their_attention_does(encoding: str, c
     inside.attend = lambda *given: (kept.append(given), plain(*given))[1]
     ids_BT = torch.arange(10)[None] % 7
     batch = Batch((0,), ids_BT, torch.ones_like(ids_BT, dtype=torch.bool), (torch.arange(10),))
-    seen = next(seen for seen in all_seen(net, batch) if seen.site.ordinal == 1)
+    rows = next(rows for rows in all_seen(net, batch) if rows.site.ordinal == 1)
     how, q_BHTC, k_BHTC, _, context = kept[0]
     order = torch.tensor([0, 5, 2, 3, 4, 1, 6, 7, 8, 9])
     after_HQK = attention_rows(how, q_BHTC, k_BHTC[:, :, order], context, torch.arange(10))[0].log()
-    expected_HQK = seen.logits.actual_HQK.clone()  # type: ignore[union-attr]
+    expected_HQK = rows.logits.actual_HQK.clone()  # type: ignore[union-attr]
     two = torch.tensor([1, 5])
     for query in range(6, 10):
-        table_HKS = seen.logits.table(query, two, two)  # type: ignore[union-attr]
+        table_HKS = rows.logits.table(query, two, two)  # type: ignore[union-attr]
         expected_HQK[:, query, 1], expected_HQK[:, query, 5] = table_HKS[:, 1, 0], table_HKS[:, 0, 1]
-        seen_K = seen.allowed_QK[query]
+        seen_K = rows.allowed_QK[query]
         ours, theirs = expected_HQK[:, query][:, seen_K].log_softmax(-1), after_HQK[:, query][:, seen_K]
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-9)
-    assert seen.logits.absorbed == (encoding in ("none", "sinusoidal", "learned"))  # type: ignore[union-attr]
+    assert rows.logits.position_free == (encoding in ("none", "sinusoidal", "learned"))  # type: ignore[union-attr]
 
 
 def own_net(encoding: str, *, causal: bool) -> Any:
@@ -201,15 +201,15 @@ def eager(model: Any) -> Any:
     return model.double()
 
 
-def all_seen(model: Any, batch: Batch) -> list[Seen]:
-    pieces: list[Seen] = []
+def all_seen(model: Any, batch: Batch) -> list[AttentionRows]:
+    pieces: list[AttentionRows] = []
     with capture(model, pieces.append) as captured:
         captured.read(batch)
     return pieces
 
 
-def logits_of(model: Any, batch: Batch) -> Turned:
+def logits_of(model: Any, batch: Batch) -> RotaryLogits:
     """Those of the first text in the first layer."""
-    logits = next(seen.logits for seen in all_seen(model, batch))
-    assert isinstance(logits, Turned)
+    logits = next(rows.logits for rows in all_seen(model, batch))
+    assert isinstance(logits, RotaryLogits)
     return logits

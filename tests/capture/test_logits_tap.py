@@ -20,12 +20,12 @@ from transformers import PreTrainedModel
 
 from wherewhat.capture.capture import capture
 from wherewhat.capture.hooks import rotation_calls
-from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.hooks.reader import AttentionRows
 from wherewhat.capture.hooks.softmax_tap import SoftmaxTap
 from wherewhat.capture.tokens.batch import Batch
-from wherewhat.logits.additive import Still
-from wherewhat.logits.disentangled import Crossed
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.additive import AdditiveLogits
+from wherewhat.logits.disentangled import DisentangledLogits
+from wherewhat.logits.rotary import RotaryLogits
 
 BY_NAME = {family.name: family for family in FAMILIES if family.route == "softmax"}
 MORE = [
@@ -50,7 +50,7 @@ class Case:
 
     family: str
     kind: type
-    absorbed: bool = False
+    position_free: bool = False
     sizes: dict[str, Any] = field(default_factory=dict)
     precision: torch.dtype = torch.float64  # in which it computes logits, whatever the type of its weights
 
@@ -66,43 +66,43 @@ class Case:
 
 
 CASES = [
-    Case("bloom", Still),
-    Case("mpt", Still, precision=torch.float32),
-    Case("falcon", Turned),
-    Case("falcon", Turned, sizes={"multi_query": False}),
-    Case("falcon", Turned, sizes={"new_decoder_architecture": True, "num_kv_heads": 2}),
-    Case("falcon", Still, sizes={"alibi": True}),
-    Case("gptj", Turned, precision=torch.float32),
-    Case("codegen", Turned, precision=torch.float32),
-    Case("gpt_neo", Still, absorbed=True, precision=torch.float32),
-    Case("mpnet", Still),
-    Case("roformer", Turned),
-    Case("roformer", Turned, sizes={"rotary_value": True}),
-    Case("big_bird", Still, absorbed=True),
-    Case("xlm", Still, absorbed=True, precision=torch.float32),
-    Case("xlnet", Still),
-    Case("deberta", Crossed),
-    Case("deberta", Crossed, sizes={"max_relative_positions": 4}),
-    Case("deberta", Crossed, sizes={"pos_att_type": ["p2c"]}),
-    Case("deberta", Still, sizes={"pos_att_type": ["c2p"]}),
-    Case("deberta", Still, absorbed=True, sizes={"relative_attention": False}),
-    Case("deberta-v2", Crossed),
-    Case("deberta-v2", Crossed, sizes={"share_att_key": False}),
-    Case("deberta-v2", Crossed, sizes={"position_buckets": -1}),
-    Case("deberta-v2", Crossed, sizes={"position_buckets": -1, "share_att_key": False}),
-    Case("deberta-v2", Crossed, sizes={"pos_att_type": ["p2c"]}),
-    Case("deberta-v2", Still, sizes={"pos_att_type": ["c2p"], "share_att_key": False}),
+    Case("bloom", AdditiveLogits),
+    Case("mpt", AdditiveLogits, precision=torch.float32),
+    Case("falcon", RotaryLogits),
+    Case("falcon", RotaryLogits, sizes={"multi_query": False}),
+    Case("falcon", RotaryLogits, sizes={"new_decoder_architecture": True, "num_kv_heads": 2}),
+    Case("falcon", AdditiveLogits, sizes={"alibi": True}),
+    Case("gptj", RotaryLogits, precision=torch.float32),
+    Case("codegen", RotaryLogits, precision=torch.float32),
+    Case("gpt_neo", AdditiveLogits, position_free=True, precision=torch.float32),
+    Case("mpnet", AdditiveLogits),
+    Case("roformer", RotaryLogits),
+    Case("roformer", RotaryLogits, sizes={"rotary_value": True}),
+    Case("big_bird", AdditiveLogits, position_free=True),
+    Case("xlm", AdditiveLogits, position_free=True, precision=torch.float32),
+    Case("xlnet", AdditiveLogits),
+    Case("deberta", DisentangledLogits),
+    Case("deberta", DisentangledLogits, sizes={"max_relative_positions": 4}),
+    Case("deberta", DisentangledLogits, sizes={"pos_att_type": ["p2c"]}),
+    Case("deberta", AdditiveLogits, sizes={"pos_att_type": ["c2p"]}),
+    Case("deberta", AdditiveLogits, position_free=True, sizes={"relative_attention": False}),
+    Case("deberta-v2", DisentangledLogits),
+    Case("deberta-v2", DisentangledLogits, sizes={"share_att_key": False}),
+    Case("deberta-v2", DisentangledLogits, sizes={"position_buckets": -1}),
+    Case("deberta-v2", DisentangledLogits, sizes={"position_buckets": -1, "share_att_key": False}),
+    Case("deberta-v2", DisentangledLogits, sizes={"pos_att_type": ["p2c"]}),
+    Case("deberta-v2", AdditiveLogits, sizes={"pos_att_type": ["c2p"], "share_att_key": False}),
 ]
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 one_of_each = pytest.mark.parametrize("case", [case for case in CASES if not case.sizes], ids=str)
 
 
-def seen_of(model: nn.Module, batch: Batch) -> tuple[list[Seen], dict[Any, str]]:
+def seen_of(model: nn.Module, batch: Batch) -> tuple[list[AttentionRows], dict[Any, str]]:
     """All that is handed on, and the places whose logits could not be taken apart."""
-    pieces: list[Seen] = []
+    pieces: list[AttentionRows] = []
     with capture(model, pieces.append) as captured:
         captured.read(batch)
-    return pieces, captured._reader.opaque
+    return pieces, captured._reader.undecomposed
 
 
 def alone(batch: Batch) -> Batch:
@@ -131,9 +131,9 @@ def test_a_causal_xlnet_is_taken_apart_too():
 
 @every_case
 def test_every_place_has_logits_of_its_kind(case: Case):
-    pieces, opaque = seen_of(case.build(), padded_batch(case.build()))
-    assert opaque == {}
-    assert {(type(seen.logits), seen.logits.absorbed) for seen in pieces} == {(case.kind, case.absorbed)}
+    pieces, undecomposed = seen_of(case.build(), padded_batch(case.build()))
+    assert undecomposed == {}
+    assert {(type(rows.logits), rows.logits.position_free) for rows in pieces} == {(case.kind, case.position_free)}
 
 
 @every_case
@@ -162,8 +162,8 @@ def test_their_attention_is_still_the_familys_own(case: Case, side: str):
 def test_as_many_tokens_as_heads_do_not_confuse_the_two(name: str):
     model = BY_NAME[name].build()
     ids_BT = torch.randint(3, 90, (1, 4), generator=torch.Generator().manual_seed(0))
-    pieces, opaque = seen_of(model, Batch((0,), ids_BT, ids_BT > 0, (torch.arange(4),)))
-    assert opaque == {} and all(seen.logits is not None for seen in pieces)
+    pieces, undecomposed = seen_of(model, Batch((0,), ids_BT, ids_BT > 0, (torch.arange(4),)))
+    assert undecomposed == {} and all(rows.logits is not None for rows in pieces)
 
 
 @pytest.mark.parametrize(
@@ -171,27 +171,27 @@ def test_as_many_tokens_as_heads_do_not_confuse_the_two(name: str):
 )
 def test_half_precision_is_taken_apart_too(name: str):
     model = BY_NAME[name].build().to(torch.bfloat16)
-    pieces, opaque = seen_of(model, padded_batch(model))
-    assert opaque == {}
-    assert {seen.logits.actual_HQK.dtype for seen in pieces} == {torch.float32}
+    pieces, undecomposed = seen_of(model, padded_batch(model))
+    assert undecomposed == {}
+    assert {rows.logits.actual_HQK.dtype for rows in pieces} == {torch.float32}
 
 
 @pytest.mark.parametrize(("name", "theta"), [("gptj", [1, 0.01, 0, 0]), ("roformer", [1, 0.1, 0.01, 0.001])])
 def test_rotary_frequencies_are_the_familys_own(name: str, theta: list[float]):
-    model = Case(name, Turned).build().double()
+    model = Case(name, RotaryLogits).build().double()
     pieces, _ = seen_of(model, padded_batch(model))
-    for seen in pieces:
-        torch.testing.assert_close(seen.logits.theta_F, torch.tensor(theta, dtype=torch.float64), atol=1e-6, rtol=0)
+    for rows in pieces:
+        torch.testing.assert_close(rows.logits.theta_F, torch.tensor(theta, dtype=torch.float64), atol=1e-6, rtol=0)
 
 
 def test_a_linear_bias_is_in_the_slot_term_and_masks_are_not():
     model = BY_NAME["bloom"].build().double()
     pieces, _ = seen_of(model, padded_batch(model))
-    for seen in pieces:
-        step_HQ = seen.logits.slot_HQK[:, 2:, 1] - seen.logits.slot_HQK[:, 2:, 0]
+    for rows in pieces:
+        step_HQ = rows.logits.slot_HQK[:, 2:, 1] - rows.logits.slot_HQK[:, 2:, 0]
         expected_HQ = torch.tensor([2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8])[:, None].expand_as(step_HQ).double()
         torch.testing.assert_close(step_HQ, expected_HQ)
-        assert seen.logits.slot_HQK[:, ~seen.allowed_QK].abs().max() == 0
+        assert rows.logits.slot_HQK[:, ~rows.allowed_QK].abs().max() == 0
 
 
 def test_a_segment_term_makes_xlnet_opaque_unless_it_is_the_same_for_all_keys():
@@ -202,26 +202,26 @@ def test_a_segment_term_makes_xlnet_opaque_unless_it_is_the_same_for_all_keys():
     two_segments_BT[:, 4:] = 1
     assert _opaque_with(model, batch, one_segment_BT) == set()
     assert _opaque_with(model, batch, two_segments_BT) == {
-        "it adds a term in which contents and slots cannot be told apart"
+        "it adds a term in which content and slot cannot be separated"
     }
 
 
 def _opaque_with(model: PreTrainedModel, batch: Batch, segments_BT: Tensor) -> set[str]:
     """Why places are opaque if the model is run with token types, which the door never does."""
-    pieces: list[Seen] = []
+    pieces: list[AttentionRows] = []
     with torch.no_grad(), capture(model, pieces.append) as captured:
         captured._reader.begin(batch)
         with captured.during:
             model(batch.ids_BT, attention_mask=batch.real_BT.long(), token_type_ids=segments_BT)
-    assert all((seen.logits is None) == (seen.site in captured._reader.opaque) for seen in pieces)
-    return set(captured._reader.opaque.values())
+    assert all((rows.logits is None) == (rows.site in captured._reader.undecomposed) for rows in pieces)
+    return set(captured._reader.undecomposed.values())
 
 
 def test_logits_that_are_mixed_between_heads_are_opaque_and_their_attention_is_read_all_the_same():
     model = BY_NAME["deberta"].build(talking_head=True)
-    pieces, opaque = seen_of(model, padded_batch(model))
-    assert set(opaque.values()) == {"its logits pass through permute"}
-    assert len(opaque) == 2 and all(seen.logits is None for seen in pieces)
+    pieces, undecomposed = seen_of(model, padded_batch(model))
+    assert set(undecomposed.values()) == {"its logits pass through permute"}
+    assert len(undecomposed) == 2 and all(rows.logits is None for rows in pieces)
 
 
 @one_of_each
@@ -229,7 +229,7 @@ def test_nothing_is_kept_after_a_forward_pass(case: Case):
     model = case.build()
     batch = padded_batch(model)
     before = _floating()
-    with capture(model, lambda seen: seen.logits.actual_HQK) as captured:
+    with capture(model, lambda rows: rows.logits.actual_HQK) as captured:
         captured.read(batch)
         assert _kept_by(captured.during) == 0
         assert _floating() == before
@@ -239,7 +239,7 @@ def test_nothing_is_kept_after_a_forward_pass(case: Case):
 def test_nothing_is_kept_of_a_forward_pass_that_broke_off(case: Case):
     model = case.build()
 
-    def stumble(seen: Seen) -> None:
+    def stumble(rows: AttentionRows) -> None:
         raise KeyError("in the middle of the forward pass")
 
     with capture(model, stumble) as captured:
@@ -251,7 +251,7 @@ def test_nothing_is_kept_of_a_forward_pass_that_broke_off(case: Case):
 
 def _kept_by(tap: SoftmaxTap) -> int:
     """How many tensors the tap knows of, or calls that hold some."""
-    return len(tap.follower) + len(tap.rotations) + len(tap._turning._turns) + len(rotation_calls._HEARING.calls)
+    return len(tap.tracker) + len(tap.rotations) + len(tap._recorder._phases) + len(rotation_calls._LOG.calls)
 
 
 def _floating() -> int:

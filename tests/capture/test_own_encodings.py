@@ -10,21 +10,20 @@ from cases import CASES, Case
 from reading import padded_batch
 from torch import Tensor
 
-from wherewhat.capture.capture import Captured, capture
-from wherewhat.capture.decompose.own_nets import Call, terms_of
-from wherewhat.capture.decompose.terms import OpaqueError
-from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.capture import CaptureSession, capture
+from wherewhat.capture.decompose.own_nets import AttentionCall, decompose_call
+from wherewhat.capture.decompose.terms import UndecomposedError
+from wherewhat.capture.hooks.reader import AttentionRows
 from wherewhat.capture.tokens.batch import Batch
 from wherewhat.encodings.base import Context, Encoding
-from wherewhat.encodings.crossing import Crossing
 from wherewhat.encodings.registry import ENCODINGS
-from wherewhat.encodings.relative import lags_of
-from wherewhat.logits.additive import Still
+from wherewhat.encodings.relative import Disentangled, lags_of
+from wherewhat.logits.additive import AdditiveLogits
 from wherewhat.logits.base import Logits
-from wherewhat.logits.disentangled import Crossed
-from wherewhat.logits.head_mixing import Bent
-from wherewhat.logits.linear import Carried
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.disentangled import DisentangledLogits
+from wherewhat.logits.head_mixing import HeadMixingLogits
+from wherewhat.logits.linear import LinearLogits
+from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.nets.attention import attention_rows
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
@@ -33,26 +32,33 @@ from wherewhat.nets.trunk import Trunk
 NEAR = {"rtol": 0, "atol": 1e-9}
 PAIRS = ((0, 1), (2, 4), (1, 7), (5, 6), (3, 8))  # slots inside a text that change places
 
-OTHERS = "{} makes a logit of the logits of other keys as well, so a content has no logit of its own in another slot"
+OTHERS = (
+    "{} computes a logit from the logits of other keys as well, so a content has no logit of its own in another slot"
+)
 ON_THE_WAY = (
-    "{} lets the tokens on the way decide how a key meets a query, so a content has no logit of its own in another slot"
+    "in {} the tokens between query and key change their product, so a content has no logit of its own in another slot"
 )
 REWEIGHS = (
-    "{} reweighs attention after the softmax, so logits do not say what a head gathers; scores of attention are about "
-    "the sizes of what it reweighed, each row divided by its sum"
+    "{} reweights attention after the softmax, so logits do not determine what a head attends to; scores of attention "
+    "use the absolute values of the reweighted attention, each row divided by its sum"
 )
-TOGETHER = "inside {} the bias depends on the key as well, and that is not read through what is then made of a logit"
+TOGETHER = (
+    "inside {} the bias also depends on the key, which cannot be decomposed through what the encoding then does to "
+    "logits"
+)
 
 # What the logits of every encoding are made of, or why that cannot be told.
 MADE_OF: dict[str, type[Logits] | str] = {
-    **dict.fromkeys(("none", "sinusoidal", "learned"), Still),
-    **dict.fromkeys(("alibi", "kerple", "t5_bias", "toeplitz", "fire", "attenuated", "leaning", "shaw"), Still),
-    **dict.fromkeys(("transformer_xl", "deberta"), Crossed),
-    **dict.fromkeys(("rope", "p_rope", "band_rope", "xpos", "untwist"), Turned),
-    "rollpe": Carried,
+    **dict.fromkeys(("none", "sinusoidal", "learned"), AdditiveLogits),
+    **dict.fromkeys(
+        ("alibi", "kerple", "t5_bias", "toeplitz", "fire", "attenuated", "leaning", "shaw"), AdditiveLogits
+    ),
+    **dict.fromkeys(("transformer_xl", "deberta"), DisentangledLogits),
+    **dict.fromkeys(("rope", "p_rope", "band_rope", "xpos", "untwist"), RotaryLogits),
+    "rollpe": LinearLogits,
     **dict.fromkeys(("carope", "path", "path_fox"), ON_THE_WAY),
     "cope": OTHERS,
-    "dape": Bent,
+    "dape": HeadMixingLogits,
     "dape_v2": OTHERS,
     "urpe": REWEIGHS,
 }
@@ -71,7 +77,7 @@ def made_of(case: Case) -> type[Logits] | str:
     if name == "dape" and options.get("over") in ("deberta", "transformer_xl"):
         return TOGETHER
     if name == "dape_v2" and options.get("kernel") == 1:
-        return Bent  # reads one key at a time
+        return HeadMixingLogits  # reads one key at a time
     return MADE_OF[name]
 
 
@@ -120,8 +126,8 @@ def spying(net: Trunk) -> Iterator[list[tuple[Any, ...]]]:
         hook.remove()
 
 
-def read(net: Trunk, batch: Batch) -> tuple[list[Seen], Captured]:
-    pieces: list[Seen] = []
+def read(net: Trunk, batch: Batch) -> tuple[list[AttentionRows], CaptureSession]:
+    pieces: list[AttentionRows] = []
     with capture(net, pieces.append) as captured:
         captured.read(batch)
     return pieces, captured
@@ -169,27 +175,27 @@ def test_the_table_is_what_the_layer_does_when_contents_change_places(case: Case
     batch = padded_batch(net, side=side)
     given = given_to(net, batch)
     pieces, captured = read(net, batch)
-    assert captured.opaque == {}
-    for seen in pieces:
+    assert captured.undecomposed == {}
+    for rows in pieces:
         name, options = case
-        assert type(seen.logits) is made_of(case)
-        assert seen.logits.absorbed == (options.get("over", name) in ABSORBED)
+        assert type(rows.logits) is made_of(case)
+        assert rows.logits.position_free == (options.get("over", name) in ABSORBED)
         for pair in PAIRS:
-            compare_swap(seen, given[seen.site.ordinal], batch, pair)
+            compare_swap(rows, given[rows.site.ordinal], batch, pair)
 
 
-def compare_swap(seen: Seen, given: tuple[Any, ...], batch: Batch, pair: tuple[int, int]) -> None:
+def compare_swap(rows: AttentionRows, given: tuple[Any, ...], batch: Batch, pair: tuple[int, int]) -> None:
     """Every row that sees both contents, against the layer run again with the two hidden states exchanged."""
     module, x_BTD, encoding, context = given
-    first, stop = batch.span(seen.text)
-    log_HTT = again(module, swapped(x_BTD, first + pair[0], first + pair[1]), encoding, context)[0][seen.text].log()
+    first, stop = batch.span(rows.text)
+    log_HTT = again(module, swapped(x_BTD, first + pair[0], first + pair[1]), encoding, context)[0][rows.text].log()
     table_S = torch.tensor(pair)
-    for row, query in enumerate(seen.queries_Q.tolist()):
-        if query in pair or not seen.allowed_QK[row, table_S].all():
+    for row, query in enumerate(rows.queries_Q.tolist()):
+        if query in pair or not rows.allowed_QK[row, table_S].all():
             continue
-        expected_HK = seen.logits.actual_HQK[:, row].clone()
-        expected_HK[:, table_S] = seen.logits.table(row, table_S.flip(0), table_S).diagonal(dim1=1, dim2=2)
-        seen_K = seen.allowed_QK[row]
+        expected_HK = rows.logits.actual_HQK[:, row].clone()
+        expected_HK[:, table_S] = rows.logits.table(row, table_S.flip(0), table_S).diagonal(dim1=1, dim2=2)
+        seen_K = rows.allowed_QK[row]
         ours = expected_HK[:, seen_K].log_softmax(-1)
         torch.testing.assert_close(ours, log_HTT[:, first + query, first:stop][:, seen_K], **NEAR)
 
@@ -199,28 +205,28 @@ def test_attention_is_what_gathers_the_values(case: Case, kind: str):
     net = own_net(case, kind)
     batch = padded_batch(net)
     given = given_to(net, batch)
-    for seen in read(net, batch)[0]:
-        _, v_BHTC, out_BHTC = again(*given[seen.site.ordinal])
-        first, stop = batch.span(seen.text)
-        attention_HQK = seen.attention_HQK
+    for rows in read(net, batch)[0]:
+        _, v_BHTC, out_BHTC = again(*given[rows.site.ordinal])
+        first, stop = batch.span(rows.text)
+        attention_HQK = rows.attention_HQK
         if case[0] == "urpe":  # what was handed on are sizes, each row divided by its sum
-            plain_HQK = again(*given[seen.site.ordinal])[0][seen.text, :, first:stop, first:stop]
+            plain_HQK = again(*given[rows.site.ordinal])[0][rows.text, :, first:stop, first:stop]
             torch.testing.assert_close(attention_HQK.sum(-1), torch.ones_like(attention_HQK.sum(-1)), **NEAR)
             torch.testing.assert_close(attention_HQK * plain_HQK.abs().sum(-1, keepdim=True), plain_HQK.abs(), **NEAR)
             assert (plain_HQK < 0).any() and ((plain_HQK.sum(-1) - 1).abs() > 0.1).any(), "the factors have to matter"
             attention_HQK = plain_HQK
-        gathered_HQC = attention_HQK @ v_BHTC[seen.text, :, first:stop]
-        torch.testing.assert_close(gathered_HQC, out_BHTC[seen.text, :, first:stop], **NEAR)
+        gathered_HQC = attention_HQK @ v_BHTC[rows.text, :, first:stop]
+        torch.testing.assert_close(gathered_HQC, out_BHTC[rows.text, :, first:stop], **NEAR)
 
 
 @pytest.mark.parametrize(("case", "kind"), OPAQUE, ids=titled)
 def test_where_there_is_no_table_the_reason_is_told(case: Case, kind: str):
     net, (name, options) = own_net(case, kind), case
     pieces, captured = read(net, padded_batch(net))
-    assert all(seen.logits is None for seen in pieces)
+    assert all(rows.logits is None for rows in pieces)
     wraps = ENCODINGS[name].wraps
     called = name if wraps is None else f"{name} over {options.get('over', wraps)}"
-    assert list(captured.opaque.values()) == [made_of(case).format(called)] * 2
+    assert list(captured.undecomposed.values()) == [made_of(case).format(called)] * 2
 
 
 @pytest.mark.parametrize(("case", "kind"), MIXING, ids=titled)
@@ -241,8 +247,8 @@ def test_what_still_does_nothing_hides_nothing(name: str):
     """Fresh tables of zeros and factors of one leave logits and attention as they are."""
     net = build(NetConfig(vocabulary=100, length=16, width=16, layers=1, heads=2, encoding=name)).double()
     pieces, captured = read(net, padded_batch(net))
-    assert captured.opaque == {}
-    assert all(seen.logits.absorbed == (name == "cope") for seen in pieces)
+    assert captured.undecomposed == {}
+    assert all(rows.logits.position_free == (name == "cope") for rows in pieces)
 
 
 @pytest.mark.parametrize("name", ["rope", "rollpe", "cope", "dape_v2", "urpe"])
@@ -252,8 +258,8 @@ def test_a_short_text_before_a_long_one_hides_nothing(name: str):
     real_BT = torch.arange(12) < torch.tensor([[1], [12]])
     ids_BT = torch.arange(3, 27).view(2, 12) * real_BT
     pieces, captured = read(net, Batch((0, 1), ids_BT, real_BT, (torch.arange(1), torch.arange(12))))
-    assert bool(captured.opaque) == isinstance(MADE_OF[name], str)
-    assert {type(seen.logits) for seen in pieces} == {type(None) if captured.opaque else MADE_OF[name]}
+    assert bool(captured.undecomposed) == isinstance(MADE_OF[name], str)
+    assert {type(rows.logits) for rows in pieces} == {type(None) if captured.undecomposed else MADE_OF[name]}
     if name == "rope":
         theirs = 10_000.0 ** (-torch.arange(0, 6, 2, dtype=torch.float64) / 6)
         torch.testing.assert_close(pieces[0].logits.theta_F, theirs)
@@ -289,13 +295,13 @@ class Rolled(Encoding):
         return q_BHQC[..., :1] * context.lags_BHQK
 
 
-class Crossed2(Crossing):
+class Crossed2(Disentangled):
     """Slots add, and ask contents for one channel after another."""
 
     def slot_part(self, q_BHQC: Tensor, context: Context) -> Tensor:
         return q_BHQC[..., :1] * context.lags_BHQK
 
-    def asking(self, context: Context, dtype: torch.dtype) -> Tensor:
+    def position_queries(self, context: Context, dtype: torch.dtype) -> Tensor:
         return torch.eye(8, dtype=dtype)[lags_of(context) % 8].expand(2, -1, -1)
 
 
@@ -313,17 +319,19 @@ class Meeting(Encoding):
         return (q_BHQC @ k_BHKC.mT) * context.lags_BHQK
 
 
-def call_of(encoding: Encoding, *, causal: bool) -> Call:
+def call_of(encoding: Encoding, *, causal: bool) -> AttentionCall:
     generator = torch.Generator().manual_seed(0)
     q_BHTC, k_BHTC = (torch.randn(1, 2, 10, 8, dtype=torch.float64, generator=generator) for _ in range(2))
-    return Call("ours", encoding, q_BHTC, k_BHTC, Context.of(10, causal=causal))
+    return AttentionCall("ours", encoding, q_BHTC, k_BHTC, Context.of(10, causal=causal))
 
 
 @pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize(("make", "kind"), [(Stretched, Turned), (Rolled, Carried), (Crossed2, Crossed)])
+@pytest.mark.parametrize(
+    ("make", "kind"), [(Stretched, RotaryLogits), (Rolled, LinearLogits), (Crossed2, DisentangledLogits)]
+)
 def test_hooks_that_nobody_knows_are_read_too(make: Callable[[], Encoding], kind: type[Logits], causal: bool):
     call = call_of(make(), causal=causal)
-    logits = terms_of(call)(0, torch.arange(10), slice(0, 10))
+    logits = decompose_call(call)(0, torch.arange(10), slice(0, 10))
     assert type(logits) is kind
     every_K = torch.arange(10)
     for shift in range(3):  # a content in every slot, as often as contents are moved along
@@ -337,8 +345,8 @@ def test_hooks_that_nobody_knows_are_read_too(make: Callable[[], Encoding], kind
 
 def test_queries_that_are_turned_otherwise_than_keys_keep_their_lengths():
     call = call_of(Stretched(), causal=True)
-    logits = terms_of(call)(0, torch.arange(10), slice(0, 10))
-    assert isinstance(logits, Turned) and logits.query_turn_KF is not None
+    logits = decompose_call(call)(0, torch.arange(10), slice(0, 10))
+    assert isinstance(logits, RotaryLogits) and logits.query_phase_KF is not None
     torch.testing.assert_close(logits.theta_F, 1 / torch.arange(1.0, 5.0, dtype=torch.float64))
     lengths_HQF = torch.view_as_complex(call.q_BHTC[0].unflatten(-1, (-1, 2)).contiguous()).abs()
     torch.testing.assert_close(logits.query_HQF.abs(), lengths_HQF)
@@ -347,11 +355,11 @@ def test_queries_that_are_turned_otherwise_than_keys_keep_their_lengths():
 @pytest.mark.parametrize(
     ("encoding", "reason"),
     [
-        (Bowed(), "what ours does to a key is no linear map that its slot alone decides"),
-        (Meeting(), "contents and slots together decide what ours adds to a logit"),
+        (Bowed(), "what ours does to a key is not a linear map that depends on its slot only"),
+        (Meeting(), "what ours adds to a logit depends on content and slot together"),
     ],
 )
 def test_what_belongs_to_neither_contents_nor_slots_is_refused(encoding: Encoding, reason: str):
-    with pytest.raises(OpaqueError) as refused:
-        terms_of(call_of(encoding, causal=True))
+    with pytest.raises(UndecomposedError) as refused:
+        decompose_call(call_of(encoding, causal=True))
     assert str(refused.value) == reason

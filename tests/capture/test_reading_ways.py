@@ -10,12 +10,24 @@ from heads_of_models import BY_NAME, NAMES, classifier, folder, model, own, toke
 from safetensors.torch import load_file, save_file
 
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name, wrap_module
-from wherewhat.capture.outputs.classifier import WAYS, find_reader, judged, labels_of, way_of
-from wherewhat.capture.outputs.generate import written
-from wherewhat.capture.outputs.language_model import NOBODY, Question, asked, speaks
-from wherewhat.capture.outputs.likelihood import nats
-from wherewhat.capture.outputs.mean_states import fits, mean_states
-from wherewhat.capture.tokens.untruncated import alike, encode_whole
+from wherewhat.capture.outputs.language_model import (
+    NO_TARGET,
+    TokenTargets,
+    generate_texts,
+    measure_losses,
+    nats,
+    prediction_kind,
+)
+from wherewhat.capture.outputs.text_outputs import (
+    OUTPUT_KINDS,
+    classify,
+    fits,
+    labels_of,
+    load_reader,
+    mean_states,
+    output_kind,
+)
+from wherewhat.capture.tokens.full_texts import encode_full_text, equal_length_batches
 from wherewhat.errors import UserError
 
 LOADING = LoadSettings(device="cpu")
@@ -34,30 +46,36 @@ HEADS = {
 @pytest.mark.parametrize("kind", HEADS)
 def test_a_folder_opens_with_the_head_that_it_was_saved_with(kind: str, tmp_path: Path):
     family, way = HEADS[kind]
-    loaded_model = find_reader(folder(tmp_path, model(family, kind), "around"), LOADING)
-    assert way_of(loaded_model) == way and way in WAYS
+    loaded_model = load_reader(folder(tmp_path, model(family, kind), "around"), LOADING)
+    assert output_kind(loaded_model) == way and way in OUTPUT_KINDS
     assert np.isfinite(mean_states(loaded_model, ["a b c"])).all(), "whatever the head, there are states"
     if way != "labels":
         with pytest.raises(
-            UserError, match=rf"{loaded_model.id} has no labels, so it cannot judge a text; name a classifi"
+            UserError, match=rf"{loaded_model.id} has no labels, so it cannot classify a text; name a classifi"
         ):
-            judged(loaded_model, [("a b",)])
+            classify(loaded_model, [("a b",)])
 
 
 def test_our_own_nets_are_told_by_what_they_learnt():
-    assert way_of(own()) == speaks(own()) == "masked"
-    assert way_of(own(kind="decoder", encoding="rope")) == speaks(own(kind="decoder", encoding="rope")) == "next"
-    assert way_of(own(kind="conformer", encoding="rope")) == "masked"
+    assert output_kind(own()) == prediction_kind(own()) == "masked"
+    assert (
+        output_kind(own(kind="decoder", encoding="rope"))
+        == prediction_kind(own(kind="decoder", encoding="rope"))
+        == "next"
+    )
+    assert output_kind(own(kind="conformer", encoding="rope")) == "masked"
     asked_something = own(labels=("no", "yes"))
-    assert way_of(asked_something) == "labels" and labels_of(asked_something) == ("no", "yes")
-    with pytest.raises(UserError, match="tiny learnt tasks and reads no words; name a model of text"):
-        way_of(load_by_name("tiny", LOADING))
+    assert output_kind(asked_something) == "labels" and labels_of(asked_something) == ("no", "yes")
+    with pytest.raises(UserError, match="tiny learnt tasks and reads no words; name a language model"):
+        output_kind(load_by_name("tiny", LOADING))
 
 
 def test_names_of_labels_stay_as_they_are():
     unnamed = model("bert", "BertForSequenceClassification", num_labels=2)
     assert labels_of(wrap_module(unnamed)) == ("LABEL_0", "LABEL_1")
-    with pytest.raises(UserError, match="tells a number instead of one of several labels; name a classifier of two or"):
+    with pytest.raises(
+        UserError, match="predicts a number instead of one of several labels; name a classifier with two or"
+    ):
         labels_of(wrap_module(model("bert", "BertForSequenceClassification", num_labels=1)))
 
 
@@ -65,10 +83,10 @@ def test_names_of_labels_stay_as_they_are():
 def test_our_own_nets_judge_the_words_of_both_texts_in_a_row():
     model = own(labels=NAMES)
     texts = [("a b .", "c d ."), ("a b . c d .",), ("e",), ("f g", "h")]
-    ours = judged(model, texts)
+    ours = classify(model, texts)
     ids = model.tokenizer.get_vocab()
     for row, words in zip(ours, ("a b . c d .", "a b . c d .", "e", "f g h"), strict=True):
-        theirs = model.module.judge(torch.tensor([[ids[word] for word in words.split()]]))
+        theirs = model.module.label_logits(torch.tensor([[ids[word] for word in words.split()]]))
         assert row == pytest.approx(theirs[0].numpy(), abs=1e-12)
     assert ours[0] == pytest.approx(ours[1], abs=1e-12) and model.module.training, "it is in the mode it was in"
 
@@ -94,8 +112,8 @@ def test_words_of_our_own_nets_surprise_as_in_a_plain_loop(kind: str):
 
 def test_our_own_nets_answer_questions_like_any_model():
     model = own(kind="decoder", encoding="rope")
-    ids_T = encode_whole(model, ("a b c d",)).ids_T
-    (answer,) = asked(model, [Question(0, ids_T, torch.cat([ids_T[1:], torch.tensor([NOBODY])]))])
+    ids_T = encode_full_text(model, ("a b c d",)).ids_T
+    (answer,) = measure_losses(model, [TokenTargets(0, ids_T, torch.cat([ids_T[1:], torch.tensor([NO_TARGET])]))])
     assert answer.nats_Q == pytest.approx(nats(model, ["a b c d"])[0], rel=1e-12)
 
 
@@ -110,11 +128,11 @@ def test_states_of_our_own_nets_are_means_of_hidden_states():
 
 def test_texts_of_one_length_are_read_together_and_only_those():
     model = own()
-    read = [encode_whole(model, (text,)) for text in ("a b", "c", "d e", "f g h", "a", "b a", "c c")]
-    groups = [batch.texts for batch in alike(read, most=6)]
+    read = [encode_full_text(model, (text,)) for text in ("a b", "c", "d e", "f g h", "a", "b a", "c c")]
+    groups = [batch.texts for batch in equal_length_batches(read, most=6)]
     assert groups == [(1, 4), (0, 2, 5), (6,), (3,)]
-    assert all(batch.real_BT.all() and len(batch.ids_BT) == len(batch.texts) for batch in alike(read))
-    assert [batch.texts for batch in alike(read, most=1)] == [(1,), (4,), (0,), (2,), (5,), (6,), (3,)]
+    assert all(batch.real_BT.all() and len(batch.ids_BT) == len(batch.texts) for batch in equal_length_batches(read))
+    assert [batch.texts for batch in equal_length_batches(read, most=1)] == [(1,), (4,), (0,), (2,), (5,), (6,), (3,)]
 
 
 def test_what_fits():
@@ -130,7 +148,7 @@ def test_what_fits():
 
 def refused(model: LoadedModel, texts: list[tuple[str, ...]]) -> str:
     with pytest.raises(UserError) as error:
-        judged(model, texts)
+        classify(model, texts)
     return str(error.value)
 
 
@@ -148,7 +166,7 @@ def test_texts_that_cannot_be_judged():
     assert (
         refused(loaded_model, [("a",), ("",)]) == f"text 1 has no token that {loaded_model.id} could read; take it out"
     )
-    assert "has no labels, so it cannot judge a text; name a classifier" in refused(own(), [("a",)])
+    assert "has no labels, so it cannot classify a text; name a classifier" in refused(own(), [("a",)])
     assert "has no tokenizer, so it cannot read text" in refused(wrap_module(loaded_model.module), [("a",)])
     strange = wrap_module(model("bert", "BertForSequenceClassification", vocab_size=20), tokenizer("around"))
     assert "token id 30 does not fit" in refused(strange, [("a z",)])
@@ -168,15 +186,15 @@ def test_texts_without_a_state_or_a_surprise():
 def test_an_encoder_decoder_is_refused_unless_it_is_a_classifier():
     bart = wrap_module(BY_NAME["bart"].build(), tokenizer("around"))
     with pytest.raises(
-        UserError, match="is an encoder-decoder, and which of its states stand for a text is not settled"
+        UserError, match="is an encoder-decoder, which has no single sequence of hidden states for a text"
     ):
         mean_states(bart, ["a b"])
     with pytest.raises(
-        UserError, match="is an encoder-decoder without labels, which cannot be read here; name a model"
+        UserError, match="is an encoder-decoder without labels, which is not supported here; name a model"
     ):
-        way_of(bart)
+        output_kind(bart)
     judges = wrap_module(classifier("bart", "BartForSequenceClassification"), tokenizer("around"))
-    assert way_of(judges) == "labels" and judged(judges, [("a b",), ("c d", "e")]).shape == (2, 3)
+    assert output_kind(judges) == "labels" and classify(judges, [("a b",), ("c d", "e")]).shape == (2, 3)
 
 
 @pytest.mark.parametrize("lost", ["classifier", "pooler"])
@@ -185,9 +203,9 @@ def test_weights_without_the_head_are_refused(lost: str, tmp_path: Path):
     weights = {key: value for key, value in load_file(tmp_path / "model.safetensors").items() if lost not in key}
     save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(
-        UserError, match=rf"hold no head that tells labels \(.*{lost}.* is missing\), so it cannot judge"
+        UserError, match=rf"hold no classification head \(.*{lost}.* is missing\), so it cannot classify"
     ):
-        find_reader(name, LOADING)
+        load_reader(name, LOADING)
 
 
 def test_a_bare_model_that_says_it_classifies_is_refused(tmp_path: Path):
@@ -195,15 +213,15 @@ def test_a_bare_model_that_says_it_classifies_is_refused(tmp_path: Path):
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, "architectures": ["GPT2ForSequenceClassification"]}))
     with pytest.raises(
-        UserError, match=r"hold no head that tells labels \(score.weight is missing\), so it cannot jud"
+        UserError, match=r"hold no classification head \(score.weight is missing\), so it cannot classify"
     ):
-        find_reader(name, LOADING)
+        load_reader(name, LOADING)
     (tmp_path / "config.json").write_text(json.dumps({**config, "architectures": ["GPT2LMHeadModel"]}))
-    assert way_of(find_reader(name, LOADING)) == "next", "its head is the table of its tokens"
+    assert output_kind(load_reader(name, LOADING)) == "next", "its head is the table of its tokens"
 
 
 def test_our_own_nets_write_no_texts():
     """They have test sentences; one without is asked to be given some."""
     for net in (own(kind="decoder", encoding="rope"), own()):
-        with pytest.raises(UserError, match="there is no text for .*, and it does not write any; give --text FILE"):
-            written(net, 1, 5, seed=0)
+        with pytest.raises(UserError, match="there is no text for .*, and it cannot generate any; give --text FILE"):
+            generate_texts(net, 1, 5, seed=0)

@@ -48,8 +48,11 @@ def test_layers_may_turn_at_different_speeds():
 
 
 def test_where_nothing_turns_it_is_said_what_there_is():
-    assert survey(BY_NAME["bert"].build())[0].instead == "position, if any, comes in with the hidden state"
-    assert survey(BY_NAME["bloom"].build())[0].instead == "slots have a say in the logits by other means"
+    assert survey(BY_NAME["bert"].build())[0].no_rotation_reason == "position, if any, comes in with the hidden state"
+    assert (
+        survey(BY_NAME["bloom"].build())[0].no_rotation_reason
+        == "position enters the logits by other means than rotation"
+    )
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_what_was_cut_and_what_was_left_out_is_counted():
 
 def test_windows_beyond_what_a_model_was_made_for_are_counted():
     here = model(bos=None)
-    here.model.config.max_position_embeddings = 16
+    here.module.config.max_position_embeddings = 16
     notes = encode(here, [text_of(30), text_of(8)], max_tokens=64, max_texts=9).notes
     assert notes == [
         "1 of 2 windows is longer than the 16 positions that llama was made for (up to 31 tokens): beyond them its "
@@ -78,8 +78,8 @@ def test_a_beginning_that_the_tokenizer_does_not_add_is_told(bos: int | None, ad
     assert notes == (
         [
             "The config of llama names a beginning-of-text token (<bos>) that its tokenizer does not add, so no text "
-            "began with it. If the model was trained with it, heads that park their attention there do something else "
-            "here; --add-bos puts it in front of every text."
+            "began with it. If the model was trained with it, heads that use it as an attention sink behave "
+            "differently here; --add-bos adds it to every text."
         ]
         if warned
         else []
@@ -105,13 +105,12 @@ def test_the_beginning_is_added_to_every_window_where_that_is_asked_for():
         (
             model(adds_bos=True),
             None,
-            "the tokenizer of llama already puts <bos> in front of every text; leave out --add-bos",
+            "the tokenizer of llama already adds <bos> before every text; leave out --add-bos",
         ),
         (
             wrap_module(LLAMA.build()),
             None,
-            "llama has no tokenizer, so it cannot read text; save one beside the model, or hand in token ids from "
-            "Python",
+            "llama has no tokenizer, so it cannot read text; save one beside the model, or pass token ids from Python",
         ),
         (
             model(),
@@ -138,9 +137,9 @@ def test_a_model_without_a_beginning_says_so():
 def test_a_profile_says_and_keeps_what_was_cut():
     said: list[str] = []
     manifest = profile(model(), [text_of(30)], max_tokens=10, say=said.append, scores=("locality",)).manifest
-    assert len(said) == 3 and all(note in manifest["notes"] for note in said)
+    assert len(said) == 3 and all(note in manifest.notes for note in said)
     begun = profile(model(), [text_of(30)], max_tokens=10, add_bos=True, scores=("locality",)).manifest
-    assert begun["texts"]["example"][0]["tokens"][0] == "<bos>"
+    assert begun.texts.example[0].tokens[0] == "<bos>"
 
 
 def test_own_sequences_are_whole_texts():

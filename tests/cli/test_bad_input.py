@@ -174,7 +174,8 @@ def test_text_for_a_net_without_a_tokenizer(capsys, earlier: Path, text: Path):
         ("/nowhere/at/all", "there is no folder /nowhere/at/all"),
         (
             "tniy",
-            "there is no model 'tniy' on this machine, and the Hub may not be asked (HF_HUB_OFFLINE is set); did you "
+            "there is no model 'tniy' on this machine, and the Hub must not be contacted (HF_HUB_OFFLINE is set); did "
+            "you "
             "mean 'tiny'?",
         ),
     ],
@@ -284,7 +285,7 @@ def test_a_bug_of_ours_says_so(capsys, monkeypatch, tmp_path: Path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--tau", "0"], "tau is 0.0; a temperature must be above 0 (inf weighs all swaps alike)"),
+        (["--tau", "0"], "tau is 0.0; a temperature must be above 0 (inf weighs all swaps equally)"),
         (["--tau", "1e-4,-2"], "tau is 0.0001, -2.0; a temperature must be above 0"),
         (["--tau", "nan"], "tau is nan; a temperature must be above 0"),
         (["--tau", "warm"], "--tau is 'warm'; write numbers above 0 with commas between them, or inf"),
@@ -295,14 +296,17 @@ def test_a_bug_of_ours_says_so(capsys, monkeypatch, tmp_path: Path):
             "there is no file sentense, nor are blocks called so; give a file, or sentence or line",
         ),
         (["--tau", "0.1,0.1000001"], "two of these are the same to six digits, name each once"),
-        (["--first", "5000"], "the longest text has 7 tokens, and fewer than two keys before the queries looked at"),
+        (
+            ["--first", "5000"],
+            "the longest text has 7 tokens, and fewer than two keys before the queries that are read",
+        ),
         (
             ["--queries", "3", "--first", "6"],
-            "before the queries looked at can change places (from slot 6 on); give longer",
+            "before the queries that are read can be swapped (from slot 6 on); give longer",
         ),
         (
             ["--queries", "last", "--first", "5"],
-            "the longest text has 7 tokens, and fewer than two keys before its last query can change places (from slot "
+            "the longest text has 7 tokens, and fewer than two keys before its last query can be swapped (from slot "
             "5 on); give longer texts or a smaller --first",
         ),
     ],
@@ -318,7 +322,8 @@ def test_blocks_that_are_none(capsys, folder: Path, text: Path, earlier: Path, t
     blocks = tmp_path / "blocks.jsonl"
     blocks.write_text(f"[[0, 2], [2, 4]]\n{line}\n")
     said = sentence(capsys, earlier, "heads", folder, "--text", text, "--blocks", blocks)
-    assert "blocks.jsonl:2 is not a list of blocks; write [[0, 5], [5, 9]]: slots from, to before, in order" in said
+    refusal = "is not a list of blocks; write [[0, 5], [5, 9]]: first slot and the one after the last, in order"
+    assert f"blocks.jsonl:2 {refusal}" in said
 
 
 def test_blocks_that_cannot_be_read(capsys, folder: Path, text: Path, earlier: Path, tmp_path: Path):
@@ -342,7 +347,7 @@ def test_blocks_for_other_texts(capsys, folder: Path, text: Path, earlier: Path,
 def test_frequencies_of_a_model_that_has_none(capsys, text: Path, earlier: Path, tmp_path: Path):
     bert = save_model(tmp_path / "bert", "bert")
     said = sentence(capsys, earlier, "heads", bert, "--text", text, "--scores", "mean_frequency")
-    assert "mean_frequency cannot be asked of bert, whose logits know nothing of slots or frequencies" in said
+    assert "mean_frequency cannot be measured on bert, whose logits do not depend on slots" in said
     assert "ask for input.position_share or mean.position" in said
 
 

@@ -16,10 +16,10 @@ from transformers import AutoConfig, LlamaForCausalLM, Qwen2Config, Qwen2Model
 
 from wherewhat.capture.loading import load
 from wherewhat.cli.main import main
-from wherewhat.corpora.examples import Examples
 from wherewhat.corpora.grammar import Grammar
+from wherewhat.corpora.question_corpus import QuestionCorpus
 from wherewhat.errors import UserError
-from wherewhat.models.folder import Reads, load_model
+from wherewhat.models.folder import NetTexts, load_model
 from wherewhat.models.folder import save_model as save_net
 from wherewhat.models.registry import MODELS
 from wherewhat.models.stored import stored_in
@@ -285,11 +285,11 @@ def changed(config: dict[str, Any], path: tuple[str | int, ...], value: Any) -> 
 
 def net_of(folder: Path, encoding: str = "rope", **options: Any) -> Path:
     """A net of each kind of belongings: tasks, or words with a corpus and a question."""
-    words = Examples("names").words()
+    words = QuestionCorpus("names").words()
     config = NetConfig(
         vocabulary=len(words), width=16, layers=2, heads=2, encoding=encoding, encoding_options=options, length=32
     )
-    reads = Reads(words, Grammar(past=True), Examples("names"))
+    reads = NetTexts(words, Grammar(past=True), QuestionCorpus("names"))
     save_net(folder, build(config), reads=reads)
     return folder
 
@@ -455,4 +455,4 @@ def test_a_mistake_of_ours_while_choosing_a_head_stays_one(tmp_path: Path, monke
     folder = save_model(tmp_path / "model")
     monkeypatch.setattr(language_model, "ENDINGS", None)
     with pytest.raises(AttributeError):
-        language_model.find_speaking(str(folder), LoadSettings())
+        language_model.load_language_model(str(folder), LoadSettings())

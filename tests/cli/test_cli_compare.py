@@ -1,4 +1,4 @@
-"""`wherewhat compare` as a user meets it: runs, models, fresh weights, and every sentence of refusal."""
+"""`wherewhat compare` as a user meets it: runs, models, untrained weights, and every sentence of refusal."""
 
 import json
 import os
@@ -101,12 +101,15 @@ def test_the_built_in_net_before_and_after(tmp_path: Path, capsys: pytest.Captur
 
 BAD = [
     (["one"], "is alone; name something to compare it with, or add --untrained"),
-    (["one", "--draws", "2"], "--draws counts draws of fresh weights; add --untrained"),
-    (["one", "--untrained", "--draws", "0"], "--draws is 0; draw fresh weights at least once"),
+    (["one", "--draws", "2"], "--draws counts draws of untrained weights; add --untrained"),
+    (["one", "--untrained", "--draws", "0"], "--draws is 0; draw untrained weights at least once"),
     (["one", "one"], "is named twice; name each run or model once"),
     (["one", "nowhere/at/all"], "there is no folder nowhere/at/all"),
     (["one", "empty"], "holds neither a run of `wherewhat heads` nor a model"),
-    (["one", "model", "--copies", "5"], "--copies is about probing the positional part of attention; add --positional"),
+    (
+        ["one", "model", "--copies", "5"],
+        "--copies sets how the positional part of attention is measured; add --positional",
+    ),
     (["one", "model", "--scores", "localty"], "unknown score 'localty'; did you mean 'locality'?"),
     (["one", "model", "--queries", "x"], "--queries is 'x'"),
 ]
@@ -178,7 +181,7 @@ def test_what_is_asked_for_otherwise_is_profiled_again(
 ):
     line = ["compare", str(asked), "--untrained", "--draws", "1", "--positional", "--copies", "6", "--words", "4"]
     assert main([*line, "--scores", "identical.locality", "--out", str(tmp_path / "run")]) == 0
-    assert "asked was profiled again: positional, scores asked for otherwise." in capsys.readouterr().err
+    assert "asked was profiled again with other settings: positional, scores." in capsys.readouterr().err
     again = table(tmp_path / "run")
     assert set(again["score"]) == {"identical.locality"} and "profiled again" in told(tmp_path / "run")["notes"][0]
     both = ["compare", *map(str, runs), "--max-tokens", "4", "--quiet", "--out", str(tmp_path / "both")]
@@ -216,7 +219,7 @@ def test_a_model_of_another_architecture_is_compared_by_distributions(
     other = str(save_model(tmp_path / "llama"))
     line = ["compare", str(runs[0]), other, "--text", str(runs[0].parent / "texts.txt"), "--out", str(tmp_path / "run")]
     assert main(line) == 0
-    assert "half of the heads lie at" in capsys.readouterr().out
+    assert "half of the heads are at" in capsys.readouterr().out
     assert set(pl.read_parquet(tmp_path / "run" / "similarity.parquet")["by"]) == {"scores"}
 
 

@@ -9,8 +9,8 @@ from folders import save_model
 
 import wherewhat as ww
 from wherewhat.cli.main import main
-from wherewhat.profiling.positional_part.measures import MEASURES
-from wherewhat.profiling.positional_part.told import names
+from wherewhat.scores.positional_part import MEASURES, POSITIONAL_SCORES
+from wherewhat.scores.registry import SCORES
 
 SMALL = ["--copies", "7", "--words", "4", "--positional", "--no-hidden", "--queries", "2"]
 
@@ -52,8 +52,9 @@ def test_one_is_not_many(bert: Path, text: Path, tmp_path: Path, capsys: pytest.
 def test_its_scores_are_listed(capsys: pytest.CaptureFixture[str]):
     assert main(["list", "scores", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert set(names()) <= set(listed) and "locality" in listed
-    assert listed["delta.beyond"].startswith("Position alone, by what the weights make of positions alone: how near")
+    assert listed.keys() == SCORES.keys() >= {score.name for score in POSITIONAL_SCORES} | {"random.induction.excess"}
+    question = "Position alone, from the model's explicit position terms: how near"
+    assert listed["delta.off_diagonal_locality"].startswith(question)
 
 
 def test_the_same_seed_writes_the_same_bytes(bert: Path, text: Path, tmp_path: Path):
@@ -71,13 +72,13 @@ def test_one_line_of_json_tells_n(bert: Path, text: Path, tmp_path: Path, capsys
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--copies", "2", "--positional"], "a word is to be copied 2 times; locality and symmetry need at least 3"),
+        (["--copies", "2", "--positional"], "a word is to be repeated 2 times; locality and symmetry need at least 3"),
         (["--words", "0", "--positional"], "0 words are to be copied; give at least 1"),
         (["--copies", "9"], "--copies is about probing the positional part of attention; add --positional"),
         (["--words", "9"], "--words is about probing the positional part of attention; add --positional"),
         (
-            ["--scores", "delta.lean"],
-            "delta.lean is about the positional part of attention; ask for it with --positional",
+            ["--scores", "delta.left_right_bias"],
+            "delta.left_right_bias is about the positional part of attention; ask for it with --positional",
         ),
     ],
 )

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 from wherewhat.cli.main import main
-from wherewhat.runs.profile import Profile
+from wherewhat.runs.registry import Profile
+from wherewhat.scores.base import RowScore
 from wherewhat.scores.registry import SCORES
-from wherewhat.tables.manifest import read_manifest
+from wherewhat.tables.manifest.io import read_manifest
 from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS
 
 
@@ -44,7 +45,8 @@ def test_heads_of_the_built_in_model(tmp_path: Path, capsys):
     assert findings == [f"  {sentence}" for sentence in Profile.read(out, read_manifest(out)).findings()]
     heads, offsets = (pl.read_parquet(out / name) for name in ("heads.parquet", "offsets.parquet"))
     assert dict(heads.schema) == HEADS and dict(offsets.schema) == OFFSETS
-    assert set(heads["score"]) == {name for name in SCORES if not name.startswith("block.")}
+    on_texts = {name for name, score in SCORES.items() if isinstance(score, RowScore) and not score.blocks}
+    assert set(heads["score"]) == on_texts
     assert heads["texts"].max() == 20
     assert dict(pl.read_parquet(out / "frequencies.parquet").schema) == FREQUENCIES
     manifest = json.loads((out / "manifest.json").read_text())
@@ -167,7 +169,7 @@ def test_list_says_of_encodings_what_to_know_before_choosing_one(capsys):
     one = " ".join(capsys.readouterr().out.split())
     assert (
         one.startswith("p_rope rope of which")
-        and "p=0.75: the share of pairs that turn, rounded down to whole pairs end=high:" in one
+        and "p=0.75: the share of pairs that rotate, rounded down to whole pairs end=high:" in one
     )
     assert main(["list", "encodings", "rop"]) == 2
     assert "unknown encoding 'rop'; did you mean 'rope'?" in capsys.readouterr().err

@@ -83,7 +83,7 @@ def test_each_band_alone(speaking: Path, text: Path, tmp_path: Path):
     assert set(rows["measure"]) == {"loss"}, "no random sequences, no copying"
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert [band["band"] for band in manifest["bands"]] == ["index:0", "index:1"]
-    assert any("Copying was not tried" in note for note in manifest["notes"])
+    assert any("Copying was not tested" in note for note in manifest["notes"])
 
 
 def test_ablation_of_a_model_that_turns_nothing(still: Path, text: Path, tmp_path: Path):
@@ -98,9 +98,9 @@ def test_the_built_in_net(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     said = capsys.readouterr().out
     assert "copy" not in said and said.startswith("loss")
     change = table(tmp_path).filter((pl.col("measure") == "loss") & (pl.col("state") == "change"))
-    assert change["low"][0] > 0, "a net that answers by place cannot do without it"
+    assert change["low"][0] > 0, "a net that answers by position cannot do without it"
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert any("Copying is not asked of a net" in note for note in manifest["notes"])
+    assert any("Copying is not tested: the net" in note for note in manifest["notes"])
 
 
 BAD = [
@@ -118,7 +118,7 @@ BAD = [
     (["--drop", "high:0.5", "--keep", "low:0.5"], "frequencies are either kept or dropped"),
     (["--drop", "all", "--unrotate", "index:0"], "frequency 0 is dropped, so it cannot be unrotated as well"),
     (["--drop", "index:0", "--unrotate", "index:1", "--each", "head"], "one edit of frequencies at a time"),
-    (["--each", "layer"], "--each is 'layer'; say head or band"),
+    (["--each", "layer"], "--each is 'layer'; give head or band"),
     (["--scale", "all=0.5..2", "--each", "band"], "give --scale one factor"),
     (["--drop", "all", "--queries", "x"], "--queries is 'x'"),
     (["--drop", "all", "--scores", "localty"], "unknown score 'localty'; did you mean 'locality'?"),
@@ -144,7 +144,7 @@ def test_frequencies_of_a_model_that_has_none(
 ):
     line = ["edit", str(still), "--text", str(text), "--out", str(tmp_path / "run")]
     assert main([*line, "--drop", "high:0.5"]) == 2
-    assert "frequencies are edited where queries and keys turn" in capsys.readouterr().err
+    assert "frequencies are edited where queries and keys are rotated" in capsys.readouterr().err
     assert main([*line, "--each", "band"]) == 2
     assert "--each band has nothing to go through" in capsys.readouterr().err
 

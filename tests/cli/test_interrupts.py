@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wherewhat.cli.interrupts import NOTHING as NONE
-from wherewhat.cli.interrupts import Interrupted, interruptible, kept, uninterrupted
+from wherewhat.cli.interrupts import Interrupted, interrupt_message, interruptible, uninterrupted
 from wherewhat.cli.main import main
 from wherewhat.training import loop
 
@@ -73,7 +73,12 @@ def test_a_command_that_began_again_goes_on_without_doing_so_twice(
 
 def test_what_is_kept_is_said_by_whoever_knows_most():
     for inside, said in (("one file is whole", "one file is whole"), (NONE, "two are")):
-        with pytest.raises(Interrupted) as stop, interruptible(), kept(lambda: "two are"), kept(lambda: inside):  # noqa: B023
+        with (
+            pytest.raises(Interrupted) as stop,
+            interruptible(),
+            interrupt_message(lambda: "two are"),
+            interrupt_message(lambda: inside),  # noqa: B023
+        ):
             os.kill(os.getpid(), signal.SIGINT)
         assert stop.value.kept == said
 
@@ -86,7 +91,7 @@ def test_a_study_in_many_processes_ends_at_once(tmp_path: Path):
 
 def test_what_belongs_together_is_finished_first():
     done = []
-    with pytest.raises(Interrupted) as stop, interruptible(), kept(lambda: f"{len(done)} files are whole"):
+    with pytest.raises(Interrupted) as stop, interruptible(), interrupt_message(lambda: f"{len(done)} files are whole"):
         with uninterrupted():
             os.kill(os.getpid(), signal.SIGINT)
             done += ["one", "other"]

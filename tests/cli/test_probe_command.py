@@ -9,7 +9,7 @@ from reading_nets import TREES, on_disk
 
 import wherewhat as ww
 from wherewhat.cli.main import main
-from wherewhat.corpora.pairs import ROLES
+from wherewhat.corpora.sentence_pairs import ROLES
 from wherewhat.tables.schema import PROBE
 
 
@@ -32,7 +32,7 @@ def test_a_probe_writes_a_table_a_manifest_and_a_page(what: str, judge: Path, tm
     assert main(line) == 0
     said = capsys.readouterr()
     assert said.out.startswith("grammar: accuracy ") and said.out.strip().endswith(f": {out / 'report.html'}")
-    assert said.out.count("\n") == 1 and "it is asked which label it gives" in said.err
+    assert said.out.count("\n") == 1 and "its labels before and after the swap are compared" in said.err
     table, manifest = pl.read_parquet(out / "probe.parquet"), json.loads((out / "manifest.json").read_text())
     assert dict(table.schema) == PROBE and set(table["probe"]) == {what} and set(table["model"]) == {"judge"}
     assert manifest["kind"] == "probe" and manifest["probe"] == what and manifest["way"] == "labels"
@@ -51,7 +51,7 @@ def test_the_result_as_json_and_nothing_when_quiet(guesser: Path, tmp_path: Path
     assert main([*line, str(tmp_path / "json"), "--json", "--quiet"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["probe"] == "words" and told["way"] == "masked" and told["model"] == "guesser"
-    assert told["data"][0]["name"] == "trees" and told["said"].startswith("trees: surprise ") and told["claims"]
+    assert told["data"][0]["name"] == "trees" and told["said"].startswith("trees: surprisal ") and told["claims"]
     assert main([*line, str(tmp_path / "quiet"), "--quiet"]) == 0
     said = capsys.readouterr()
     assert said.out == said.err == ""
@@ -61,7 +61,7 @@ def test_the_result_as_json_and_nothing_when_quiet(guesser: Path, tmp_path: Path
 
 def test_the_same_in_python(guesser: Path):
     run = ww.probe("words", str(guesser), max_sentences=4, sizes=("whole",))
-    assert set(run.probe["item"]) == {"whole"} and run.manifest["settings"]["dtype"] == "float32"
+    assert set(run.probe["item"]) == {"whole"} and run.manifest.to_dict()["settings"]["dtype"] == "float32"
     with pytest.raises(ww.UserError, match="unknown probe 'word'; did you mean 'words'"):
         ww.probe("word", str(guesser))
 
@@ -69,14 +69,14 @@ def test_the_same_in_python(guesser: Path):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        (["words", "tiny"], "tiny learnt tasks and reads no words; name a model of text"),
-        (["words", "{model}", "--sizes", "3,some"], "'some' is no size of a phrase; give numbers of words from 2 on"),
+        (["words", "tiny"], "tiny learnt tasks and reads no words; name a language model"),
+        (["words", "{model}", "--sizes", "3,some"], "'some' is not the size of a constituent; give 2 words or more"),
         (["words", "{model}", "--sizes", ","], "--sizes is ',', which names nothing; write names with commas between"),
         (["words", "{model}", "--which", "one"], "which is 'one'; of a pair shuffle premise, hypothesis or both"),
         (["words", "{model}", "--labels", "a,b"], "--labels names 2 (a, b) and judge has 3 labels (entailed, reversed"),
         (["words", "{model}", "--treebank", "none.txt"], "there is no file none.txt; check the path"),
         (["roles", "{model}", "--treebank", "{trees}"], "has no roles (its first sentence, line 1, has none, nor has"),
-        (["roles", "{model}", "--labels", "x,y,z"], "judge learnt to judge pairs (entailed, reversed, other), and our"),
+        (["roles", "{model}", "--labels", "x,y,z"], "judge learnt to judge pairs (entailed, reversed, other), and "),
         (["roles", "{model}", "--max-sentences", "0"], "max_sentences is 0; take at least 1"),
     ],
 )
@@ -94,7 +94,7 @@ def test_answers_that_cannot_be_judged_are_told_beside_the_result(judge: Path, t
     trees.write_text(TREES)
     assert main(["probe", "words", str(judge), "--treebank", str(trees), "--out", str(tmp_path / "run")]) == 0
     said = capsys.readouterr().err
-    assert "trees has no labels that the model gives (entailed, reversed, other), so it is only seen whether" in said
+    assert "trees has none of the model's labels (entailed, reversed, other), so only whether" in said
     assert "trees has single sentences and the model learnt to judge pairs" in said
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from wherewhat.cli.main import main
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.corpora.words import Words
-from wherewhat.models.folder import Reads, save_model
+from wherewhat.corpora.vocabulary import WordVocabulary
+from wherewhat.models.folder import NetTexts, save_model
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 
@@ -19,10 +19,10 @@ QUICK = ["--max-sentences", "24", "--least", "8", "--permutations", "2", "--copi
 @pytest.fixture(scope="module")
 def net(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small net that reads the grammar."""
-    words = Words.learn([Grammar().vocabulary])
+    words = WordVocabulary.learn([Grammar().vocabulary])
     config = NetConfig(vocabulary=len(words), width=8, layers=1, heads=2, length=40, kind="encoder", encoding="learned")
     folder = tmp_path_factory.mktemp("nets") / "small"
-    save_model(folder, build(config, seed=1), reads=Reads(words, Grammar()))
+    save_model(folder, build(config, seed=1), reads=NetTexts(words, Grammar()))
     return folder
 
 
@@ -30,7 +30,7 @@ def test_the_grammar_by_default(net: Path, tmp_path: Path, capsys: pytest.Captur
     assert main(["probe", "dependencies", str(net), *QUICK, "--out", str(tmp_path / "x"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["probe"] == "dependencies" and told["model"] == "small"
-    assert told["said"].startswith("grammar: governors found by the best head: full attention ")
+    assert told["said"].startswith("grammar: head words found by the best head: full attention ")
     manifest = json.loads((tmp_path / "x" / "manifest.json").read_text())
     assert manifest["kind"] == "probe" and manifest["command"].startswith("wherewhat")
     table = pl.read_parquet(tmp_path / "x" / "probe.parquet")
@@ -49,7 +49,7 @@ def test_settings_come_through(net: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--offsets", "5"], "--offsets is '5'; write where they begin and end, like -5..5"),
+        (["--offsets", "5"], "--offsets is '5'; write the first and the last, like -5..5"),
         (
             ["--parts", "fall"],
             "unknown part 'fall'; did you mean 'full'? known: contextual, full, positional, shuffled",
@@ -78,4 +78,4 @@ def test_bad_input_is_told_in_a_sentence(
 
 def test_a_net_without_words_is_refused_as_by_the_other_probes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["probe", "dependencies", "tiny", "--out", str(tmp_path / "x")]) == 2
-    assert "tiny learnt tasks and reads no words; name a model of text" in capsys.readouterr().err.replace("\n", " ")
+    assert "tiny learnt tasks and reads no words; name a language model" in capsys.readouterr().err.replace("\n", " ")

@@ -9,7 +9,7 @@ from reading_nets import on_disk
 import wherewhat as ww
 from wherewhat.cli.main import main
 from wherewhat.errors import UserError
-from wherewhat.probing.roles import Exchanges
+from wherewhat.probing.roles import RoleSwapProbe
 
 # "The nurse sees Peter ." and "Maria sees him ."
 PROPOSITIONS = """1	The	the	DET	_	_	2	det	_	_
@@ -56,18 +56,18 @@ def test_nouns_of_a_file_are_persons(guesser: Path, treebank: Path, tmp_path: Pa
 
 def test_both_lists_in_python(guesser: Path, treebank: Path):
     run = ww.probe("roles", str(guesser), [treebank], persons=("nurse",))
-    assert run.manifest["data"][0]["sentences"] == 2
-    with pytest.raises(UserError, match="2 a verb in which both take part alike"):
+    assert run.manifest.to_dict()["data"][0]["sentences"] == 2
+    with pytest.raises(UserError, match="2 the verb is symmetric"):
         ww.probe("roles", str(guesser), [treebank], persons=("nurse",), symmetric=("See",))
-    assert "meet" in Exchanges(symmetric=("see",)).who.symmetric, "the list is longer, not another"
+    assert "meet" in RoleSwapProbe(symmetric=("see",)).swappable.symmetric, "the list is longer, not another"
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         (None, "there is no file {path}; check the path"),
-        ("\n \n", "there are no nouns in {path}; write one a line, such as nurse"),
-        ("nurse\nan old man\n", "line 2 of {path} holds more than one word ('an old man'); write one noun a line"),
+        ("\n \n", "there are no nouns in {path}; write one per line, such as nurse"),
+        ("nurse\nan old man\n", "line 2 of {path} holds more than one word ('an old man'); write one noun per line"),
     ],
 )
 def test_a_file_without_nouns_is_refused(

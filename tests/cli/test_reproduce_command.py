@@ -12,32 +12,33 @@ import pytest
 from wherewhat.cli.main import main
 from wherewhat.errors import UserError
 from wherewhat.report import reproductions as pages
-from wherewhat.report.claims import the_claims
+from wherewhat.report.claims import claims_section
 from wherewhat.report.page import Page
+from wherewhat.stats.verdict import Claim
 from wherewhat.studies import registry
-from wherewhat.studies.base import Claim, Found, Order
-from wherewhat.studies.finished import Outcome, finished_in
-from wherewhat.studies.registry import REPRODUCTIONS, Reproduction
+from wherewhat.studies.base import Request, StudyResult
+from wherewhat.studies.finished_runs import RunOutcome, finished_runs_in
+from wherewhat.studies.registry import STUDIES, Study
 from wherewhat.tables.schema import RESULT, frame
 
 CLAIMS = (Claim("Water is wet.", "yes", "yes", "agrees"), Claim("It is dry.", "unknown", "no", "not seen"))
 SCALES = {"tiny": 1, "small": 2}
 
 
-def quick(order: Order) -> Found:
+def quick(request: Request) -> StudyResult:
     """An experiment that only counts."""
-    order.step(1, 1, "done")
-    rows = [("count", "water", "", None, order.seed, "drops", float(order.of(SCALES)), None, None)]
-    return Found(frame(rows, RESULT), CLAIMS, {"drops": order.of(SCALES)}, ("A note.",), {"wet": True})
+    request.step(1, 1, "done")
+    rows = [("count", "water", "", None, request.seed, "drops", float(request.of(SCALES)), None, None)]
+    return StudyResult(frame(rows, RESULT), CLAIMS, {"drops": request.of(SCALES)}, ("A note.",), {"wet": True})
 
 
 def page_of_quick(result: pl.DataFrame, manifest) -> Page:
-    return Page("quick", "kind", "lede", [(str(result["value"][0]), "drops")], [the_claims(manifest)])
+    return Page("quick", "kind", "lede", [(str(result["value"][0]), "drops")], [claims_section(manifest.claims)])
 
 
 @pytest.fixture(autouse=True)
 def one_more(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(registry.REPRODUCTIONS, "quick", Reproduction("quick", "Count.", "a paper", quick))
+    monkeypatch.setitem(registry.STUDIES, "quick", Study("quick", "Count.", "a paper", quick))
     monkeypatch.setitem(pages.PAGES, "quick", page_of_quick)
 
 
@@ -75,12 +76,12 @@ def test_it_answers_in_json(tmp_path: Path, capsys):
         (["quick", "--seed", "-1"], "seed is -1; give a whole number from 0"),
         (["quick", "--model", "tiny"], "quick trains nets of its own; leave --model out"),
         (["quick", "--text", "letters"], "quick trains nets of its own; leave --text out"),
-        (["quick", "--task", "a.tsv"], "quick asks nothing but its own questions; leave --task out (locality asks"),
+        (["quick", "--task", "a.tsv"], "quick asks only its own questions; leave --task out (locality asks"),
         (
             ["quick", "--resume"],
-            "quick cannot go on from where it stopped; leave --resume out (locality, syntax and word-swap can)",
+            "quick cannot resume; leave --resume out (locality, syntax and word-swap can)",
         ),
-        (["locality", "--model", "tiny"], "locality trains nets of its own; leave --model out (control is about"),
+        (["locality", "--model", "tiny"], "locality trains nets of its own; leave --model out (control studies"),
         (["locality", "--dataset", "x"], "locality trains nets of its own; leave --dataset out"),
         (["locality", "--resume", "--overwrite"], "both --overwrite and --resume were given; choose one of them"),
         (["locality", "--task", "nowhere.tsv"], "there is no file nowhere.tsv; check the path"),
@@ -109,27 +110,27 @@ def test_finished_runs_are_kept_when_the_order_cannot_be_done(tmp_path: Path, ca
     assert "did you mean 'tiny'" in capsys.readouterr().err
 
 
-def patient(order: Order) -> Found:
+def patient(request: Request) -> StudyResult:
     """An experiment of three runs that keeps each, and stops after the first unless it is to go on."""
-    kept = finished_in(order.folder)
-    kept.begin(overwrite=order.overwrite, resume=order.resume)
+    kept = finished_runs_in(request.folder)
+    kept.begin(overwrite=request.overwrite, resume=request.resume)
     rows = []
     for number in range(3):
-        if (done := kept.outcome(f"run {number}", {"scale": order.scale})) is None:
-            if number and not order.resume:
+        if (done := kept.outcome(f"run {number}", {"scale": request.scale})) is None:
+            if number and not request.resume:
                 raise UserError("killed")
-            row = ("count", "water", "", None, number, "drops", float(len(order.tasks)), None, None)
-            done = Outcome([row], 0.0)
-            order.warn("it drips")
-            kept.keep(f"run {number}", {"scale": order.scale}, done)
+            row = ("count", "water", "", None, number, "drops", float(len(request.tasks)), None, None)
+            done = RunOutcome([row], 0.0)
+            request.warn("it drips")
+            kept.keep(f"run {number}", {"scale": request.scale}, done)
         rows += done.rows
-    return Found(frame(rows, RESULT), CLAIMS, {}, (), {"texts": [str(path) for path in order.files]})
+    return StudyResult(frame(rows, RESULT), CLAIMS, {}, (), {"texts": [str(path) for path in request.files]})
 
 
 @pytest.fixture
 def resumable(monkeypatch: pytest.MonkeyPatch):
     takes = ("--text", "--task", "--resume")
-    monkeypatch.setitem(registry.REPRODUCTIONS, "patient", Reproduction("patient", "Wait.", "a paper", patient, takes))
+    monkeypatch.setitem(registry.STUDIES, "patient", Study("patient", "Wait.", "a paper", patient, takes))
     monkeypatch.setitem(pages.PAGES, "patient", page_of_quick)
 
 
@@ -161,10 +162,8 @@ def test_runs_are_kept_also_while_the_page_is_drawn(flag, instead, resumable, tm
         os.kill(os.getpid(), signal.SIGINT)
         return page_of_quick(result, manifest)
 
-    whole = Reproduction(
-        "whole", "Go on.", "a paper", lambda order: patient(replace(order, resume=True)), ("--resume",)
-    )
-    monkeypatch.setitem(registry.REPRODUCTIONS, "whole", whole)
+    whole = Study("whole", "Go on.", "a paper", lambda request: patient(replace(request, resume=True)), ("--resume",))
+    monkeypatch.setitem(registry.STUDIES, "whole", whole)
     monkeypatch.setitem(pages.PAGES, "whole", interrupted)
     out = tmp_path / "run"
     assert main(["reproduce", "whole", "--out", str(out), flag, "--quiet"]) == 130
@@ -181,7 +180,7 @@ def test_a_warning_is_seen_on_the_screen_unless_it_is_to_be_quiet(resumable, tmp
 
 
 def test_every_reproduction_has_a_page_and_a_line(capsys):
-    assert set(REPRODUCTIONS) == set(pages.PAGES)
+    assert set(STUDIES) == set(pages.PAGES)
     assert main(["list", "reproductions"]) == 0
     listed = capsys.readouterr().out
-    assert all(f"{one.about} ({one.paper})" in listed for one in REPRODUCTIONS.values())
+    assert all(f"{study.about} ({study.paper})" in listed for study in STUDIES.values())

@@ -5,7 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from wherewhat.runs.profile import Profile
+from wherewhat.runs.registry import Profile
+from wherewhat.tables.manifest.decode import decode
+from wherewhat.tables.manifest.scores import ProfileManifest
 from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS, frame
 
 LAYERS, HEADS_EACH = 2, 3
@@ -32,10 +34,10 @@ def profile(model: str, scores: Values, *, reach: float = 0.02, part: str = "enc
     )
 
 
-def manifest(model: str, **more: Any) -> dict[str, Any]:
-    """What a manifest of such a profile says; `about` changes what it says of the model."""
+def manifest(model: str, **more: Any) -> ProfileManifest:
+    """The manifest of such a profile; `about` changes what it says of the model."""
     about = {"id": model, "family": "bert", "path": None, "layers": LAYERS, "heads": LAYERS * HEADS_EACH}
-    return {
+    raw = {
         "model": {**about, **more.pop("about", {})},
         "texts": {"source": "book.txt", "hash": "abc", "count": 20, "tokens": 400},
         "settings": {"queries": 64, "first": 1, "tau": [1e-4], "max_tokens": None},
@@ -47,3 +49,4 @@ def manifest(model: str, **more: Any) -> dict[str, Any]:
         },
         **more,
     }
+    return decode(ProfileManifest, raw)

@@ -4,38 +4,40 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wherewhat.comparing.change import Value, mean_value, of_head, one_more, over_heads, student
+from wherewhat.comparing.change_rows import change_between, change_over_heads
+from wherewhat.stats.estimate import Estimate
+from wherewhat.stats.intervals import student_over_heads
 
 NAN = float("nan")
 
 
 def test_two_normal_means_get_the_interval_of_their_difference():
     """Of symmetric intervals the MOVER method is the usual one: reaches are the sides of a right angle."""
-    change = of_head(Value(1.0, 0.7, 1.3), Value(3.0, 2.6, 3.4))
+    change = change_between(Estimate(1.0, 0.7, 1.3), Estimate(3.0, 2.6, 3.4))
     assert (change.before, change.after, change.change) == (1.0, 3.0, 2.0)
     assert (change.low, change.high) == (pytest.approx(1.5), pytest.approx(2.5)), "3, 4, 5"
 
 
 def test_a_lopsided_interval_stays_lopsided():
-    change = of_head(Value(0.5, 0.5, 0.5), Value(0.9, 0.6, 0.95))
+    change = change_between(Estimate(0.5, 0.5, 0.5), Estimate(0.9, 0.6, 0.95))
     assert (change.low, change.high) == (pytest.approx(0.1), pytest.approx(0.45))
-    turned = of_head(Value(0.9, 0.6, 0.95), Value(0.5, 0.5, 0.5))
+    turned = change_between(Estimate(0.9, 0.6, 0.95), Estimate(0.5, 0.5, 0.5))
     assert (turned.low, turned.high) == (pytest.approx(-0.45), pytest.approx(-0.1)), "and turns round with its sides"
 
 
 def test_what_is_exact_needs_no_interval_and_what_has_none_gets_none():
-    exact = of_head(Value(0.2, exact=True), Value(0.7, exact=True))
+    exact = change_between(Estimate(0.2, exact=True), Estimate(0.7, exact=True))
     assert exact.change == pytest.approx(0.5) and np.isnan([exact.low, exact.high]).all()
-    half = of_head(Value(0.2, 0.1, 0.3), Value(0.7, exact=True))
+    half = change_between(Estimate(0.2, 0.1, 0.3), Estimate(0.7, exact=True))
     assert (half.low, half.high) == (pytest.approx(0.4), pytest.approx(0.6)), "an exact side adds nothing"
-    assert np.isnan(of_head(Value(0.2, 0.1, 0.3), Value(0.7)).low), "from a single text nothing is known"
+    assert np.isnan(change_between(Estimate(0.2, 0.1, 0.3), Estimate(0.7)).low), "from a single text nothing is known"
 
 
 def test_the_interval_of_a_difference_holds_it_as_often_as_it_says():
     generator, held, tries, count = np.random.default_rng(0), 0, 600, 12
     for _ in range(tries):
         sides = [generator.normal(mean, 1.0, count) for mean in (0.0, 0.4)]
-        change = of_head(*(Value(*student(side)) for side in sides))
+        change = change_between(*(student_over_heads(side) for side in sides))
         held += change.low <= 0.4 <= change.high
     assert 0.93 < held / tries < 0.99
 
@@ -45,7 +47,7 @@ def test_means_over_heads_agree_with_scipy(same_heads: bool):
     generator = np.random.default_rng(1)
     before_H = generator.normal(0.2, 0.05, 9)
     after_H = before_H + generator.normal(0.1, 0.2, 9)
-    ours = over_heads(before_H.tolist(), after_H.tolist(), same_heads=same_heads)
+    ours = change_over_heads(before_H.tolist(), after_H.tolist(), same_heads=same_heads)
     test = stats.ttest_rel(after_H, before_H) if same_heads else stats.ttest_ind(after_H, before_H, equal_var=False)
     theirs = test.confidence_interval(0.95)
     assert (ours.low, ours.high) == (pytest.approx(theirs.low, rel=1e-12), pytest.approx(theirs.high, rel=1e-12))
@@ -54,39 +56,13 @@ def test_means_over_heads_agree_with_scipy(same_heads: bool):
 
 def test_heads_that_all_move_alike_are_sure_only_if_they_are_the_same_heads():
     before_H, after_H = [0.1, 0.5, 0.9], [0.2, 0.6, 1.0]
-    same = over_heads(before_H, after_H, same_heads=True)
+    same = change_over_heads(before_H, after_H, same_heads=True)
     assert (same.low, same.high) == (pytest.approx(0.1), pytest.approx(0.1))
-    apart = over_heads(before_H, after_H, same_heads=False)
+    apart = change_over_heads(before_H, after_H, same_heads=False)
     assert apart.low < 0 < apart.high and apart.change == pytest.approx(0.1)
 
 
 def test_one_head_has_no_interval_and_heads_without_spread_have_none_to_show():
-    assert np.isnan(over_heads([0.1], [0.4], same_heads=True).low)
-    still = over_heads([0.5, 0.5], [0.75, 0.75], same_heads=False)
+    assert np.isnan(change_over_heads([0.1], [0.4], same_heads=True).low)
+    still = change_over_heads([0.5, 0.5], [0.75, 0.75], same_heads=False)
     assert (still.low, still.change, still.high) == (0.25, 0.25, 0.25)
-
-
-def test_student_of_draws():
-    mean, low, high = student(np.array([0.8, 0.9, 1.0]))
-    theirs = stats.t.interval(0.95, 2, loc=0.9, scale=0.1 / np.sqrt(3))
-    assert mean == pytest.approx(0.9) and (low, high) == pytest.approx(theirs)
-    assert np.isnan(student(np.array([0.3]))[1:]).all()
-
-
-def test_the_mean_of_heads_is_as_sure_as_they_are_on_average():
-    mean = mean_value([Value(0.2, 0.1, 0.4), Value(0.6, 0.5, 0.6)])
-    assert (mean.value, mean.low, mean.high) == pytest.approx((0.4, 0.3, 0.5)) and not mean.exact
-    half = mean_value([Value(0.2, 0.1, 0.4), Value(0.6, exact=True)])
-    assert (half.low, half.high) == pytest.approx((0.35, 0.5)) and not half.exact
-    assert mean_value([Value(0.2, exact=True), Value(0.6, exact=True)]).exact
-    assert np.isnan(mean_value([Value(0.2, 0.1, 0.4), Value(0.6)]).low)
-
-
-def test_one_more_draw_lies_where_it_is_said_to():
-    generator, held, tries = np.random.default_rng(2), 0, 1000
-    for _ in range(tries):
-        *draws, one = generator.normal(0.0, 1.0, 4)
-        _, low, high = one_more(np.array(draws))
-        held += low <= one <= high
-    assert 0.93 < held / tries < 0.97
-    assert np.isnan(one_more(np.array([0.3]))[1:]).all()

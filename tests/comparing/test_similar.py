@@ -12,17 +12,17 @@ from wherewhat.capture.capture import capture
 from wherewhat.capture.loading.load import LoadedModel, word_tokenizer, wrap_module
 from wherewhat.capture.tokens.batch import ALL, batches
 from wherewhat.cli.main import main
-from wherewhat.comparing import similar as similar_module
+from wherewhat.comparing import attention_similarity
+from wherewhat.comparing.attention_similarity import similar_heads
 from wherewhat.comparing.compare import compare
-from wherewhat.comparing.similar import similar_heads
-from wherewhat.corpora.words import Words
+from wherewhat.corpora.vocabulary import WordVocabulary
 from wherewhat.errors import UserError
 from wherewhat.models.folder import save_model
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
 from wherewhat.runs.registry import load
-from wherewhat.scores.divergence import divergence
+from wherewhat.scores.entropy import divergence
 from wherewhat.tables.schema import SIMILARITY
 
 
@@ -53,14 +53,14 @@ def exchanged(model: Trunk) -> Trunk:
 
 
 def test_heads_that_changed_places_are_found_again():
-    told = similar_heads(wrap_module(net()), wrap_module(exchanged(net())), TEXTS).told
-    assert {(one["head"], one["against"]) for one in told["partners"]} == {
+    section = similar_heads(wrap_module(net()), wrap_module(exchanged(net())), TEXTS).section
+    assert {(pair.head, pair.against) for pair in section.partners} == {
         ("L0H0", "L0H1"),
         ("L0H1", "L0H0"),
         ("L1H0", "L1H0"),
         ("L1H1", "L1H1"),
     }
-    assert told["one to one"]["value"] < 1e-9 < told["shuffled"]["one to one"]["value"]
+    assert section.one_to_one.value < 1e-9 < section.shuffled.one_to_one.value
 
 
 def test_the_table_by_whole_matrices_of_both():
@@ -70,7 +70,7 @@ def test_the_table_by_whole_matrices_of_both():
 
     def shown(model: Trunk) -> dict[tuple[int, int], torch.Tensor]:
         found = {}
-        with capture(model, lambda seen: found.update({(seen.place.ordinal, seen.text): seen.attention_HQK})) as read:
+        with capture(model, lambda rows: found.update({(rows.site.ordinal, rows.text): rows.attention_HQK})) as read:
             for batch in batches(TEXTS, queries=ALL, seed=0):
                 read.read(batch)
         return found
@@ -89,7 +89,7 @@ def test_the_table_by_whole_matrices_of_both():
 def test_a_comparison_has_it_beside_what_changed(tmp_path: Path):
     found = compare([net(), net(2)], TEXTS, similar=True, scores=("entropy",))
     assert found.compare.height and found.similarity.height == 16
-    assert [pair["model"] for pair in found.manifest["similar"]] == [found.similarity["model"][0]]
+    assert [pair.model for pair in found.manifest.similar] == [found.similarity["model"][0]]
     found.save(tmp_path / "run")
     again = load(tmp_path / "run")
     assert again.tables["similarity.parquet"].equals(found.similarity)
@@ -105,7 +105,7 @@ def test_without_it_there_is_no_table():
 def test_models_of_other_shape_are_compared_by_attention_and_by_scores(tmp_path: Path):
     models = [net(), net(2, layers=3, heads=4, encoding="none")]
     found = compare(models, TEXTS, similar=True)
-    assert [(pair["by"], len(pair["partners"])) for pair in found.manifest["similar"]] == [
+    assert [(pair.by, len(pair.partners)) for pair in found.manifest.similar] == [
         ("attention", 4),
         ("scores", 4),
     ]
@@ -116,14 +116,14 @@ def test_models_of_other_shape_are_compared_by_attention_and_by_scores(tmp_path:
     assert set(bare.similarity["by"]) == {"scores"} and bare.compare.equals(found.compare)
 
 
-def test_fresh_weights_stand_beside_where_they_are_asked_for():
+def test_untrained_weights_stand_beside_where_they_are_asked_for():
     found = compare([net()], TEXTS, untrained=1, similar=True, scores=("entropy",))
-    assert set(found.similarity["model"]) == {"fresh weights"}
+    assert set(found.similarity["model"]) == {"untrained weights"}
 
 
 def test_the_same_seed_gives_the_same_table():
     one, same = (similar_heads(wrap_module(net()), wrap_module(net(2)), TEXTS, seed=3) for _ in range(2))
-    assert one.table.equals(same.table) and one.told == same.told
+    assert one.table.equals(same.table) and one.section == same.section
 
 
 def test_many_heads_are_drawn_layer_by_layer(monkeypatch: pytest.MonkeyPatch):
@@ -140,7 +140,7 @@ def test_many_heads_are_drawn_layer_by_layer(monkeypatch: pytest.MonkeyPatch):
 
 def reader(*words: str) -> LoadedModel:
     """A net with a tokenizer of whole words."""
-    known = Words.learn([list(words)])
+    known = WordVocabulary.learn([list(words)])
     return replace(wrap_module(net(vocabulary=len(known)), word_tokenizer(known)), id="-".join(words[:1]))
 
 
@@ -165,12 +165,12 @@ def test_texts_that_come_one_by_one_are_the_same_for_both():
         compare([one, other], texts, similar=True, scores=("entropy",), max_texts=4) for texts in (said, iter(said))
     )
     assert listed.compare.equals(streamed.compare) and listed.similarity.equals(streamed.similarity)
-    assert streamed.manifest["texts"]["count"] == 4
+    assert streamed.manifest.texts.count == 4
 
 
 def test_special_tokens_stay_in_place_when_the_others_are_mixed():
     ids, special = torch.tensor([1, 5, 6, 7, 8, 2]), torch.tensor([1, 2])
-    mixed = similar_module._mixed(ids, special, torch.Generator().manual_seed(0))
+    mixed = attention_similarity._permuted(ids, special, torch.Generator().manual_seed(0))
     assert mixed[[0, -1]].tolist() == [1, 2] and sorted(mixed.tolist()) == sorted(ids.tolist())
     assert not torch.equal(mixed, ids)
 
@@ -196,6 +196,6 @@ def test_one_model_is_not_two(capsys: pytest.CaptureFixture[str], tmp_path: Path
 
 
 def test_few_texts_are_enough(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(similar_module, "TEXTS", 1)
-    told = similar_heads(wrap_module(net()), wrap_module(net(2)), TEXTS).told
-    assert told["texts"] == 1 and told["min"]["low"] is None
+    monkeypatch.setattr(attention_similarity, "TEXTS", 1)
+    section = similar_heads(wrap_module(net()), wrap_module(net(2)), TEXTS).section
+    assert section.texts == 1 and section.min.low is None

@@ -1,5 +1,6 @@
 """Models of different shapes: distributions over heads, and which heads are nearest by their scores."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -11,9 +12,9 @@ from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
 from wherewhat.comparing.compare import compare
-from wherewhat.report.compare_tables import Found
-from wherewhat.runs.profile import Profile
-from wherewhat.runs.registry import load
+from wherewhat.report.compare_tables import ComparisonData
+from wherewhat.runs.registry import Profile, load
+from wherewhat.tables.manifest.sections import ScoreSection
 
 SCORES = {"locality": at(0.2), "sink": at(0.5, by_layer=0.2)}
 DEEP = 4
@@ -26,8 +27,8 @@ def deep(name: str = "deep", **more: object) -> Profile:
 
 
 def with_ranges(made: Profile) -> Profile:
-    told = {**made.manifest["scores"], "sink": {"range": [0, 2]}}
-    return Profile(made.heads, made.offsets, made.frequencies, {**made.manifest, "scores": told})
+    scores = {**made.manifest.scores, "sink": ScoreSection(range=(0, 2))}
+    return Profile(made.heads, made.offsets, made.frequencies, replace(made.manifest, scores=scores))
 
 
 def values(made: Profile, score: str) -> list[float]:
@@ -66,18 +67,18 @@ def test_the_nearest_head_is_the_one_whose_scores_differ_least():
             abs(at(0.4)(*here) - SCORES["sink"](*there)) / 2,
         ]
         assert ours[(*here, *there)] == pytest.approx(np.mean(gaps))
-    (pair,) = found.manifest["similar"]
-    assert pair["scores"] == ["locality", "sink"] and pair["min"]["value"] == pytest.approx(min(ours.values()))
+    (pair,) = found.manifest.similar
+    assert pair.scores == ["locality", "sink"] and pair.min.value == pytest.approx(min(ours.values()))
     rows, columns = linear_sum_assignment(table["divergence"].to_numpy().reshape(DEEP * HEADS_EACH, -1))
     best = table["divergence"].to_numpy().reshape(DEEP * HEADS_EACH, -1)[rows, columns]
-    assert [one["divergence"] for one in pair["partners"]] == pytest.approx(sorted(best))
-    assert pair["any"] == pytest.approx(np.mean(list(ours.values())))
+    assert [partner.divergence for partner in pair.partners] == pytest.approx(sorted(best))
+    assert pair.any == pytest.approx(np.mean(list(ours.values())))
 
 
 def test_scores_without_two_ends_have_no_say_in_which_heads_are_near():
     first, other = profile("a", SCORES), deep()  # made-up manifests tell the range of locality alone
-    (pair,) = compare([first, other]).manifest["similar"]
-    assert pair["scores"] == ["locality"]
+    (pair,) = compare([first, other]).manifest.similar
+    assert pair.scores == ["locality"]
 
 
 def test_models_without_a_common_part_are_compared_whole_but_not_by_sides():
@@ -95,7 +96,7 @@ def test_models_without_a_common_part_are_compared_whole_but_not_by_sides():
 
 def test_the_page_compares_distributions_and_says_that_no_head_has_a_counterpart(tmp_path: Path):
     found = compare([with_ranges(profile("a", SCORES)), with_ranges(deep())])
-    assert not Found(found.compare, found.manifest).paired
+    assert not ComparisonData(found.compare, found.manifest).paired
     found.save(tmp_path / "run")
     again = load(tmp_path / "run")
     titles = [section.title for section in again.page.sections]
@@ -105,7 +106,7 @@ def test_the_page_compares_distributions_and_says_that_no_head_has_a_counterpart
     local, *_, near = found.sentences
     low, high = np.quantile(values(deep(), "locality"), [0.25, 0.75])
     assert local.startswith(
-        f"locality: half of the heads lie at {low:.2f} to {high:.2f} in deep and at 0.21 to 0.31 in a"
+        f"locality: half of the heads are at {low:.2f} to {high:.2f} in deep and at 0.21 to 0.31 in a"
     )
     assert near.startswith("By 2 scores, heads of deep and a paired one to one are ")
     assert again.sentences == found.sentences
@@ -116,5 +117,5 @@ def test_a_list_may_hold_both_kinds():
     heads = found.compare.filter(pl.col("head").is_not_null())
     assert heads.filter(pl.col("model") == "b")["change"].null_count() == 0
     assert heads.filter(pl.col("model") == "deep")["change"].null_count() == 2 * (LAYERS + DEEP) * HEADS_EACH
-    assert "deep: another shape than the first" in found.manifest["intervals"][0]
+    assert "deep: another shape than the first" in found.manifest.intervals[0]
     assert found.page.sections

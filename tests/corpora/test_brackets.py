@@ -8,11 +8,11 @@ from pathlib import Path
 import bracketed
 import pytest
 
-from wherewhat.corpora.brackets import Trees, read_tree
+from wherewhat.corpora.bracketed_trees import BracketedTrees, read_tree
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.corpora.punctuation import punctuation
 from wherewhat.corpora.registry import corpus
 from wherewhat.corpora.sentence import Annotation, Sentence
+from wherewhat.corpora.units import punctuation
 from wherewhat.errors import UserError
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
@@ -32,7 +32,7 @@ PENN = """\
 def trees(folder: Path, text: str) -> list[Sentence]:
     path = folder / "some.mrg"
     path.write_text(text)
-    return list(Trees((str(path),)).read(path))
+    return list(BracketedTrees((str(path),)).read(path))
 
 
 def test_the_worked_tree_has_its_phrases():
@@ -91,9 +91,9 @@ def test_punctuation_is_told_from_words(tmp_path: Path):
     assert punctuation(chinese) == (False, False, True), "tags that are not Penn's say nothing, so it is seen"
     (german,) = trees(tmp_path, "(S (NE Otto) ($, ,) (NN %) (ADV da) ($. .))")
     assert punctuation(german) == (False, True, False, False, True)
-    missing = Sentence(("Yes", "!"), work_out=lambda: Annotation(upos=("_", "_"), xpos=(None, None)))
+    missing = Sentence(("Yes", "!"), annotate=lambda: Annotation(upos=("_", "_"), xpos=(None, None)))
     assert punctuation(missing) == (False, True)
-    partly = Sentence(("a", "%", "."), work_out=lambda: Annotation(upos=("X", "_", "_"), xpos=("FW", "NN", ".")))
+    partly = Sentence(("a", "%", "."), annotate=lambda: Annotation(upos=("X", "_", "_"), xpos=("FW", "NN", ".")))
     assert punctuation(partly) == (False, False, True), "Penn's tags are asked next"
     grammar = Grammar().sentence("train", 0)
     assert punctuation(grammar) == (False, False, True) == punctuation(Sentence(grammar.words))
@@ -143,9 +143,9 @@ def test_a_bracket_around_everything_may_hold_several_trees():
 def test_one_tree_is_one_tree():
     with pytest.raises(UserError, match=r"mine goes on after its last bracket \('x'\); mend the tree"):
         read_tree("(NN a) x", "mine")
-    with pytest.raises(UserError, match="mine is no tree in brackets; write"):
+    with pytest.raises(UserError, match="mine is not a bracketed tree; write"):
         read_tree("a dog", "mine")
-    with pytest.raises(UserError, match="mine is no tree in brackets; write"):
+    with pytest.raises(UserError, match="mine is not a bracketed tree; write"):
         read_tree(" ", "mine")
     with pytest.raises(UserError, match="mine is never closed"):
         read_tree("(S (NN a)", "mine")

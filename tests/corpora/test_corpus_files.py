@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wherewhat.corpora.base import file_split_of, split_of
-from wherewhat.corpora.plain import PlainText
+from wherewhat.corpora.plain_text import PlainText
 from wherewhat.corpora.registry import CORPORA, corpus, corpus_from
 from wherewhat.corpora.treebank import Treebank
 from wherewhat.errors import UserError
@@ -85,7 +85,9 @@ def test_some_sentences_are_chosen_by_the_seed(tmp_path: Path):
 def test_a_file_without_lines_is_refused_at_the_door(tmp_path: Path):
     path = tmp_path / "long.txt"
     path.write_text("short\n" + "word " * 300_000)
-    with pytest.raises(UserError, match=r"line 2 of .*long.txt has more than 1,000,000 bytes; write one sentence a l"):
+    with pytest.raises(
+        UserError, match=r"line 2 of .*long.txt has more than 1,000,000 bytes; write one sentence per l"
+    ):
         everything(PlainText((str(path),)))
 
 

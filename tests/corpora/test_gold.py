@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wherewhat.corpora.cases import NO_LABEL
+from wherewhat.corpora.annotated_examples import NO_LABEL
 from wherewhat.corpora.gold import HAS, MAY_HAVE, NEEDS, kind_of, read_gold
 from wherewhat.errors import UserError
 
@@ -30,11 +30,11 @@ def file(folder: Path, text: str, name: str = "it.txt") -> Path:
         ("1-2\tdu\t_\t_", "treebank"),
         (f"\n  {TREE}", "trees"),
         (f"( {TREE})", "trees"),
-        (CASES, "cases"),
-        (f"yes\t{TREE}", "cases"),
-        (f"Label\ttree\nyes\t{TREE}", "cases"),
-        (f"0\t{TREE}\t{TREE}", "cases"),
-        (f"12\t( {TREE})", "cases"),
+        (CASES, "labelled examples"),
+        (f"yes\t{TREE}", "labelled examples"),
+        (f"Label\ttree\nyes\t{TREE}", "labelled examples"),
+        (f"0\t{TREE}\t{TREE}", "labelled examples"),
+        (f"12\t( {TREE})", "labelled examples"),
         ("1\t(\t(\tPUNCT\t-LRB-\t_\t2\tpunct\t_\t_", "treebank"),
         ("1\t(:\t(:\tSYM\tNFP\t_\t0\troot\t_\t( x", "treebank"),
     ],
@@ -53,22 +53,20 @@ def test_all_sentences_come_in_order_though_some_lack_what_is_needed(tmp_path: P
 
 def test_sentences_of_cases_have_phrases_and_labels(tmp_path: Path):
     path = file(tmp_path, f"{CASES}\n{CASES}\n")
-    for need in ("phrases", "labels"):
+    for need in ("constituents", "labels"):
         assert [one.text for one in read_gold(path, need)] == ["Dogs bark"] * 4
     skipped: Counter[str] = Counter()
     undecided = CASES.replace("yes", "-")
     path = file(tmp_path, f"{undecided}\n{CASES}\n{undecided}\n")
-    assert len(list(read_gold(path, "phrases", skipped=skipped))) == 2 and skipped == {NO_LABEL: 2}
+    assert len(list(read_gold(path, "constituents", skipped=skipped))) == 2 and skipped == {NO_LABEL: 2}
 
 
 def test_cases_whose_trees_have_no_phrases_have_none(tmp_path: Path):
     path = file(tmp_path, "yes\t(NNS Dogs)\nno\t(NN rain)\n")
     assert len(list(read_gold(path, "labels"))) == 2
-    says = (
-        r"it.txt has no phrases \(its first sentence, line 1, has none, nor has any other\); give a file with phrases"
-    )
+    says = r"it.txt has no constituents \(its first sentence, line 1, has none, nor has any other\); give a file"
     with pytest.raises(UserError, match=says):
-        read_gold(path, "phrases")
+        read_gold(path, "constituents")
 
 
 @pytest.mark.parametrize("need", NEEDS)
@@ -77,8 +75,8 @@ def test_cases_whose_trees_have_no_phrases_have_none(tmp_path: Path):
     [
         (PLAIN, {"dependencies"}),
         (ROLES, {"dependencies", "roles"}),
-        (TREE, {"phrases"}),
-        (CASES, {"phrases", "labels"}),
+        (TREE, {"constituents"}),
+        (CASES, {"constituents", "labels"}),
     ],
 )
 def test_a_file_that_lacks_what_is_needed_says_which_and_where(tmp_path: Path, text: str, has: set[str], need: str):
@@ -112,7 +110,7 @@ def test_roles_need_somebody_who_has_one(tmp_path: Path):
         ("# only = a comment\n", "there are no sentences in .*it.txt; give a file with some"),
         (
             "\nOnce upon a time",
-            r"line 2 of .*it.txt \('Once upon a time'\) is not the first of CoNLL-U, trees in brackets",
+            r"line 2 of .*it.txt \('Once upon a time'\) is not the first of CoNLL-U, bracketed trees",
         ),
         (
             "web/a.xml 0 0 [WORD] NN (S*) - -",

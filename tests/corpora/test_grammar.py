@@ -15,8 +15,8 @@ import bracketed
 import pytest
 
 from wherewhat.corpora.base import split_of
+from wherewhat.corpora.constituents import annotate
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.corpora.phrase import annotate
 from wherewhat.corpora.rules import Rules
 from wherewhat.corpora.sentence import Sentence
 from wherewhat.errors import UserError
@@ -267,7 +267,7 @@ def test_every_verb_has_a_past_of_its_own():
 def test_a_sentence_is_only_worked_out_when_asked():
     asked = []
     tree = Grammar().rules(Stream(1, "x")).sentence()
-    sentence = Sentence(("a",), work_out=lambda: asked.append(1) or annotate(tree))
+    sentence = Sentence(("a",), annotate=lambda: asked.append(1) or annotate(tree))
     assert not asked
     assert sentence.tree and sentence.head and asked == [1]
     assert Sentence(("hello",)).head == () and Sentence(("hello",)).tree == ""

@@ -63,7 +63,7 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, says: str):
 
 
 def test_what_is_no_question_is_refused(tmp_path: Path):
-    with pytest.raises(UserError, match="taste.tsv holds no sentences; write label<TAB>text, one a line"):
+    with pytest.raises(UserError, match="taste.tsv holds no sentences; write label<TAB>text, one per line"):
         read_labelled(question_file(tmp_path, ["", "label\ttext"][:1]))
     with pytest.raises(
         UserError, match="every line of .*taste.tsv has the label 'good'; a question needs at least two"

@@ -10,23 +10,23 @@ from typing import Any
 import bracketed
 import pytest
 
+from wherewhat.corpora.annotated_examples import AnnotatedExample
 from wherewhat.corpora.base import split_of
-from wherewhat.corpora.cases import Case
+from wherewhat.corpora.constituents import annotate
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.corpora.pairs import (
+from wherewhat.corpora.grammar_trees import leaf_of, noun_phrase_at, of_grammar, swap_noun_phrases, tree_of
+from wherewhat.corpora.questions import QUESTIONS, labelled
+from wherewhat.corpora.sentence import Annotation, Sentence
+from wherewhat.corpora.sentence_pairs import (
     CONTENT,
-    EXCHANGED,
     ROLES,
-    content_case,
+    SWAPPED_LABELS,
+    content_example,
     joined,
-    role_case,
+    role_example,
     usable_roles,
     why_unusable,
 )
-from wherewhat.corpora.phrase import annotate
-from wherewhat.corpora.questions import QUESTIONS, labelled
-from wherewhat.corpora.regrown import exchanged, leaf_of, noun_phrase_at, of_grammar, phrase_of
-from wherewhat.corpora.sentence import Annotation, Sentence
 from wherewhat.errors import UserError
 from wherewhat.tasks.base import SPLITS
 from wherewhat.tasks.stream import Stream
@@ -36,10 +36,10 @@ PERSONS = "teacher doctor farmer pilot nurse king queen child student lawyer bak
 ANIMALS = "dog cat horse fox bird goat"
 REVERSIBLE = ("see", "chase", "help", "follow", "push", "praise", "visit", "call")
 CLASSES = {**dict.fromkeys(PERSONS.split(), "person"), **dict.fromkeys(ANIMALS.split(), "animal")}
-NLI = {"roles": role_case, "content": content_case}
+NLI = {"roles": role_example, "content": content_example}
 
 
-def published(case: Case) -> dict[str, Any]:
+def published(case: AnnotatedExample) -> dict[str, Any]:
     premise, hypothesis = case.sentences
     tries = int(premise.where.rpartition(".")[2]) + 1
     words = {"premise": list(premise.words), "hypothesis": list(hypothesis.words)}
@@ -57,7 +57,7 @@ def said(sentence: Sentence) -> tuple[str, str, str]:
     return doer, sentence.lemma[sentence.head.index(0)], done
 
 
-def answer_of_roles(case: Case) -> str:
+def answer_of_roles(case: AnnotatedExample) -> str:
     (agent, verb, patient), (doer, done_what, done) = map(said, case.sentences)
     assert {agent, patient} == {doer, done} and agent != patient
     if done_what != verb:
@@ -66,7 +66,7 @@ def answer_of_roles(case: Case) -> str:
     return "entailed" if doer == agent else "reversed"
 
 
-def answer_of_content(case: Case) -> str:
+def answer_of_content(case: AnnotatedExample) -> str:
     """From a bag of the words of both: which nouns and verbs are said twice."""
     lemma_of = {leaf.form: leaf.lemma for leaf in LEAVES if leaf.upos in ("NOUN", "PROPN", "VERB")}
     said_twice = {
@@ -87,14 +87,14 @@ ORACLES = {"roles": answer_of_roles, "content": answer_of_content}
 BOTH = pytest.mark.parametrize("name", NLI)
 
 
-def some(name: str, count: int = 126, *, seed: int = 1) -> list[Case]:
+def some(name: str, count: int = 126, *, seed: int = 1) -> list[AnnotatedExample]:
     return [NLI[name](seed, split, index, max_premise=12) for split in SPLITS for index in range(count // 3)]
 
 
 def test_role_pairs_are_the_published_ones():
-    ours = [published(role_case(1, "train", index)) for index in range(300)]
+    ours = [published(role_example(1, "train", index)) for index in range(300)]
     assert ours[:6] == VECTOR["role_nli"]
-    assert [published(role_case(1, "train", index, max_premise=8)) for index in range(2)] == VECTOR["role_nli_max8"]
+    assert [published(role_example(1, "train", index, max_premise=8)) for index in range(2)] == VECTOR["role_nli_max8"]
     digest = hashlib.sha256(json.dumps(ours, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     assert digest == VECTOR["role_nli_sha256_0_299"]
 
@@ -128,9 +128,11 @@ def test_content_says_something_of_the_two_and_never_who_does_it_the_other_way_r
 
 def test_content_has_the_premises_of_roles_but_those_that_say_a_word_twice():
     for index in range(90):
-        one, other = (case(1, "train", index).sentences[0] for case in (role_case, content_case))
+        one, other = (case(1, "train", index).sentences[0] for case in (role_example, content_example))
         assert (one.words == other.words) == (max(Counter(lemmas(one)).values()) == 1)
-        assert CONTENT.index(content_case(1, "train", index).label) == ROLES.index(role_case(1, "train", index).label)
+        assert CONTENT.index(content_example(1, "train", index).label) == ROLES.index(
+            role_example(1, "train", index).label
+        )
 
 
 def test_a_bag_of_words_cannot_tell_entailed_from_reversed():
@@ -141,9 +143,11 @@ def test_a_bag_of_words_cannot_tell_entailed_from_reversed():
         roles = usable_roles(hypothesis)
         assert roles is not None
         one, other = ((role.start, role.end) for role in roles)
-        turned = annotate(exchanged(phrase_of(hypothesis), one, other))
+        turned = annotate(swap_noun_phrases(tree_of(hypothesis), one, other))
         words = tuple(bracket[1] for bracket in bracketed.leaves(bracketed.read(turned.tree)))
-        twin = Case((premise, Sentence(words, work_out=lambda turned=turned: turned)), EXCHANGED["roles"][case.label])
+        twin = AnnotatedExample(
+            (premise, Sentence(words, annotate=lambda turned=turned: turned)), SWAPPED_LABELS["roles"][case.label]
+        )
         assert Counter(joined(twin).words) == Counter(joined(case).words) and words != hypothesis.words
         if case.label != "other":
             assert answer_of_roles(twin) == twin.label != case.label
@@ -153,8 +157,8 @@ def test_a_bag_of_words_cannot_tell_entailed_from_reversed():
 
 def test_what_an_exchange_makes_of_an_answer():
     for name, labels in (("roles", ROLES), ("content", CONTENT)):
-        assert set(EXCHANGED) == {"roles", "content"} and tuple(EXCHANGED[name]) == labels
-    roles, content = EXCHANGED["roles"], EXCHANGED["content"]
+        assert set(SWAPPED_LABELS) == {"roles", "content"} and tuple(SWAPPED_LABELS[name]) == labels
+    roles, content = SWAPPED_LABELS["roles"], SWAPPED_LABELS["content"]
     assert [roles[label] for label in ROLES] == ["reversed", "entailed", "other"]
     assert [content[label] for label in CONTENT] == ["contradiction", "neutral", "contradiction"]
 
@@ -164,12 +168,12 @@ def test_an_exchange_in_either_sentence_gives_the_new_answer_of_roles(where: int
     for case in some("roles"):
         both = list(case.sentences)
         one, other = ((role.start, role.end) for role in usable_roles(both[where]))
-        tree = exchanged(phrase_of(both[where]), one, other)
+        tree = swap_noun_phrases(tree_of(both[where]), one, other)
         known = annotate(tree)
         words = tuple(bracket[1] for bracket in bracketed.leaves(bracketed.read(known.tree)))
-        both[where] = Sentence(words, work_out=lambda known=known: known)
-        label = EXCHANGED["roles"][case.label]
-        assert label == ("other" if case.label == "other" else answer_of_roles(Case(tuple(both), label)))
+        both[where] = Sentence(words, annotate=lambda known=known: known)
+        label = SWAPPED_LABELS["roles"][case.label]
+        assert label == ("other" if case.label == "other" else answer_of_roles(AnnotatedExample(tuple(both), label)))
 
 
 @BOTH
@@ -207,23 +211,23 @@ def test_a_fifth_of_sentences_is_usable():
     assert round(sum(usable) / len(usable), 1) == 0.2
     why = Counter(why_unusable(one) for one in sentences)
     assert why[None] == sum(usable) and set(why) - {None} == {
-        "not a verb that either could do to the other",
-        "agent and patient are not both said",
-        "one of the two is several",
+        "the verb is not reversible",
+        "agent or patient is missing",
+        "one of the two is plural",
         "both are the same word",
     }
 
 
 def test_premises_that_cannot_be_are_refused():
     with pytest.raises(UserError, match="no premise has 3 words or fewer; allow at least 4, as in 'tom sees lucy .'"):
-        role_case(1, "train", 0, max_premise=3)
-    assert len(role_case(1, "train", 0, max_premise=4).sentences[0].words) == 4
+        role_example(1, "train", 0, max_premise=3)
+    assert len(role_example(1, "train", 0, max_premise=4).sentences[0].words) == 4
 
 
 @pytest.mark.parametrize("past", [False, True])
 def test_a_tree_grows_again_from_what_is_known_of_a_sentence(past: bool):
     for sentence in islice(Grammar(seed=2, past=past).sentences("train"), 200):
-        assert of_grammar(sentence) and annotate(phrase_of(sentence)) == sentence.annotation
+        assert of_grammar(sentence) and annotate(tree_of(sentence)) == sentence.annotation
 
 
 def test_a_phrase_is_found_where_it_stands():
@@ -236,8 +240,8 @@ def test_a_phrase_is_found_where_it_stands():
 def test_other_sentences_are_not_of_the_grammar():
     sentence = Grammar().sentence("train", 3)
     known = sentence.annotation
-    assert of_grammar(Sentence(sentence.words, work_out=lambda: known))
-    assert not of_grammar(Sentence(("A", *sentence.words[1:]), work_out=lambda: known)), "another word"
+    assert of_grammar(Sentence(sentence.words, annotate=lambda: known))
+    assert not of_grammar(Sentence(("A", *sentence.words[1:]), annotate=lambda: known)), "another word"
     assert not of_grammar(Sentence(sentence.words)), "nothing known"
     bare = Annotation(**{**vars(known), "spans": ()})
-    assert not of_grammar(Sentence(sentence.words, work_out=lambda: bare)), "no phrases"
+    assert not of_grammar(Sentence(sentence.words, annotate=lambda: bare)), "no phrases"

@@ -37,7 +37,7 @@ RELATIVE = [
     ("bite bite VERB 1 acl:relcl", "Roleset=bite.01|Args=V"),
     ("men man NOUN 3 obj", "Roleset=_|Args=ARG1"),
 ]
-GERMAN = [  # the tenth column, and then one for every predicate; "Y" is where some files have a flag
+GERMAN = [  # the tenth column, and then one per predicate; "Y" is where some files have a flag
     ("Maria Maria PROPN 2 nsubj", "_\tA0\tA0"),
     ("sieht sehen VERB 0 root", "see.01\t_\t_"),
     ("Otto Otto PROPN 2 dobj", "_\tA1\t_"),
@@ -153,9 +153,7 @@ def test_columns_that_do_not_fit_are_named(tmp_path: Path):
     ):
         read(tmp_path, "\n".join([*lines[:15], lines[15].removesuffix("\t_"), *lines[16:]]))
     nobody = [(line, last.replace("laugh.01", "_")) for line, last in GERMAN]
-    says = (
-        "line 14 of .*up.conllu begins a sentence with 12 columns, and CoNLL-U has 10 and then one for every predicate"
-    )
+    says = "line 14 of .*up.conllu begins a sentence with 12 columns, and CoNLL-U has 10 and then one per predicate"
     with pytest.raises(UserError, match=says):
         read(tmp_path, block(PASSIVE) + block(nobody))
     with pytest.raises(UserError, match="line 1 of .*up.conllu begins a sentence with 11 columns"):

@@ -6,10 +6,10 @@ from itertools import chain, islice, pairwise
 import bracketed
 import pytest
 
+from wherewhat.corpora.acceptability import AFTER, impossible, tags_of_forms
 from wherewhat.corpora.base import split_of
-from wherewhat.corpora.corrupting import AFTER, impossible, tags_of_forms
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.corpora.questions import QUESTIONS, Labelled, labelled
+from wherewhat.corpora.questions import QUESTIONS, LabelledDataset, labelled
 from wherewhat.corpora.sentence import Sentence
 from wherewhat.errors import UserError
 from wherewhat.tasks.base import SPLITS
@@ -224,7 +224,7 @@ def test_sizes_that_cannot_be_shared_evenly_are_refused():
         labelled("voise", seed=1, train=2, valid=2, test=2)
 
 
-def bag_of_words_accuracy(found: Labelled) -> float:
+def bag_of_words_accuracy(found: LabelledDataset) -> float:
     """The best that any function of the words, without their order, can do on the training sentences."""
     bags: dict[tuple[str, ...], Counter[str]] = {}
     for example in found.train:

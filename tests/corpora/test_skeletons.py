@@ -125,7 +125,7 @@ def test_a_plus_may_be_part_of_a_folder(tmp_path: Path):
         (
             "IN (PP*",
             "-NONE- (PP*",
-            "line 4 of .*tale.gold_skel has the tag -NONE-, of what nobody wrote; mend the line",
+            "line 4 of .*tale.gold_skel has the tag -NONE-, of an empty element; mend the line",
         ),
         ("be be.03", "- -", "line 1 of .*tale.gold_skel has 1 rolesets and 2 columns of roles; mend the lines"),
         (

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wherewhat.corpora.arcs import below, circle, depths
-from wherewhat.corpora.brackets import read_tree
+from wherewhat.corpora.bracketed_trees import read_tree
+from wherewhat.corpora.dependency_tree import depths, find_cycle, subtree
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.corpora.sentence import Annotation, Sentence
 from wherewhat.corpora.treebank import Treebank
@@ -66,7 +66,7 @@ def test_a_unit_takes_the_word_nearest_to_the_root_though_another_comes_first(tm
 @given(FORESTS, st.data())
 def test_units_of_a_tree_are_a_tree(heads: list[int], data: st.DataObject):
     """Whatever words are joined, nothing goes in a circle and somebody is the root."""
-    if circle(heads):
+    if find_cycle(heads):
         return
     joined = data.draw(st.lists(st.booleans(), min_size=len(heads), max_size=len(heads)))
     places, at = [], 0
@@ -74,8 +74,8 @@ def test_units_of_a_tree_are_a_tree(heads: list[int], data: st.DataObject):
         at += not join
         places.append((at, at + 1))
     known = Annotation(head=tuple(heads), deprel=("x",) * len(heads), raw="a" * 20, places=tuple(places))
-    found = units_of(Sentence(("a",) * len(heads), work_out=lambda: known))
-    assert not circle(found.head) and 0 in found.head and len(found.head) == len(set(places))
+    found = units_of(Sentence(("a",) * len(heads), annotate=lambda: known))
+    assert not find_cycle(found.head) and 0 in found.head and len(found.head) == len(set(places))
     assert found.merged == sum(places.count(place) > 1 for place in set(places))
 
 
@@ -91,7 +91,7 @@ def test_walks_along_arcs_agree_with_plain_ones(heads: list[int]):
 
     ways = [way(word) for word in range(len(heads))]
     endless = [word for word, above in enumerate(ways) if len(above) > len(heads)]
-    around = circle(heads)
+    around = find_cycle(heads)
     assert bool(around) == bool(endless)
     for one, other in zip(around, around[1:] + around[:1], strict=True):
         assert heads[one] == other + 1
@@ -100,8 +100,8 @@ def test_walks_along_arcs_agree_with_plain_ones(heads: list[int]):
         for word in range(len(heads)):
             under = [one for one in range(len(heads)) if one == word or word in ways[one]]
             between = [[one, *ways[one][: len(ways[one]) - len(ways[word])]] for one in under]  # up to the word itself
-            assert below(heads, word) == under
-            assert below(heads, word, without=0) == [
+            assert subtree(heads, word) == under
+            assert subtree(heads, word, without=0) == [
                 one for one, path in zip(under, between, strict=True) if 0 not in path
             ]
 
@@ -130,7 +130,7 @@ def test_words_that_govern_each_other_in_a_circle_are_named(tmp_path: Path, head
     [
         ("7\troi\t", "7\t\t", "line 11 of .*a.conllu has no form .its second column is empty.; mend the line"),
         ("5-6\tau\t", "5-6\t \t", "line 8 of .*a.conllu has no form"),
-        ("5-6\tau", "5-9\tau", "line 8 of .*a.conllu has the range 5-9 after word 4 of 8; let ranges stand before"),
+        ("5-6\tau", "5-9\tau", "line 8 of .*a.conllu has the range 5-9 after word 4 of 8; put a range before"),
         ("5-6\tau", "6-7\tau", "line 8 of .*a.conllu has the range 6-7 after word 4 of 8"),
         ("1-2\tRends-le", "1-5\tRends-le", "line 8 of .*a.conllu has the range 5-6 after word 4 of 8"),
     ],
@@ -160,4 +160,4 @@ def test_a_real_treebank_has_its_units(shared: Path):
     for one in found:
         assert [one.raw[start:end] for start, end in one.places] == list(one.words)
         assert one.head.count(0) == 1 and all(0 <= head <= len(one.words) for head in one.head)
-        assert not circle(one.head) and len(one.head) == len(one.deprel) == len(one.upos) == len(one.words)
+        assert not find_cycle(one.head) and len(one.head) == len(one.deprel) == len(one.upos) == len(one.words)

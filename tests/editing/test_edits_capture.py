@@ -11,10 +11,10 @@ from test_edits_known import net, turning_model
 from torch import Tensor
 
 from wherewhat.capture.capture import capture
-from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.hooks.reader import AttentionRows
 from wherewhat.capture.tokens.batch import Batch
 from wherewhat.editing.edit import edit
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.nets.attention import attention_rows
 from wherewhat.nets.trunk import Trunk
 
@@ -43,15 +43,15 @@ def test_the_table_is_what_the_edited_layer_does_when_contents_change_places(nam
 def test_so_it_is_in_a_net_of_ours(encoding: str, wanted: dict[str, Any]):
     model, text = net(encoding), short_text()
     with edit(model, **wanted):
-        for block, seen in enumerate(all_seen(model, text)):
-            assert isinstance(seen.logits, Turned)
+        for block, rows in enumerate(all_seen(model, text)):
+            assert isinstance(rows.logits, RotaryLogits)
             for s, t in ((0, 1), (2, 7), (5, 3)):
-                ours_HK = _swapped(seen.logits, 9, s, t)
+                ours_HK = _swapped(rows.logits, 9, s, t)
                 theirs_HK = _attention_after_swap(model, text, block, s, t)[:, 9]
                 torch.testing.assert_close(ours_HK.softmax(-1), theirs_HK, rtol=0, atol=1e-12)
 
 
-def _swapped(logits: Turned, query: int, s: int, t: int) -> Tensor:
+def _swapped(logits: RotaryLogits, query: int, s: int, t: int) -> Tensor:
     """logits_HK of a row after contents s and t have changed places, from the table."""
     order = torch.arange(10)
     table_HKS = logits.table(query, order, order)
@@ -86,11 +86,11 @@ def short_text() -> Batch:
     return Batch((0,), ids_BT, torch.ones_like(ids_BT, dtype=torch.bool), (torch.arange(10),))
 
 
-def all_seen(model: Any, batch: Batch) -> list[Seen]:
-    pieces: list[Seen] = []
+def all_seen(model: Any, batch: Batch) -> list[AttentionRows]:
+    pieces: list[AttentionRows] = []
     with capture(model, pieces.append) as captured:
         captured.read(batch)
-    assert not captured.opaque
+    assert not captured.undecomposed
     return pieces
 
 
@@ -98,15 +98,15 @@ def all_seen(model: Any, batch: Batch) -> list[Seen]:
 def test_unrotated_pairs_are_told_as_pairs_that_stand_still(name: str):
     model = turning_model(name)
 
-    def first(**wanted: Any) -> Turned:
+    def first(**wanted: Any) -> RotaryLogits:
         with edit(model, **wanted):
             logits = all_seen(model, short_text())[0].logits
-        assert isinstance(logits, Turned)
+        assert isinstance(logits, RotaryLogits)
         return logits
 
     everywhere = first(unrotate="index:1")
     assert (everywhere.theta_F == 0).tolist() == [False, True, False, False]
-    assert (everywhere.turn_KF[:, 1] == 1).all()
+    assert (everywhere.phase_KF[:, 1] == 1).all()
     here = first(unrotate="index:1", heads="L0H2")
     assert (here.theta_F == 0).tolist() == [False, False, False, False, True]
     zero_H = (here.query_HQF == 0).all(1)

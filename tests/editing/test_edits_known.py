@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import LlamaConfig, LlamaForCausalLM
 from turning_models import BY_NAME, TURNING, first_logits
 
-from wherewhat.capture.editing.active import Frame, Wanted, frames, running
+from wherewhat.capture.editing.layer_edit import RUNNING, ActiveEdit, EditFrame, running
 from wherewhat.capture.hooks.interface import configs_of
 from wherewhat.editing.edit import edit
 from wherewhat.encodings.registry import ENCODINGS
@@ -186,11 +186,11 @@ def test_of_a_module_that_serves_all_layers_only_the_named_layer_is_ablated():
 
 def test_what_is_wanted_of_one_module_is_not_done_by_another():
     one, other = nn.Linear(1, 1), nn.Linear(1, 1)
-    frames().append(Frame(one, Wanted(), by_attention=True))
+    RUNNING.frames.append(EditFrame(one, ActiveEdit(), through_interface=True))
     try:
-        assert running(one) is frames()[-1] and running(other) is None
+        assert running(one) is RUNNING.frames[-1] and running(other) is None
     finally:
-        frames().pop()
+        RUNNING.frames.pop()
 
 
 # Generation, gradients, neighbours ------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ def test_a_forward_pass_that_breaks_off_leaves_nothing_behind(name: str):
         with pytest.raises(StopHereError):
             hidden(model)
         hook.remove()
-        assert not frames(), "no attention is running"
+        assert not RUNNING.frames, "no attention is running"
         assert torch.equal(hidden(model), edited)
     assert same(traces(model), before) and torch.equal(hidden(model), output)
 
@@ -324,7 +324,7 @@ def test_entering_that_fails_half_way_leaves_nothing_behind(name: str, monkeypat
     def stop(*args: Any, **kwargs: Any) -> None:
         raise StopHereError
 
-    broken = "wherewhat.capture.editing.own_nets.nn.ModuleList" if isinstance(model, Trunk) else ""
+    broken = "wherewhat.capture.hooks.own_nets.nn.ModuleList" if isinstance(model, Trunk) else ""
     if broken:
         monkeypatch.setattr(broken, stop)
     else:
@@ -430,4 +430,4 @@ def test_a_reading_that_was_interrupted_leaves_nothing_for_the_next_one_in_the_b
             hidden(model)
         hook.remove()
         assert torch.equal(hidden(model), right)
-    assert frames() == []
+    assert RUNNING.frames == []

@@ -20,8 +20,9 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ({}, "there is nothing to edit; name frequencies to drop, unrotate, keep or scale, or heads to ablate"),
     ({"ablate": "L0H0", "heads": "L0H1"},
      "L0H1 says where frequencies are edited, and none are named; say which to drop or unrotate"),
-    ({"drop": "angle:2..3"}, "no frequency lies in 'angle:2..3'; they go from 0.001 to 1 radians a token"),
-    ({"keep": "wavelength:1..2"}, "no frequency lies in 'wavelength:1..2'; they go from 6.283 to 6283 tokens a turn"),
+    ({"drop": "angle:2..3"}, "no frequency lies in 'angle:2..3'; they go from 0.001 to 1 radians per token"),
+    ({"keep": "wavelength:1..2"},
+     "no frequency lies in 'wavelength:1..2'; they go from 6.283 to 6283 tokens per rotation"),
     ({"unrotate": "index:4"}, "there is no frequency 4 among the 4 from 0; got 'index:4'"),
     ({"drop": "high:0.1"}, "'high:0.1' of 4 frequencies is less than one; use at least 0.25, or 0 for none"),
     ({"drop": "fast:0.5"}, "unknown kind of frequencies 'fast'; known: angle, high, index, low, wavelength"),
@@ -32,7 +33,7 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ({"drop": "all", "layers": [0, 5]}, "there is no layer 5; the model has layers 0 to 1"),
     ({"drop": "all", "layers": -1}, "-1 is not the number of a layer; layers are counted from 0"),
     ({"drop": "all", "heads": "L0H0", "layers": 1},
-     "no head is left: none of the heads lies in the layers; loosen one of them"),
+     "no head is left: none of the heads is in the layers; loosen one of them"),
     ({"drop": "high:0.5", "keep": "low:0.5"},
      "frequencies are either kept or dropped; got keep 'low:0.5' and drop 'high:0.5', give one"),
     ({"drop": "high:0.5", "unrotate": "index:1"},
@@ -85,12 +86,13 @@ def test_models_that_do_not_turn_say_what_they_do_instead():
     for model, instead in (
         (alibi, "the encoding is alibi"),
         (BY_NAME["gpt2"].build(), "position, if any, comes in with the hidden state"),
-        (BY_NAME["t5"].build(), "slots have a say in the logits by other means"),
+        (BY_NAME["t5"].build(), "position enters the logits by other means than rotation"),
     ):
         with pytest.raises(UserError) as raised, edit(model, drop="all"):
             pass
         assert str(raised.value) == (
-            f"frequencies are edited where queries and keys turn, and in this model {instead}; only ablate heads here"
+            f"frequencies are edited where queries and keys are rotated, and in this model {instead}; "
+            "only ablate heads here"
         )
 
 
@@ -104,7 +106,7 @@ def test_a_rotation_that_cannot_be_read_is_not_edited(monkeypatch: pytest.Monkey
         return query.roll(1, -1) + query, key.roll(1, -1) + key
 
     monkeypatch.setattr(modeling_llama, "apply_rotary_pos_emb", bent)
-    told = r"in this model it cannot be told how \(what it does to queries and keys is not"
+    told = r"in this model position enters in a way that could not be determined \(its queries and keys are not"
     with pytest.raises(UserError, match=told), edit(BY_NAME["llama"].build(), drop="all"):
         pass
 
@@ -116,8 +118,8 @@ def test_layers_that_do_not_turn_are_passed_over_unless_they_are_named():
     with pytest.raises(UserError) as raised, edit(model, drop="all", layers=1):
         pass
     assert str(raised.value) == (
-        "frequencies are edited where queries and keys turn, and in layer 1 position, if any, comes in with the hidden "
-        "state; leave it out"
+        "frequencies are edited where queries and keys are rotated, and in layer 1 position, if any, comes in with the "
+        "hidden state; leave it out"
     )
 
 
@@ -138,8 +140,8 @@ def test_a_model_is_edited_by_one_block_at_a_time():
         with pytest.raises(UserError) as raised, edit(model, unrotate="low:0.5"):
             pass
         assert str(raised.value) == (
-            "this model is being edited already; leave the first `with` block before entering another, or say both "
-            "edits in one"
+            "this model is being edited already; leave the first `with` block before entering another, or combine "
+            "both edits in one"
         )
     with edit(model, unrotate="low:0.5"):
         pass
@@ -157,8 +159,8 @@ def test_heads_of_a_group_whose_keys_turn_in_part_are_unrotated_together():
     with pytest.raises(UserError) as raised, edit(model, unrotate="all", heads="L0H1"):
         pass
     assert str(raised.value) == (
-        "in layer 0 every 2 heads share keys of which only a part turns, so they can only be unrotated together; name "
-        "all heads of a group, or drop the frequencies"
+        "in layer 0 every 2 heads share keys of which only a part is rotated, so they can only be unrotated together; "
+        "name all heads of a group, or drop the frequencies"
     )
     with edit(model, unrotate="all", heads=["L0H0", "L0H1"]):
         model(IDS)
@@ -174,7 +176,7 @@ def test_layers_of_another_model_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "words"),
     [
         (Edit(), "nothing"),
         (Edit(unrotate=("high:0.25",), heads=("L3H7",)), "unrotate high:0.25 in L3H7"),
@@ -187,5 +189,5 @@ def test_layers_of_another_model_are_refused():
         ),
     ],
 )
-def test_an_edit_is_told_in_the_words_of_the_command_line(wanted: Edit, told: str):
-    assert wanted.told == told
+def test_an_edit_is_described_in_the_words_of_the_command_line(wanted: Edit, words: str):
+    assert wanted.description == words

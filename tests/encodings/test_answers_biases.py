@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.functional import softplus
 
 from wherewhat.encodings.alibi import Alibi, slopes
 from wherewhat.encodings.attenuated import Attenuated
@@ -15,7 +16,6 @@ from wherewhat.encodings.bells import LearnedBell, TableBell
 from wherewhat.encodings.fire import Fire
 from wherewhat.encodings.kerple import KINDS, Kerple
 from wherewhat.encodings.none import NoPosition
-from wherewhat.encodings.positive import held_positive
 from wherewhat.encodings.registry import Shape, encoding, encoding_for
 from wherewhat.encodings.sinusoidal import Sinusoidal
 from wherewhat.encodings.t5_bias import T5Bias, bucket
@@ -174,7 +174,7 @@ def test_a_flat_kernel_is_no_position(kind: str, a: float, p: float, causal: boo
 def test_kernels_start_within_their_bounds(kind: str) -> None:
     kerple = Kerple(heads=2000, kind=kind).double()
     kerple.reset_parameters(torch.Generator().manual_seed(1))
-    a_H, p_H = held_positive(kerple.free_a_H), KINDS[kerple.kind].hold(kerple.free_p_H)
+    a_H, p_H = softplus(kerple.free_a_H), KINDS[kerple.kind].hold(kerple.free_p_H)
     for each_H, top in ((a_H, 1.0), (p_H, 1.99)):
         assert each_H.min().item() == pytest.approx(0.01) and top - 0.01 < each_H.max().item() < top + 1e-9
         assert each_H.mean().item() == pytest.approx(top / 2, rel=0.05)

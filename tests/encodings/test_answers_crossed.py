@@ -10,11 +10,10 @@ from torch import Tensor
 
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.encodings.cope import Cope, counted
-from wherewhat.encodings.crossing import Crossing
 from wherewhat.encodings.deberta import Deberta, log_buckets
 from wherewhat.encodings.none import NoPosition
 from wherewhat.encodings.registry import encoding
-from wherewhat.encodings.relative import index_by_lag, lags_of
+from wherewhat.encodings.relative import Disentangled, index_by_lag, lags_of
 from wherewhat.encodings.shaw import Shaw
 from wherewhat.encodings.transformer_xl import TransformerXL
 from wherewhat.errors import UserError
@@ -283,7 +282,7 @@ def test_cope_counts_many_tokens_in_half_precision() -> None:
 
 # The two parts that a crossing adds
 
-CROSSINGS: dict[str, Callable[[], Crossing]] = {
+CROSSINGS: dict[str, Callable[[], Disentangled]] = {
     "transformer_xl": lambda: TransformerXL(D, H, C, sigma=0.5).double(),
     "deberta, paper": lambda: Deberta(D, H, C, span=5, sigma=0.5).double(),
     "deberta, checkpoint": lambda: Deberta(D, H, C, span=50, sign="checkpoint", sigma=0.5).double(),
@@ -300,12 +299,12 @@ def test_a_crossing_is_the_sum_of_its_two_parts(name: str, causal: bool, padded:
     real_BK = torch.arange(T) >= torch.tensor([[0], [3]]) if padded else None
     context, rows_Q = Context.of(T, causal=causal, real_BK=real_BK), torch.tensor([7, 2, 8])
     context, q = (context.rows(rows_Q), q[:, :, rows_Q]) if some else (context, q)
-    toward_HRC, index_BQK = crossing.asking(context, torch.float64), index_by_lag(context)
-    assert toward_HRC.dtype == torch.float64 and toward_HRC.shape[1] in (1, len(lags_of(context)))
-    index_BQK = index_BQK.clamp(max=toward_HRC.shape[1] - 1)  # where there is one, it is for all
+    position_query_HRC, index_BQK = crossing.position_queries(context, torch.float64), index_by_lag(context)
+    assert position_query_HRC.dtype == torch.float64 and position_query_HRC.shape[1] in (1, len(lags_of(context)))
+    index_BQK = index_BQK.clamp(max=position_query_HRC.shape[1] - 1)  # where there is one, it is for all
     asked_BHQK = torch.empty(B, H, q.shape[2], T, dtype=torch.float64)
     for b in range(B):
-        toward_HQKC = toward_HRC[:, index_BQK.expand(B, -1, -1)[b]]
+        toward_HQKC = position_query_HRC[:, index_BQK.expand(B, -1, -1)[b]]
         asked_BHQK[b] = (toward_HQKC * k[b][:, None]).sum(-1)
     known, seen = crossing.slot_part(q, context) + asked_BHQK, context.allowed_BHQK
     assert same(crossing.bias(q, k, context).where(seen, 0.0), known.where(seen, 0.0))
@@ -320,13 +319,13 @@ def test_a_slot_is_worth_the_same_whatever_stands_in_it(name: str) -> None:
 
 
 def test_transformer_xl_asks_the_same_of_every_slot() -> None:
-    assert CROSSINGS["transformer_xl"]().asking(Context.of(T, causal=True), torch.float64).shape == (H, 1, C)
+    assert CROSSINGS["transformer_xl"]().position_queries(Context.of(T, causal=True), torch.float64).shape == (H, 1, C)
 
 
 def test_deberta_asks_at_every_lag_there_is() -> None:
     for causal, sign, rows in ((True, "paper", T), (True, "checkpoint", T), (False, "paper", 2 * T - 1)):
         deberta = Deberta(D, H, C, span=300, sign=sign)
-        assert deberta.asking(Context.of(T, causal=causal), torch.float32).shape == (H, rows, C)
+        assert deberta.position_queries(Context.of(T, causal=causal), torch.float32).shape == (H, rows, C)
 
 
 @pytest.mark.parametrize("name", CROSSINGS)

@@ -12,12 +12,12 @@ from torch import Tensor
 from wherewhat.encodings.band_rope import BandRope
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.encodings.carope import CaRope
-from wherewhat.encodings.frequencies import frequencies
 from wherewhat.encodings.none import NoPosition
 from wherewhat.encodings.p_rope import PRope
 from wherewhat.encodings.registry import encoding
 from wherewhat.encodings.rollpe import RollPE
 from wherewhat.encodings.rope import Rope
+from wherewhat.encodings.rotary import frequencies
 from wherewhat.encodings.scalings import SCALINGS, Yarn, scaling_of
 from wherewhat.encodings.untwist import Untwist
 from wherewhat.encodings.xpos import XPos
@@ -564,7 +564,7 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     (
         "band_rope",
         {"head_dim": 8, "angle": 0.0},
-        "angle must be a positive number of radians a token, got 0.0; leave it out for rope's",
+        "angle must be a positive number of radians per token, got 0.0; leave it out for rope's",
     ),
     ("xpos", {"head_dim": 8, "gamma": 0.0}, "gamma must be a positive number, got 0.0; 0.4 is the usual one"),
     ("xpos", {"head_dim": 8, "span": -1.0}, "span must be a positive number, got -1.0; 512 is the usual one"),

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from wherewhat.encodings.bands import chosen
-from wherewhat.encodings.frequencies import frequencies
+from wherewhat.encodings.rotary import frequencies
 from wherewhat.errors import UserError
 
 THETA_F = frequencies(width=16, base=10_000, dtype=torch.float64)  # 1, 0.316, 0.1, 0.0316, 0.01, ..., 0.000316
@@ -81,9 +81,9 @@ REFUSALS: list[tuple[str, str]] = [
     ("angle:1..0.1", "a band goes upwards and does not begin below 0; got 'angle:1..0.1'"),
     ("angle:-1..1", "a band goes upwards and does not begin below 0; got 'angle:-1..1'"),
     ("angle:0..nan", "a band goes upwards and does not begin below 0; got 'angle:0..nan'"),
-    ("angle:2..3", "no frequency lies in 'angle:2..3'; they go from 0.0003162 to 1 radians a token"),
-    ("wavelength:2..6", "no frequency lies in 'wavelength:2..6'; they go from 6.283 to 1.987e+04 tokens a turn"),
-    ("high:0.5+angle:2..3", "no frequency lies in 'angle:2..3'; they go from 0.0003162 to 1 radians a token"),
+    ("angle:2..3", "no frequency lies in 'angle:2..3'; they go from 0.0003162 to 1 radians per token"),
+    ("wavelength:2..6", "no frequency lies in 'wavelength:2..6'; they go from 6.283 to 1.987e+04 tokens per rotation"),
+    ("high:0.5+angle:2..3", "no frequency lies in 'angle:2..3'; they go from 0.0003162 to 1 radians per token"),
 ]
 
 

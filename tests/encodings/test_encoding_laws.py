@@ -309,7 +309,7 @@ def test_attention_that_is_looked_at_in_pieces_is_the_same(
     layer, x_BTD = Layer(name, options), random(B, T, H * C)
     context = Context.of(T, causal=causal, real_BK=PADDINGS["left"](torch.arange(T)))
     whole_BTD = layer(x_BTD, context)
-    monkeypatch.setattr("wherewhat.nets.attention.SEEN_ENTRIES", 3 * B * H * T)
+    monkeypatch.setattr("wherewhat.nets.attention.EXPLICIT_ENTRIES", 3 * B * H * T)
     with torch.no_grad():
         assert_same(layer(x_BTD, context), whole_BTD, 1e-13)
 

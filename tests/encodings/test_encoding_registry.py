@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
+from wherewhat.encodings.base import EncodingRecord
 from wherewhat.encodings.learned import Learned
-from wherewhat.encodings.record import EncodingRecord
 from wherewhat.encodings.registry import ENCODINGS, Shape, choices_of, encoding, encoding_for
 from wherewhat.encodings.rope import Rope
 from wherewhat.errors import UserError
@@ -58,7 +58,7 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
         "rope",
         {"head_dim": 8, "rotary_dim": 2.0},
         "encoding 'rope' wants its rotary_dim as int | None "
-        "(how many channels turn, from the first on; all unless said), got 2.0",
+        "(how many channels rotate, from the first on; all by default), got 2.0",
     ),
     (
         "rope",

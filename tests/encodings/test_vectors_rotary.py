@@ -11,11 +11,10 @@ from vectors import VECTORS, assert_attention, assert_known, tensor
 from wherewhat.encodings.band_rope import BandRope
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.encodings.carope import CaRope, first_bias
-from wherewhat.encodings.frequencies import frequencies
 from wherewhat.encodings.p_rope import PRope
 from wherewhat.encodings.rollpe import RollPE
 from wherewhat.encodings.rope import Rope
-from wherewhat.encodings.rotary import ByPosition
+from wherewhat.encodings.rotary import ByPosition, frequencies
 from wherewhat.encodings.scalings import scaling_of
 from wherewhat.encodings.untwist import Untwist
 from wherewhat.encodings.xpos import XPos

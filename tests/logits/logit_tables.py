@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from wherewhat.logits.additive import Still
+from wherewhat.logits.additive import AdditiveLogits
 from wherewhat.logits.base import Logits, Moments
-from wherewhat.logits.capped import Capped
-from wherewhat.logits.disentangled import Crossed
-from wherewhat.logits.head_mixing import Bent
-from wherewhat.logits.linear import Carried
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.dense import CappedLogits
+from wherewhat.logits.disentangled import DisentangledLogits
+from wherewhat.logits.head_mixing import HeadMixingLogits
+from wherewhat.logits.linear import LinearLogits
+from wherewhat.logits.rotary import RotaryLogits
 
 TURNING = ("turned", "grouped", "scaled", "stretched")
 ADDING = ("still", "biased", "crossed", "carried", "carried bias")
@@ -35,14 +35,14 @@ def turns(slots: int, theta_F: Tensor, factor: float = 1.0) -> Tensor:
 
 def turned(
     generator: torch.Generator, queries_Q: Tensor, keys: int, *, heads: int = 3, groups: int = 3, factor: float = 1.0
-) -> Turned:
+) -> RotaryLogits:
     """Heads of random queries and keys; the first has small logits, the last large ones."""
     planes = len(THETA)
     query_HQF = torch.complex(gauss(generator, heads, len(queries_Q), planes), gauss(generator, heads, 1, planes))
     key_GKF = torch.complex(gauss(generator, groups, keys, planes), gauss(generator, groups, keys, planes) + 0.3)
     strength_H11 = torch.linspace(-2, 1, heads, dtype=torch.float64).exp()[:, None, None]
     theta_F = torch.tensor(THETA, dtype=torch.float64)
-    return Turned(query_HQF * strength_H11, key_GKF, turns(keys, theta_F, factor), theta_F, queries_Q, 0.4)
+    return RotaryLogits(query_HQF * strength_H11, key_GKF, turns(keys, theta_F, factor), theta_F, queries_Q, 0.4)
 
 
 def some_logits(kind: str, queries_Q: Tensor, keys: int, *, seed: int = 0, heads: int = 4) -> Logits:
@@ -55,24 +55,24 @@ def some_logits(kind: str, queries_Q: Tensor, keys: int, *, seed: int = 0, heads
         return plain if kind != "stretched" else stretched(plain)
     if kind in WHOLE:
         inner = some_logits(WHOLE[kind], queries_Q, keys, seed=seed, heads=heads)
-        return Capped(inner, 2.0) if kind.startswith("capped") else Bent(inner, bend, queries_Q)
+        return CappedLogits(inner, 2.0) if kind.startswith("capped") else HeadMixingLogits(inner, bend, queries_Q)
     query_HQC, key_GKC = gauss(generator, heads, queries, 3), gauss(generator, heads // 2, keys, 3)
     slot_HQK = gauss(generator, heads, queries, keys)
     if kind == "still":
-        return Still(query_HQC, key_GKC, 0.7)
+        return AdditiveLogits(query_HQC, key_GKC, 0.7)
     if kind == "biased":
-        return Still(query_HQC, key_GKC, 0.7, slot_HQK)
+        return AdditiveLogits(query_HQC, key_GKC, 0.7, slot_HQK)
     if kind == "crossed":
         index_QK = (torch.arange(keys) - queries_Q[:, None] + 6).clamp(0, 11)
-        return Crossed(query_HQC, key_GKC, 0.7, slot_HQK, gauss(generator, heads, 12, 3), index_QK)
-    carry_SCC = gauss(generator, keys, 3, 3)
-    return Carried(query_HQC, key_GKC, carry_SCC, 0.7, slot_HQK if kind == "carried bias" else None)
+        return DisentangledLogits(query_HQC, key_GKC, 0.7, slot_HQK, gauss(generator, heads, 12, 3), index_QK)
+    map_SCC = gauss(generator, keys, 3, 3)
+    return LinearLogits(query_HQC, key_GKC, map_SCC, 0.7, slot_HQK if kind == "carried bias" else None)
 
 
-def stretched(plain: Turned) -> Turned:
+def stretched(plain: RotaryLogits) -> RotaryLogits:
     """Keys that grow with their slot, and queries that shrink with theirs."""
-    grow_KF = (0.05 * torch.arange(len(plain.turn_KF))[:, None] * torch.arange(1, len(THETA) + 1)).exp()
-    return replace(plain, turn_KF=plain.turn_KF * grow_KF, query_turn_KF=plain.turn_KF / grow_KF)
+    grow_KF = (0.05 * torch.arange(len(plain.phase_KF))[:, None] * torch.arange(1, len(THETA) + 1)).exp()
+    return replace(plain, phase_KF=plain.phase_KF * grow_KF, query_phase_KF=plain.phase_KF / grow_KF)
 
 
 def bend(queries_N: Tensor, slots_S: Tensor, logits_HNS: Tensor) -> Tensor:
@@ -83,40 +83,40 @@ def bend(queries_N: Tensor, slots_S: Tensor, logits_HNS: Tensor) -> Tensor:
 
 def table(logits: Logits, head: int, query: int) -> np.ndarray:
     """a[k, j], from the definition."""
-    if isinstance(logits, Capped):
+    if isinstance(logits, CappedLogits):
         return logits.cap * np.tanh(table(logits.inner, head, query) / logits.cap)
-    if isinstance(logits, Bent):
+    if isinstance(logits, HeadMixingLogits):
         own, other = table(logits.inner, head, query), table(logits.inner, (head + 1) % 4, query)
         return own + np.tanh(other * np.sin((int(logits.queries_Q[query]) - 2 * np.arange(own.shape[1])) / 3))
-    if isinstance(logits, Turned):
+    if isinstance(logits, RotaryLogits):
         return plane_tables(logits, head, query).sum(0)
     group = head * len(logits.key_GKC) // len(logits.query_HQC)
-    if isinstance(logits, Carried):
+    if isinstance(logits, LinearLogits):
         return carried_table(logits, head, query, group)
     content = logits.scale * logits.key_GKC[group].numpy() @ logits.query_HQC[head, query].numpy()
     whole = np.repeat(content[:, None], len(content), 1)
     if logits.slot_HQK is not None:
         whole = whole + logits.slot_HQK[head, query].numpy()
-    if isinstance(logits, Crossed):
+    if isinstance(logits, DisentangledLogits):
         for slot, index in enumerate(logits.index_QK[query].tolist()):
-            whole[:, slot] += logits.key_GKC[group].numpy() @ logits.toward_HRC[head, index].numpy()
+            whole[:, slot] += logits.key_GKC[group].numpy() @ logits.position_query_HRC[head, index].numpy()
     return whole
 
 
-def carried_table(logits: Carried, head: int, query: int, group: int) -> np.ndarray:
+def carried_table(logits: LinearLogits, head: int, query: int, group: int) -> np.ndarray:
     """One product of the query with a carried key after another."""
-    whole = np.empty((len(logits.carry_SCC),) * 2)
-    for slot, carry in enumerate(logits.carry_SCC.numpy()):
+    whole = np.empty((len(logits.map_SCC),) * 2)
+    for slot, carry in enumerate(logits.map_SCC.numpy()):
         for content, key in enumerate(logits.key_GKC[group].numpy()):
             whole[content, slot] = logits.scale * logits.query_HQC[head, query].numpy() @ (carry @ key)
     return whole if logits.slot_HQK is None else whole + logits.slot_HQK[head, query].numpy()
 
 
-def plane_tables(logits: Turned, head: int, query: int) -> np.ndarray:
+def plane_tables(logits: RotaryLogits, head: int, query: int) -> np.ndarray:
     """a[f, k, j] of every frequency: the real product of a turned query with a turned key."""
     group = head * len(logits.key_GKF) // len(logits.query_HQF)
-    turn, key = logits.turn_KF.numpy(), logits.key_GKF[group].numpy()
-    turn_of_queries = turn if logits.query_turn_KF is None else logits.query_turn_KF.numpy()
+    turn, key = logits.phase_KF.numpy(), logits.key_GKF[group].numpy()
+    turn_of_queries = turn if logits.query_phase_KF is None else logits.query_phase_KF.numpy()
     asked = logits.query_HQF[head, query].numpy() * turn_of_queries[int(logits.queries_Q[query])]
     return logits.scale * np.einsum("f,kf,jf->fkj", np.conj(asked), key, turn).real
 

@@ -6,7 +6,7 @@ import torch
 from logit_tables import KINDS, assert_moments, some_logits, table
 
 from wherewhat.logits.base import Logits
-from wherewhat.logits.capped import Capped
+from wherewhat.logits.dense import CappedLogits
 
 KEYS = 9
 QUERIES = torch.tensor([8, 3, 5])
@@ -47,7 +47,7 @@ def test_the_factors_multiply_to_the_table(logits: Logits):
     slots = torch.tensor([6, 1, 3])
     for query in range(len(QUERIES)):
         content_HSX, slot_HSX = logits.factors(query, slots)
-        ours = logits.bend(content_HSX @ slot_HSX.mT)
+        ours = logits.nonlinearity(content_HSX @ slot_HSX.mT)
         torch.testing.assert_close(ours, logits.table(query, slots, slots), **NEAR)
 
 
@@ -77,8 +77,8 @@ def test_weighted_moments_are_those_of_the_table(logits: Logits):
 
 
 def test_only_logits_without_a_slot_term_have_absorbed_it(logits: Logits, kind: str):
-    assert logits.absorbed == (kind == "still")
-    assert Capped(logits, 5.0).absorbed == logits.absorbed
+    assert logits.position_free == (kind == "still")
+    assert CappedLogits(logits, 5.0).position_free == logits.position_free
 
 
 def test_a_row_without_keys_to_exchange_breaks_nothing(logits: Logits):

@@ -23,10 +23,9 @@ from wherewhat.nets.conformer import Conformer, ConformerBlock
 from wherewhat.nets.past import Past
 from wherewhat.nets.trunk import Trunk
 from wherewhat.recipes.registry import recipe
-from wherewhat.training.answering import Answering
-from wherewhat.training.evaluate import evaluate
 from wherewhat.training.loop import train
 from wherewhat.training.settings import changed
+from wherewhat.training.task_training import TaskSettings, evaluate
 
 B, T, V, D, H = 2, 11, 13, 8, 2
 CONFIG = NetConfig(vocabulary=V, width=D, layers=2, heads=H, kind="conformer", mlp=2, kernel=3, length=32)
@@ -202,14 +201,14 @@ def test_only_while_learning_it_feels_the_rest_of_its_batch_and_remembers_it() -
 
 
 @pytest.fixture
-def settings() -> Answering:
+def settings() -> TaskSettings:
     sizes = ["width=8", "heads=2", "layers=1", "mlp=1", "kernel=3", "kind=conformer"]
     times = ["steps=7", "batch=6", "evaluate_every=2", "evaluate_samples=20", "checkpoint_every=3"]
     return changed(recipe("tiny"), [*sizes, *times])
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_evaluating_reads_as_a_finished_net_and_puts_the_mode_back(settings: Answering, training: bool) -> None:
+def test_evaluating_reads_as_a_finished_net_and_puts_the_mode_back(settings: TaskSettings, training: bool) -> None:
     net = build(settings.net).train(training)
     before, modes = {name: value.clone() for name, value in net.state_dict().items()}, []
     net.blocks[0].register_forward_pre_hook(lambda block, _: modes.append(block.training))
@@ -219,14 +218,14 @@ def test_evaluating_reads_as_a_finished_net_and_puts_the_mode_back(settings: Ans
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
 
 
-def test_a_failed_evaluation_puts_the_mode_back_too(settings: Answering) -> None:
+def test_a_failed_evaluation_puts_the_mode_back_too(settings: TaskSettings) -> None:
     net = build(replace(settings.net, vocabulary=1))
     with pytest.raises(UserError, match="token ids must lie in 0..0"):
         evaluate(net, settings.task, seed=1, samples=10)
     assert net.training
 
 
-def test_an_interrupted_run_ends_as_an_unbroken_one(settings: Answering, tmp_path: Path) -> None:
+def test_an_interrupted_run_ends_as_an_unbroken_one(settings: TaskSettings, tmp_path: Path) -> None:
     def interrupt(step: int, measured: object) -> None:
         if step == 5:
             raise KeyboardInterrupt

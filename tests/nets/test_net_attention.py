@@ -89,7 +89,7 @@ def test_a_huge_forbidden_logit_does_no_harm() -> None:
     assert attention_BHQK.isfinite().all()
 
 
-class Capped(Encoding):
+class CappedLogits(Encoding):
     def on_logits(self, logits_BHQK: Tensor, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         return logits_BHQK.clamp(max=0.1)
 
@@ -110,14 +110,14 @@ class OwnKernel(Encoding):
 
 def test_fused_is_derived_from_what_is_overridden() -> None:
     assert Encoding().fused and Sharp().fused and OwnKernel().fused and Alibi(H).fused
-    assert not Capped().fused and not Halved().fused
+    assert not CappedLogits().fused and not Halved().fused
 
 
 def test_changed_logits_and_attention_take_the_explicit_way(kernel_calls: list[dict[str, Any]]) -> None:
     context, v = Context.of(T, causal=True), random(B, H, T, C, seed=2)
     q, k = random(B, H, T, C), random(B, H, T, C, seed=1)
     logits_BHQK = (q @ k.mT * C**-0.5).clamp(max=0.1).masked_fill(~context.allowed_BHQK, -torch.inf)
-    torch.testing.assert_close(run(Capped(), context), logits_BHQK.softmax(-1) @ v)
+    torch.testing.assert_close(run(CappedLogits(), context), logits_BHQK.softmax(-1) @ v)
     torch.testing.assert_close(run(Halved(), context), run(NoPosition(), context) / 2)
     assert len(kernel_calls) == 1  # of NoPosition
 

@@ -9,11 +9,9 @@ from precision import assert_same
 from safetensors.torch import load_file, save_file
 
 from wherewhat.encodings.registry import ENCODINGS
-from wherewhat.nets.build import NETS, build
+from wherewhat.nets.build import NETS, Decoder, Encoder, build
 from wherewhat.nets.config import KINDS, NetConfig
 from wherewhat.nets.conformer import Conformer
-from wherewhat.nets.decoder import Decoder
-from wherewhat.nets.encoder import Encoder
 from wherewhat.nets.trunk import Trunk
 
 CONFIG = NetConfig(vocabulary=48, width=32, layers=3, heads=4, length=16)

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from wherewhat.encodings.base import Encoding
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Encoding, EncodingRecord
 from wherewhat.encodings.registry import ENCODINGS, options_of
 from wherewhat.errors import UserError
 from wherewhat.nets.config import KINDS, NetConfig
@@ -43,7 +42,7 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"kernel": 30}, "a net's kernel must be odd, to reach as far ahead as back; got 30"),
     ({"length": True}, "a net's length must be a whole number of at least 1, got True"),
     ({"heads": 5}, "width 32 cannot be shared by 5 heads; make it a multiple of them"),
-    ({"encoding_options": "base"}, "encoding_options must be names with values, got 'base'"),
+    ({"encoding_options": "base"}, "encoding_options must be a dict, got 'base'"),
     (
         {"encoding": "rop"},
         f"unknown encoding 'rop'; did you mean 'rope'? known: {', '.join(sorted(ENCODINGS))}",
@@ -94,4 +93,4 @@ def test_unknown_and_missing_fields_are_named() -> None:
     assert str(refusal.value) == f"a net has no 'widht'; did you mean 'width'? it has: {known}"
     with pytest.raises(UserError) as refusal:
         NetConfig.from_dict({"width": 8, "layers": 1})
-    assert str(refusal.value) == "a net's config lacks vocabulary, heads; say how many"
+    assert str(refusal.value) == "a net's config lacks vocabulary, heads; give a value for each"

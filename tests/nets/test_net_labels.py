@@ -37,29 +37,29 @@ def test_nets_with_one_seed_differ_in_nothing_but_what_they_are_asked() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_label_is_read_from_the_mean_of_real_hidden_states(kind: str) -> None:
     net = build(replace(CONFIG, labels=LABELS, kind=kind, encoding="rope"), seed=1).double().eval()
-    ours_BA = net.judge(IDS, REAL)
+    ours_BA = net.label_logits(IDS, REAL)
     for row, length in ((0, 5), (1, 3)):
         states_TD = [net.hidden(IDS[row : row + 1, :length])[0, slot] for slot in range(length)]
         mean_D = sum(states_TD) / length
         by_hand = [float(mean_D @ weight_D + bias) for weight_D, bias in zip(*net.labeller.parameters(), strict=True)]
         assert ours_BA[row].tolist() == pytest.approx(by_hand, abs=1e-12)
-    assert torch.equal(net.judge(IDS[:1]), net.judge(IDS[:1], REAL[:1]))
+    assert torch.equal(net.label_logits(IDS[:1]), net.label_logits(IDS[:1], REAL[:1]))
 
 
 def test_a_net_may_be_asked_something_else() -> None:
     net = build(CONFIG, seed=1).double()
     for labels in (LABELS, ("yes", "no")):
-        net.ask(labels, generator=torch.Generator().manual_seed(0))
-        assert net.config == replace(CONFIG, labels=labels) and net.judge(IDS).shape == (2, len(labels))
+        net.add_label_layer(labels, generator=torch.Generator().manual_seed(0))
+        assert net.config == replace(CONFIG, labels=labels) and net.label_logits(IDS).shape == (2, len(labels))
         assert net.labeller.weight.dtype == torch.float64 and not net.labeller.bias.any()
     twin = build(CONFIG, seed=2)
-    twin.ask(("yes", "no"), generator=torch.Generator().manual_seed(0))
+    twin.add_label_layer(("yes", "no"), generator=torch.Generator().manual_seed(0))
     assert torch.equal(twin.labeller.weight.double(), net.labeller.weight), "drawn from the generator alone"
 
 
 def test_a_net_without_labels_cannot_judge() -> None:
     with pytest.raises(UserError, match=r"this net has no labels, so it cannot judge a text; fine-tune it on a questi"):
-        build(CONFIG).judge(IDS)
+        build(CONFIG).label_logits(IDS)
 
 
 @pytest.mark.parametrize(

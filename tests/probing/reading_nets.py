@@ -9,13 +9,13 @@ import torch
 
 from wherewhat.capture.loading.load import LoadedModel, word_tokenizer, wrap_module
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.corpora.pairs import ROLES
-from wherewhat.corpora.words import Words
-from wherewhat.models.folder import Reads, save_model
+from wherewhat.corpora.sentence_pairs import ROLES
+from wherewhat.corpora.vocabulary import WordVocabulary
+from wherewhat.models.folder import NetTexts, save_model
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 
-WORDS = Words.learn([Grammar().vocabulary])
+WORDS = WordVocabulary.learn([Grammar().vocabulary])
 Judge = Callable[[str, str], str]  # premise and hypothesis to a label
 CAT = "(NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))) (. .)"
 DOG = "(NP (DT a) (NN dog)) (VP (VBZ helps) (NP (DT every) (JJ small) (NN cat))) (. .)"
@@ -46,7 +46,7 @@ def reads(*, labels: tuple[str, ...] = (), **sizes: object) -> LoadedModel:
 def on_disk(folder: Path, *, labels: tuple[str, ...] = (), **sizes: object) -> Path:
     """Such a net as a training run leaves it."""
     model = reads(labels=labels, **sizes)
-    save_model(folder, model.module.float(), reads=Reads(WORDS, Grammar()))  # type: ignore[arg-type]
+    save_model(folder, model.module.float(), reads=NetTexts(WORDS, Grammar()))  # type: ignore[arg-type]
     return folder
 
 
@@ -56,7 +56,7 @@ def judging(monkeypatch: pytest.MonkeyPatch, judge: Judge) -> None:
     def judged(_: LoadedModel, texts: Sequence[tuple[str, ...]]) -> np.ndarray:
         return np.array([[float(judge(*each) == label) for label in ROLES] for each in texts])
 
-    monkeypatch.setattr("wherewhat.probing.swapped.reading.judged", judged)
+    monkeypatch.setattr("wherewhat.probing.swap_probe.probed_model.classify", judged)
 
 
 def by_reading(premise: str, hypothesis: str) -> str:

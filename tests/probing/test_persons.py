@@ -8,8 +8,8 @@ from written import AGENT, HE_SAW_HER, PATIENT, changed, told
 
 from wherewhat.corpora.sentence import Predicate, Role, Sentence
 from wherewhat.corpora.treebank import Treebank
-from wherewhat.probing.swaps.exchanging import exchange_roles, why_not
-from wherewhat.probing.swaps.persons import Persons
+from wherewhat.probing.swaps.role_swap import swap_roles, why_not_swappable
+from wherewhat.probing.swaps.swappable_roles import Persons
 
 PLAIN = ("PROPN VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct")
 WHO = ("PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct")
@@ -25,9 +25,9 @@ SEEN = told("Tom seen by Mary .", "PROPN VERB ADP PROPN PUNCT", "0 1 4 2 1", "ro
 REFUSED = {
     "no roles are known": [changed(HE_SAW_HER, preds=())],
     "tags and dependencies are not known": [changed(HE_SAW_HER, upos=()), changed(HE_SAW_HER, head=(), deprel=())],
-    "agent and patient are not both said": [with_roles(HE_SAW_HER, AGENT), with_roles(HE_SAW_HER, PATIENT)],
-    "a relative pronoun is one of the two": [with_roles(HE_SAW_HER, replace(AGENT, via="relative"), PATIENT)],
-    "the two and the verb are not apart": [
+    "agent or patient is missing": [with_roles(HE_SAW_HER, AGENT), with_roles(HE_SAW_HER, PATIENT)],
+    "one of the two is a relative pronoun": [with_roles(HE_SAW_HER, replace(AGENT, via="relative"), PATIENT)],
+    "the two and the verb overlap": [
         with_roles(HE_SAW_HER, replace(AGENT, end=2), PATIENT),  # holds the verb
         with_roles(HE_SAW_HER, AGENT, replace(PATIENT, start=0)),  # one in the other
         with_roles(HE_SAW_HER, AGENT, replace(PATIENT, end=4)),  # holds the full stop
@@ -41,26 +41,26 @@ REFUSED = {
         told("He saw cats .", "PRON VERB NOUN PUNCT", "2 0 2 2", "nsubj root obj punct"),
         told("Tom saw everything .", "PROPN VERB ADJ PUNCT", "2 0 2 2", "nsubj root obj punct"),
     ],
-    "a verb in which both take part alike": [
+    "the verb is symmetric": [
         told("Tom met Mary .", "PROPN VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct", lemma="tom meet mary .")
     ],
-    "one of the two is several, or it is not known": [
+    "one of the two is plural, or their number is unknown": [
         told("He saw them .", "PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct", number="s-p-"),
         told("He saw you .", "PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct", number="s---"),
         told("You saw you .", "PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct", number="----"),
     ],
     "both are the same word": [told("Tom saw Tom .", "PROPN VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct")],
-    '"it" is one of the two, which is seldom a person': [
+    'one of the two is "it", which is seldom a person': [
         told("He saw it .", *WHO),
         told("It saw Mary .", "PRON VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct"),
     ],
-    "the two stand in different cases": [
+    "the two are in different grammatical cases": [
         told("Den Peter sieht Maria .", *ARTICLE, roles="3-4 0-2", case="aa-n-"),
         told("Den Peter sieht Maria .", *ARTICLE, roles="3-4 0-2", case="a----"),  # only the article shows it
         told("Petra vidi Marija .", *PLAIN, case="a-n-"),
         told("Maria sah me .", "PROPN VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct", case="n-a-"),
     ],
-    "a pronoun whose other case is not known": [
+    "a pronoun whose other form is unknown": [
         told(
             "Maria me vio .",
             "PROPN PRON VERB PUNCT",
@@ -105,7 +105,7 @@ REFUSED = {
 @pytest.mark.parametrize("reason", REFUSED)
 def test_what_may_not_change_places_says_why(reason: str):
     for sentence in REFUSED[reason]:
-        assert why_not(sentence) == reason and exchange_roles(sentence) is None
+        assert why_not_swappable(sentence) == reason and swap_roles(sentence) is None
 
 
 def test_verbs_that_show_no_person_agree_with_anyone():
@@ -113,39 +113,39 @@ def test_verbs_that_show_no_person_agree_with_anyone():
         sentence = told(
             "I saw Mary .", "PRON VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct", xpos=("PRP", tag, "NNP", ".")
         )
-        assert why_not(sentence) is None
+        assert why_not_swappable(sentence) is None
     sees = told(
         "He sees her .", "PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct", xpos=("PRP", "VBZ", "PRP", ".")
     )
-    assert exchange_roles(sees).sentence.text == "She sees him ."
+    assert swap_roles(sees).sentence.text == "She sees him ."
     plural = ("PRP", "VBP", "PRP", ".")
     we = told("We see them .", "PRON VERB PRON PUNCT", "2 0 2 2", "nsubj root obj punct", number="p-p-", xpos=plural)
-    assert exchange_roles(we).sentence.text == "They see us ."
+    assert swap_roles(we).sentence.text == "They see us ."
 
 
 def test_both_lists_can_be_longer():
     sentence = told(
         "The nurse saw Tom .", "DET NOUN VERB PROPN PUNCT", "2 3 0 3 3", "det nsubj root obj punct", roles="0-2 3-4"
     )
-    assert why_not(sentence) == "not both are persons"
+    assert why_not_swappable(sentence) == "not both are persons"
     nurses = Persons(nouns=frozenset(["nurse"]))
-    assert exchange_roles(sentence, nurses).sentence.text == "Tom saw the nurse ."
+    assert swap_roles(sentence, nurses).sentence.text == "Tom saw the nurse ."
     seeing = replace(nurses, symmetric=frozenset(["saw"]))
-    assert why_not(sentence, seeing) == "a verb in which both take part alike"
+    assert why_not_swappable(sentence, seeing) == "the verb is symmetric"
 
 
 def test_it_may_be_called_a_person():
     sentence = told("It saw Mary .", "PRON VERB PROPN PUNCT", "2 0 2 2", "nsubj root obj punct")
-    exchange = exchange_roles(sentence, Persons(nouns=frozenset(["it"])))
+    exchange = swap_roles(sentence, Persons(nouns=frozenset(["it"])))
     assert exchange and exchange.sentence.text == "Mary saw it ." and exchange.changed == ()
 
 
 def test_cases_that_are_alike_or_only_on_english_pronouns_do_not_matter():
     """As Danish has its nouns; and English has cases on pronouns alone, which take the form of the other's."""
-    assert exchange_roles(told("Maria ser Peter .", *PLAIN, case="n-n-")).sentence.text == "Peter ser Maria ."
+    assert swap_roles(told("Maria ser Peter .", *PLAIN, case="n-n-")).sentence.text == "Peter ser Maria ."
     english = told("He saw her .", *WHO, case="n-a-")
-    assert exchange_roles(english).sentence.text == "She saw him ."
-    assert exchange_roles(told("Maria saw him .", "PROPN VERB PRON PUNCT", *WHO[1:], case="--a-")).sentence.text == (
+    assert swap_roles(english).sentence.text == "She saw him ."
+    assert swap_roles(told("Maria saw him .", "PROPN VERB PRON PUNCT", *WHO[1:], case="--a-")).sentence.text == (
         "He saw Maria ."
     )
 
@@ -163,7 +163,7 @@ def test_you_changes_places_where_the_verb_is_the_same_for_all(text: str, verb: 
     form = WHO if len(text.split()) == 4 else HELPING
     tags = ("PRP", verb, *("VBG",) * (len(text.split()) - 4), "PRP", ".")
     assert (
-        exchange_roles(
+        swap_roles(
             told(text, *form, number=number, xpos=tags, roles="0-1 2-3" if form is WHO else "0-1 3-4")
         ).sentence.text
         == result
@@ -175,16 +175,16 @@ def test_where_lemmas_are_not_known_forms_are_looked_at():
         return changed(sentence, lemma=("",) * len(sentence.words))
 
     saw = bare(told("Maria saw Peter .", *PLAIN))
-    assert exchange_roles(saw).sentence.text == "Peter saw Maria .", "a name keeps its capital"
-    assert why_not(bare(told("Tom saw Tom .", *PLAIN))) == "both are the same word"
-    assert why_not(bare(told("He saw him .", *WHO))) == "both are the same word"
+    assert swap_roles(saw).sentence.text == "Peter saw Maria .", "a name keeps its capital"
+    assert why_not_swappable(bare(told("Tom saw Tom .", *PLAIN))) == "both are the same word"
+    assert why_not_swappable(bare(told("He saw him .", *WHO))) == "both are the same word"
     for verb in ("meets", "met", "marries", "married", "hugged", "fought", "divorcing", "kisses", "match"):
-        assert why_not(bare(told(f"Tom {verb} Mary .", *PLAIN))) == "a verb in which both take part alike"
+        assert why_not_swappable(bare(told(f"Tom {verb} Mary .", *PLAIN))) == "the verb is symmetric"
     for verb in ("saw", "bitten", "meddles", "marred", "heard"):
-        assert why_not(bare(told(f"Tom {verb} Mary .", *PLAIN))) is None
+        assert why_not_swappable(bare(told(f"Tom {verb} Mary .", *PLAIN))) is None
     nurses = bare(told("Tom saw nurses .", "PROPN VERB NOUN PUNCT", "2 0 2 2", "nsubj root obj punct", roles="0-1 2-3"))
-    assert why_not(nurses) == "not both are persons"
-    assert why_not(nurses, Persons(nouns=frozenset(["nurse"]))) is None
+    assert why_not_swappable(nurses) == "not both are persons"
+    assert why_not_swappable(nurses, Persons(nouns=frozenset(["nurse"]))) is None
 
 
 def test_a_treebank_without_lemmas_and_one_with_cases(tmp_path: Path):
@@ -205,5 +205,5 @@ def test_a_treebank_without_lemmas_and_one_with_cases(tmp_path: Path):
 
     marked, plain = read("Case=Acc"), read("_")
     assert marked.case == ("Acc", None, None, None, None) and marked.lemma == ("",) * 5
-    assert why_not(marked) == "the two stand in different cases" and exchange_roles(marked) is None
-    assert exchange_roles(plain).sentence.text == "Maria sieht den Peter ."
+    assert why_not_swappable(marked) == "the two are in different grammatical cases" and swap_roles(marked) is None
+    assert swap_roles(plain).sentence.text == "Maria sieht den Peter ."

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from relations import Head, at, at_random, governor, looked, of_grammar, ready, scoring, sentence
 
-from wherewhat.probing.dependencies.claims import claims_of, how_judged
-from wherewhat.probing.dependencies.gold import DISTANCES, SIDES
-from wherewhat.probing.dependencies.links import LINKS, Numbers, links, pearson
-from wherewhat.probing.dependencies.own_heads import EACH, each_by_its_own
-from wherewhat.probing.dependencies.scoring import Scoring
-from wherewhat.probing.dependencies.sentences import Ready
+from wherewhat.probing.dependencies.claims import basis_of_claims, claims_of
+from wherewhat.probing.dependencies.relation_rows import DISTANCES, SIDES
+from wherewhat.probing.dependencies.scoring import EACH, RelationScorer, each_by_its_own_head
+from wherewhat.probing.dependencies.table_rows import CORRELATIONS, Numbers, correlation_rows
+from wherewhat.probing.dependencies.treebanks import EncodedSentence
 
 SENTENCES = of_grammar(300)
 
@@ -19,16 +18,17 @@ SENTENCES = of_grammar(300)
 def only(distance: tuple[int, int], otherwise: Head) -> Head:
     """A head that knows governors at some distances, and looks elsewhere at others."""
 
-    def head(one: Ready) -> list[int]:
+    def head(one: EncodedSentence) -> list[int]:
         elsewhere = otherwise(one)
-        pairs = enumerate(one.governors.tolist())
+        pairs = enumerate(one.head_words.tolist())
         return [g if g >= 0 and distance[0] <= abs(g - w) <= distance[1] else elsewhere[w] for w, g in pairs]
 
     return head
 
 
-def claims(found: Scoring, data: str = "grammar") -> list[dict[str, Any]]:
-    return claims_of(found, each_by_its_own(found, list(found.all_held())), data)
+def claims(found: RelationScorer, data: str = "grammar") -> list[dict[str, Any]]:
+    each = each_by_its_own_head(found, [found.held_out(group) for group in found.groups])
+    return [claim.entry for claim in claims_of(found, each, data)]
 
 
 def verdicts(positional: Head, content: Head, **more: str) -> dict[str, str]:
@@ -64,12 +64,12 @@ def test_what_is_said_is_what_was_counted():
     found = scoring(SENTENCES, looked(SENTENCES, positional=[governor, at(1)], contextual=[at(9), at(8)]), least=10)
     claim = claims(found)[0]
     assert claim["side"] == "to head" and claim["data"] == "grammar"
-    assert claim["ours"].startswith("place 100.0 %, content ") and "apart +" in claim["ours"]
+    assert claim["ours"].startswith("place 100.0 %, content ") and "difference +" in claim["ours"]
     assert claim["value"] == pytest.approx((claim["low"] + claim["high"]) / 2, abs=0.1)
     assert claim["published"] == "yes, in words; numbers are not known (arXiv 2310.12864)"
-    assert claim["why"] == "" and "chosen on other sentences" in how_judged(found)
+    assert claim["why"] == "" and "chosen on other sentences" in basis_of_claims(found)
     same = scoring(SENTENCES, looked(SENTENCES, positional=[at(1)], contextual=[at(2)]), selection="same")
-    assert "chosen on the same sentences" in how_judged(same)
+    assert "chosen on the same sentences" in basis_of_claims(same)
 
 
 def test_few_rows_give_no_verdict():
@@ -79,7 +79,7 @@ def test_few_rows_give_no_verdict():
         found = scoring(pairs, looked(pairs, positional=[governor], contextual=[lambda one: [0, 0]]), least=2)
         near = claims(found)[0]
         assert near["id"] == "near" and near["verdict"] == verdict
-        assert near["why"] == ("22 rows, and fewer than 30 tell too little." if many < 30 else "")
+        assert near["why"] == ("22 rows are fewer than the 30 that a verdict takes." if many < 30 else "")
 
 
 def test_rows_that_are_all_alike_have_an_interval_by_the_rule_of_three():
@@ -97,8 +97,8 @@ def test_every_relation_is_scored_by_its_own_heads():
     """Plainly: of every row, the hit of the head that its relation chose on the other half, over all distances."""
     heads = [at(1), at(-1), at(2), governor]
     found = scoring(SENTENCES, looked(SENTENCES, full=heads[:3], positional=heads[1:]), least=20)
-    held = list(found.all_held())
-    for pooled in each_by_its_own(found, held):
+    held = [found.held_out(group) for group in found.groups]
+    for pooled in each_by_its_own_head(found, held):
         group, one = pooled["full"].group, pooled["full"]
         assert group.item == EACH
         theirs = {}
@@ -130,23 +130,24 @@ def test_links_over_treebanks():
         numbers(0.6, 0.6, 0.7, 3.5),
         numbers(0.9, 0.7, 0.9, 5),
     ]
-    found = {(line.item, line.side): line for line in links(made)}
-    assert {item for item, _ in found} == set(LINKS) | {f"{name}, by relation" for name in LINKS}
+    found = {(line.item, line.side): line for line in correlation_rows(made)}
+    assert {item for item, _ in found} == set(CORRELATIONS) | {f"{name}, by relation" for name in CORRELATIONS}
     one = found["offset with positional", "to head"]
     theirs = np.corrcoef([0.3, 0.5, 0.6, 0.9], [0.2, 0.4, 0.6, 0.7])[0, 1]
-    assert one.value == pytest.approx(theirs) and one.low < one.value < one.high and one.count == 4
+    assert (
+        one.value == pytest.approx(theirs)
+        and one.estimate.low < one.value < one.estimate.high
+        and one.estimate.count == 4
+    )
     ahead = found["contextual beyond positional with distance", "to dependent"]
     assert ahead.value == pytest.approx(np.corrcoef([2, 3, 3.5, 5], [-0.1, 0, 0.1, 0.2])[0, 1])
-    assert list(links(made[:2])) == []
+    assert list(correlation_rows(made[:2])) == []
 
 
 def test_a_treebank_without_a_part_is_no_point():
     made = [numbers(0.3, 0.2, 0.1, 2), numbers(0.5, 0.4, 0.4, 3), {}]
-    assert list(links(made)) == [line for line in links(made) if line.item.endswith("by relation")] == []
-
-
-def test_correlations_of_few_or_equal_points():
-    assert np.isnan(pearson([(0, 1), (1, 1), (2, 1)])).all()
-    r, low, high = pearson([(0, 0), (1, 1), (2, 5)])
-    assert 0.9 < r < 1 and np.isnan(low) and np.isnan(high)
-    assert pearson([(0, 0), (1, -1), (2, -2), (3, -3)])[0] == pytest.approx(-1)
+    assert (
+        list(correlation_rows(made))
+        == [line for line in correlation_rows(made) if line.item.endswith("by relation")]
+        == []
+    )

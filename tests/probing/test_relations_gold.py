@@ -9,18 +9,18 @@ import pytest
 from relations import ready, sentence
 
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.probing.dependencies.gold import ALL, DISTANCES, SIDES, TO_DEPENDENT, TO_HEAD, rows_of, visible
-from wherewhat.probing.dependencies.sentences import Ready
+from wherewhat.probing.dependencies.relation_rows import ALL, DISTANCES, SIDES, TO_DEPENDENT, TO_HEAD, rows_of, visible
+from wherewhat.probing.dependencies.treebanks import EncodedSentence
 
 WORKED = json.loads((Path(__file__).parents[1] / "vectors" / "probes.json").read_text())["dependency"]
 
 
 @pytest.fixture
-def worked() -> Ready:
+def worked() -> EncodedSentence:
     return ready(Grammar().sentence("train", WORKED["sentence_index"]))
 
 
-def test_the_rows_of_the_worked_sentence(worked: Ready):
+def test_the_rows_of_the_worked_sentence(worked: EncodedSentence):
     rows = rows_of([worked], subtypes=True)
     here = rows.where(ALL, TO_HEAD)
     found = [[int(rows.from_N[row]), int(rows.to_N[row]), str(rows.relation_N[row])] for row in here]
@@ -29,7 +29,7 @@ def test_the_rows_of_the_worked_sentence(worked: Ready):
     assert [[int(rows.to_N[row]), int(rows.from_N[row]), str(rows.relation_N[row])] for row in other] == WORKED["rows"]
 
 
-def test_offsets_and_chance_of_the_worked_sentence(worked: Ready):
+def test_offsets_and_chance_of_the_worked_sentence(worked: EncodedSentence):
     rows = rows_of([worked], subtypes=False)
     here = rows.take(rows.where(ALL, TO_HEAD))
     hits = Counter(here.offset_N.tolist())
@@ -53,15 +53,15 @@ def test_punctuation_drops_out_and_distances_are_counted_without_it():
 
 def test_a_word_that_hangs_on_punctuation_has_no_row():
     one = ready(sentence("a ... b", "X PUNCT X", "2 0 2", "dep root dep"))
-    assert one.governors.tolist() == [-1, -1]
+    assert one.head_words.tolist() == [-1, -1]
 
 
 def test_a_mark_by_its_relation_alone_is_punctuation_too():
     one = ready(sentence("a - b", "X SYM X", "3 3 0", "dep punct root"))
-    assert one.words == ("a", "b") and one.governors.tolist() == [1, -1]
+    assert one.words == ("a", "b") and one.head_words.tolist() == [1, -1]
 
 
-def test_distances_divide_the_rows(worked: Ready):
+def test_distances_divide_the_rows(worked: EncodedSentence):
     rows = rows_of([worked], subtypes=False)
     for side in SIDES:
         bins = [set(rows.where(ALL, side, far).tolist()) for far in DISTANCES if far != ALL]
@@ -70,7 +70,7 @@ def test_distances_divide_the_rows(worked: Ready):
             assert all(low <= abs(rows.offset_N[row]) <= high for row in rows.where(ALL, side, far))
 
 
-def test_under_a_mask_partners_stand_before(worked: Ready):
+def test_under_a_mask_partners_stand_before(worked: EncodedSentence):
     every = rows_of([worked], subtypes=False)
     rows = visible(every)
     assert len(rows) == len(every) / 2  # of the two sides of a relation one looks back

@@ -8,19 +8,18 @@ import polars as pl
 import pytest
 from reading_nets import CASES, by_reading, by_words, judging, reads
 
-from wherewhat.corpora.cases import Case
-from wherewhat.corpora.pairs import CONTENT, EXCHANGED, ROLES
+from wherewhat.corpora.annotated_examples import AnnotatedExample
+from wherewhat.corpora.sentence_pairs import CONTENT, ROLES, SWAPPED_LABELS
 from wherewhat.errors import UserError
-from wherewhat.probing.role_claims import CHANGES, claims_of, said_of
-from wherewhat.probing.roles import Exchanges, changing_cases, new_label, probe_roles
-from wherewhat.probing.swapped.alone import best, said_again
-from wherewhat.probing.swapped.data import OWN_PAIRS, Choosing, Data, gather
-from wherewhat.probing.swapped.describe import Found
-from wherewhat.probing.swapped.numbers import Measured
-from wherewhat.probing.swapped.reading import Reader
-from wherewhat.probing.swaps.exchanging import exchange_control, exchange_roles
-from wherewhat.probing.swaps.voices import other_voice
-from wherewhat.tables.files import parquet_bytes
+from wherewhat.probing.role_claims import CHANGES, claims_of, summary_of
+from wherewhat.probing.roles import RoleSwapProbe, changing_examples, new_label, probe_roles
+from wherewhat.probing.swap_probe.datasets import OWN_PAIRS, ExampleFilter, ProbeDataset, load_datasets
+from wherewhat.probing.swap_probe.estimates import ProbeEstimate, ProbeEstimates
+from wherewhat.probing.swap_probe.item_outputs import best_accuracy, shared_words
+from wherewhat.probing.swap_probe.probed_model import ProbedModel
+from wherewhat.probing.swaps.role_swap import role_swap_control, swap_roles
+from wherewhat.probing.swaps.voice import other_voice
+from wherewhat.tables.parquet import parquet_bytes
 from wherewhat.tasks.stream import fnv, mix
 
 # "Maria sees him .", "He was helped by Peter ." and a sentence without roles, as Universal Propositions has them.
@@ -55,7 +54,7 @@ def at(table: pl.DataFrame, measure: str, kind: str, *, item: str = "roles", sid
 
 def verdicts(run) -> dict[str, str]:
     """By the first words of every claim."""
-    return {claim["claim"].partition(":")[0]: claim["verdict"] for claim in run.manifest["claims"]}
+    return {claim.claim.partition(":")[0]: claim.verdict for claim in run.manifest.claims}
 
 
 def test_a_judge_that_reads_follows_the_exchange_and_keeps_to_the_other_voice(monkeypatch):
@@ -71,8 +70,8 @@ def test_a_judge_that_reads_follows_the_exchange_and_keeps_to_the_other_voice(mo
     for side in ("active voice", "passive voice"):
         assert at(run.probe, "accuracy", "swapped", side=side) == 1.0
     told = verdicts(run)
-    assert told["The exchange goes unnoticed"] == "disagrees" and told["The model reads roles"] == "seen"
-    assert run.manifest["data"][0]["swapped in"] == "premise"
+    assert told["The role swap goes unnoticed"] == "disagrees" and told["The model reads roles"] == "seen"
+    assert run.manifest.data[0].swapped_in == "premise"
 
 
 def test_a_judge_by_words_alone_does_not_notice(monkeypatch):
@@ -83,24 +82,24 @@ def test_a_judge_by_words_alone_does_not_notice(monkeypatch):
     assert at(run.probe, "old label", "swapped", side="entailed") == 1.0
     assert at(run.probe, "accuracy", "swapped", side="entailed") == 0.0, "the new answer is never given"
     told = verdicts(run)
-    assert told["The exchange goes unnoticed"] == "unknown", "20 answers that were right are too few"
+    assert told["The role swap goes unnoticed"] == "unknown", "20 answers that were right are too few"
     assert at(run.probe, "accuracy", "words alone") == pytest.approx(2 / 3)
     assert at(run.probe, "accuracy", "words alone", side=CHANGES) == 0.5
     assert at(run.probe, "accuracy", "one answer") == pytest.approx(1 / 3)
     assert not set(run.probe.filter(kind="words alone")["side"]) & set(ROLES), "of one label there is nothing to tell"
     run = probe_roles(reads(labels=ROLES), max_sentences=150)
     assert set(verdicts(run).values()) == {"unknown"}, "it never learnt what an exchange could take from it"
-    assert all("not surely more than by the words alone" in claim["why"] for claim in run.manifest["claims"])
+    assert all("not clearly more than by a guess from the words" in claim.why for claim in run.manifest.claims)
 
 
 def test_words_alone_cannot_tell_an_exchange_and_tell_all_of_what_they_decide():
     for question, (labels, make) in OWN_PAIRS.items():
         cases = [make(0, "test", number, max_premise=8) for number in range(120)]
         for case in cases:
-            exchanged = exchange_roles(case.sentences[0])
+            exchanged = swap_roles(case.sentences[0])
             assert sorted(exchanged.swap.words) == sorted(case.sentences[0].words)
-            assert said_again(case) == said_again(replace(case, sentences=(exchanged.sentence, case.sentences[1])))
-        right = best([said_again(case) for case in cases], [case.label for case in cases])
+            assert shared_words(case) == shared_words(replace(case, sentences=(exchanged.sentence, case.sentences[1])))
+        right = best_accuracy([shared_words(case) for case in cases], [case.label for case in cases])
         assert right == pytest.approx({"roles": 2 / 3, "content": 1}[question], abs=0.01) and len(labels) == 3
 
 
@@ -108,8 +107,8 @@ def test_labels_that_are_called_otherwise_are_refused_and_pairs_are_missed(tmp_p
     with pytest.raises(UserError) as error:
         probe_roles(reads(labels=ROLES), labels=("x", "y", "z"))
     assert str(error.value) == (
-        "Encoder learnt to judge pairs (entailed, reversed, other), and our own pairs have no labels x, y, z; leave "
-        "--labels out, or give pairs with these labels with --treebank"
+        "Encoder learnt to judge pairs (entailed, reversed, other), and the built-in pairs have no labels x, y, z; "
+        "leave --labels out, or give pairs with these labels with --treebank"
     )
     path, said = tmp_path / "up.conllu", []
     path.write_text(PROPOSITIONS)
@@ -117,32 +116,34 @@ def test_labels_that_are_called_otherwise_are_refused_and_pairs_are_missed(tmp_p
     assert (
         "up has single sentences and the model learnt to judge pairs (entailed, reversed, other), so its answers mean "
         "little; give pairs"
-    ) in said and f"{said[-1]}." in run.manifest["notes"]
+    ) in said and f"{said[-1]}." in run.manifest.notes
     other: list[str] = []
     probe_roles(reads(labels=("good", "bad")), max_sentences=3, say=other.append)
-    assert any("grammar has no labels that the model gives (good, bad), so it is only seen" in one for one in other)
+    assert any("grammar has none of the model's labels (good, bad), so only whether" in one for one in other)
     assert not any("pairs" in one for one in other)
 
 
 def test_labels_that_roles_do_not_decide_follow_their_own_rule(monkeypatch):
     run = probe_roles(reads(labels=CONTENT), max_sentences=12)
-    assert run.manifest["data"][0]["question"] == "content"
-    for example in run.manifest["examples"]:
-        new = EXCHANGED["content"][example["label"]] if example["item"] == "roles" else example["label"]
-        assert example["new"] == new
-        sentence = example["sentences"][0]
-        start, end = sentence["roles"]["agent"]
-        assert sentence["roles"].keys() == {"agent", "patient"} and start < end <= len(sentence["words"])
-        if example["item"] == "roles":
-            assert sorted(sentence["roles"].values()) == sorted(sentence["spans"])
-        assert "roles" not in example["sentences"][1]
+    assert run.manifest.data[0].question == "content"
+    for example in run.manifest.examples:
+        new = SWAPPED_LABELS["content"][example.label] if example.item == "roles" else example.label
+        assert example.new == new
+        sentence = example.sentences[0]
+        start, end = sentence.roles["agent"]
+        assert sentence.roles.keys() == {"agent", "patient"} and start < end <= len(sentence.words)
+        if example.item == "roles":
+            assert sorted(sentence.roles.values()) == sorted(sentence.spans)
+        assert not example.sentences[1].roles
 
 
 def test_labels_may_be_written_with_capitals():
     labels = ("Entailment", "NEUTRAL", "contradiction")
-    data = Data("made up", "made up", tuple(Case((), label) for label in labels), labelled=True, question="content")
-    assert [new_label(data, case) for case in data.cases] == ["contradiction", "neutral", "contradiction"]
-    assert changing_cases(data) == {0}
+    data = ProbeDataset(
+        "made up", "made up", tuple(AnnotatedExample((), label) for label in labels), labelled=True, question="content"
+    )
+    assert [new_label(data, case) for case in data.examples] == ["contradiction", "neutral", "contradiction"]
+    assert changing_examples(data) == {0}
 
 
 def chance(premise: str, hypothesis: str) -> str:
@@ -154,14 +155,16 @@ def test_answers_are_counted_as_in_a_plain_loop(monkeypatch):
     judging(monkeypatch, chance)
     net = reads(labels=ROLES)
     run = probe_roles(net, max_sentences=30, seed=3)
-    exchanges = Exchanges(max_sentences=30, seed=3)
-    cases = gather(Reader(net, "labels", ROLES), [], Choosing(30, 3, "roles", exchanges.refuse))[0].cases
+    exchanges = RoleSwapProbe(max_sentences=30, seed=3)
+    cases = load_datasets(ProbedModel(net, "labels", ROLES), [], ExampleFilter(30, 3, "roles", exchanges.refuse))[
+        0
+    ].examples
     right, new_right, old, flips, lenient, control_right, beyond, voiced = ([] for _ in range(8))
     for case in cases:
         premise, hypothesis = case.sentences
-        exchange = exchange_roles(premise)
-        control = exchange_control(premise, exchange, seed=3, key=premise.text)
-        new = EXCHANGED["roles"][case.label]
+        exchange = swap_roles(premise)
+        control = role_swap_control(premise, exchange, seed=3, key=premise.text)
+        new = SWAPPED_LABELS["roles"][case.label]
         before, after = (chance(text, hypothesis.text) for text in (premise.text, " ".join(exchange.swap.words)))
         right.append(before == case.label)
         new_right.append(after == new)
@@ -201,11 +204,11 @@ def test_roles_of_real_text_change_places(tmp_path: Path):
     path = tmp_path / "up.conllu"
     path.write_text(PROPOSITIONS)
     run = probe_roles(reads(), [path])
-    texts = {" ".join(example["sentences"][0]["swapped"]) for example in run.manifest["examples"]}
+    texts = {" ".join(example.sentences[0].swapped) for example in run.manifest.examples}
     assert texts == {"He sees Maria .", "Peter was helped by him ."}
-    about = run.manifest["data"][0]
-    assert about["sentences"] == 2 and list(about["items"]) == ["roles"] and about["swapped in"] == "sentence"
-    assert about["skipped"] == {"no roles are known": 1}
+    about = run.manifest.data[0]
+    assert about.sentences == 2 and list(about.items) == ["roles"] and about.swapped_in == "sentence"
+    assert about.skipped == {"no roles are known": 1}
     assert {"active voice", "passive voice"} <= set(run.probe["side"].drop_nulls())
     assert set(run.probe["measure"]) == {"nats", "distance", "moved", "reach"}
 
@@ -227,14 +230,16 @@ def test_files_without_roles_and_nothing_to_exchange_are_said_in_a_sentence(tmp_
 def test_the_same_seed_gives_the_same_exchanges():
     one, again, other = (probe_roles(reads(), seed=seed, max_sentences=8) for seed in (0, 0, 1))
     assert parquet_bytes(one.probe) == parquet_bytes(again.probe) != parquet_bytes(other.probe)
-    assert one.manifest["examples"] == again.manifest["examples"]
+    assert one.manifest.examples == again.manifest.examples
 
 
-def row(measure: str, kind: str, value: float, reach: float, side: str | None = None, count: int = 500) -> Measured:
-    return Measured("roles", side, kind, measure, value, value - reach, value + reach, count)
+def row(
+    measure: str, kind: str, value: float, reach: float, side: str | None = None, count: int = 500
+) -> ProbeEstimate:
+    return ProbeEstimate("roles", side, kind, measure, value, value - reach, value + reach, count)
 
 
-DATA = Data("made up", "made up", ())
+DATA = ProbeDataset("made up", "made up", ())
 
 
 @pytest.mark.parametrize(
@@ -267,16 +272,18 @@ DATA = Data("made up", "made up", ())
         ([row("distance", "beyond voice", -0.3, 0.05)], "not seen"),
     ],
 )
-def test_verdicts_follow_the_numbers(rows: list[Measured], expected: str):
-    claim = claims_of(DATA, Found(tuple(rows)))[0]
-    assert claim.verdict == expected and claim.data == "made up"
+def test_verdicts_follow_the_numbers(rows: list[ProbeEstimate], expected: str):
+    claim = claims_of(DATA, ProbeEstimates(tuple(rows)))[0]
+    assert claim.verdict == expected and claim.about["data"] == "made up"
 
 
 def test_more_answers_that_change_are_a_number_above_nought():
-    claims = claims_of(DATA, Found((row("kept", "swapped", 0.7, 0.05), row("kept", "beyond voice", -0.183, 0.05))))
+    claims = claims_of(
+        DATA, ProbeEstimates((row("kept", "swapped", 0.7, 0.05), row("kept", "beyond voice", -0.183, 0.05)))
+    )
     assert [claim.ours for claim in claims] == [
-        "70.0 % (65.0 to 75.0) stay, of 500 cases",
-        "+18.3 points (+13.3 to +23.3) of 500 cases",
+        "70.0 % (65.0 to 75.0) stay, of 500 examples",
+        "+18.3 points (+13.3 to +23.3) of 500 examples",
     ]
     assert claims[1].verdict == "seen"
 
@@ -285,21 +292,21 @@ def test_more_answers_that_change_are_a_number_above_nought():
 def test_nothing_is_unnoticed_by_a_model_that_never_learnt_it(right: float, expected: str):
     alone = [row("accuracy", kind, 0.5, float("nan"), CHANGES) for kind in ("words alone", "one answer")]
     rows = [row("accuracy", "original", right, 0.03, CHANGES), row("flip", "swapped", 0.1, 0.05, CHANGES), *alone]
-    claim = claims_of(DATA, Found(tuple(rows)))[0]
+    claim = claims_of(DATA, ProbeEstimates(tuple(rows)))[0]
     assert claim.verdict == expected and ("(50.0 %)" in claim.why) == (expected == "unknown")
-    assert claim.ours == "10.0 % (5.0 to 15.0) change, of 500 cases whose right answer changes"
+    assert claim.ours == "10.0 % (5.0 to 15.0) change, of 500 examples whose right answer changes"
 
 
 @pytest.mark.parametrize(("value", "expected"), [(-0.6, "agrees"), (0.3, "disagrees"), (0.0, "disagrees")])
 def test_whether_accuracy_falls_is_judged_against_the_new_labels(value: float, expected: str):
     rows = [row("accuracy", "change", value, 0.01), row("flip", "swapped", 0.1, 0.05, CHANGES)]
-    assert claims_of(DATA, Found(tuple(rows)))[0].verdict == expected
+    assert claims_of(DATA, ProbeEstimates(tuple(rows)))[0].verdict == expected
 
 
 def test_one_line_says_what_came_of_it():
     rows = [row("accuracy", "original", 0.898, 0.01), row("accuracy", "swapped", 0.259, 0.01)]
     rows += [row("old label", "swapped", 0.8, 0.02, CHANGES), row("accuracy", "control", 0.85, 0.01)]
-    assert said_of(DATA, Found(tuple(rows))) == (
-        "made up: accuracy 89.8 % (88.8 to 90.8), after the exchange 25.9 % (24.9 to 26.9), 80.0 % (78.0 to 82.0) keep "
-        "the old answer, after a control 85.0 % (84.0 to 86.0)"
+    assert summary_of(DATA, ProbeEstimates(tuple(rows))) == (
+        "made up: accuracy 89.8 % (88.8 to 90.8), after the role swap 25.9 % (24.9 to 26.9), 80.0 % (78.0 to 82.0) "
+        "keep the old answer, after a control swap 85.0 % (84.0 to 86.0)"
     )

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.corpora.sentence import Annotation, Sentence
-from wherewhat.probing.swaps.base import SIZES, Swap, body, rearranged, size_name
-from wherewhat.probing.swaps.shuffling import phrases_of, shuffle_control, shuffle_phrases
+from wherewhat.probing.swaps.constituent_shuffle import constituents_of, shuffle_constituents, shuffle_control
+from wherewhat.probing.swaps.swap import SIZES, Swap, body, rearranged, size_name
 
 VECTOR = json.loads((Path(__file__).parents[1] / "vectors" / "word_swaps.json").read_text())
 SENTENCE = Grammar().sentence("train", VECTOR["sentence_index"])
@@ -42,20 +42,20 @@ def published(swap: Swap | None) -> dict[str, list] | None:
 
 
 def drawn(sentence: Sentence, size: int | None, key: int = VECTOR["sentence_index"], **ways: bool) -> Swap | None:
-    return shuffle_phrases(sentence, size, seed=1, key=key, **ways)
+    return shuffle_constituents(sentence, size, seed=1, key=key, **ways)
 
 
 def written(text: str, *, spans: tuple[tuple[str, int, int], ...] = (), **known: tuple[str, ...]) -> Sentence:
     """A sentence of which someone knows this much."""
-    return Sentence(tuple(text.split()), work_out=lambda: Annotation(spans=spans, **known))
+    return Sentence(tuple(text.split()), annotate=lambda: Annotation(spans=spans, **known))
 
 
 def test_the_shuffles_of_a_sentence_are_the_published_ones():
     for size in SIZES:
         assert published(drawn(SENTENCE, size)) == VECTOR["shuffles"][str(size or "random")]
     for size, spans in VECTOR["eligible"].items():
-        assert [*phrases_of(SENTENCE, int(size))] == [(start, end) for _, start, end in spans]
-    assert published(drawn(SENTENCE, 3, one=True)) == VECTOR["shuffle_one"]["3"]
+        assert [*constituents_of(SENTENCE, int(size))] == [(start, end) for _, start, end in spans]
+    assert published(drawn(SENTENCE, 3, single=True)) == VECTOR["shuffle_one"]["3"]
 
 
 def test_the_shuffles_of_a_hundred_sentences_are_the_published_ones():
@@ -68,11 +68,11 @@ def test_the_shuffles_of_a_hundred_sentences_are_the_published_ones():
 @settings(max_examples=150, deadline=None)
 @given(any_sentence, any_size, seeds, st.booleans())
 def test_a_shuffle_keeps_the_words_changes_their_order_and_touches_only_phrases(sentence, size, seed, one):
-    swap = shuffle_phrases(sentence, size, seed=seed, key=3, one=one)
+    swap = shuffle_constituents(sentence, size, seed=seed, key=3, single=one)
     if swap is None:
-        assert not phrases_of(sentence, size)
+        assert not constituents_of(sentence, size)
         return
-    assert swap == shuffle_phrases(sentence, size, seed=seed, key=3, one=one), "the same every time"
+    assert swap == shuffle_constituents(sentence, size, seed=seed, key=3, single=one), "the same every time"
     assert Counter(swap.words) == Counter(sentence.words) and swap.words != sentence.words
     assert [sentence.words[place] for place in swap.order] == [*swap.words]
     inside = {place for start, stop in swap.spans for place in range(start, stop)}
@@ -80,13 +80,13 @@ def test_a_shuffle_keeps_the_words_changes_their_order_and_touches_only_phrases(
     for start, stop in swap.spans:
         assert sorted(swap.order[start:stop]) == [*range(start, stop)]
         assert swap.words[start:stop] != sentence.words[start:stop], "every phrase is changed"
-    assert len(swap.spans) == (1 if one else len(phrases_of(sentence, size)))
+    assert len(swap.spans) == (1 if one else len(constituents_of(sentence, size)))
 
 
 @settings(max_examples=150, deadline=None)
 @given(any_sentence, any_size, seeds, st.booleans())
 def test_a_control_moves_as_many_words_as_far_and_no_phrase(sentence, size, seed, one):
-    swap = shuffle_phrases(sentence, size, seed=seed, key=3, one=one)
+    swap = shuffle_constituents(sentence, size, seed=seed, key=3, single=one)
     control = swap and shuffle_control(sentence, swap, seed=seed, key=3)
     if swap is None or control is None:
         return
@@ -137,14 +137,14 @@ def test_a_control_finds_room_wherever_there_is_any():
 def test_phrases_of_a_tree_without_a_mark_at_its_end():
     spans = (("S", 0, 10), ("NP", 0, 3), ("VP", 3, 10), ("NP", 4, 6), ("PP", 6, 10), ("NP", 7, 10), ("NP", 7, 10))
     sentence = written(PARK, spans=spans)
-    assert {size: [*phrases_of(sentence, size)] for size in PARK_SPANS} == PARK_SPANS
+    assert {size: [*constituents_of(sentence, size)] for size in PARK_SPANS} == PARK_SPANS
     swap = drawn(sentence, 3)
     assert swap and swap.words[3:7] == tuple(PARK.split()[3:7])
 
 
 def test_phrases_of_one_word_over_and_over_are_left_alone():
     sentence = written("no no no said tom .", spans=(("X", 0, 3), ("S", 0, 6)))
-    assert phrases_of(sentence, 3) == () and drawn(sentence, 3) is None and drawn(sentence, 5) is None
+    assert constituents_of(sentence, 3) == () and drawn(sentence, 3) is None and drawn(sentence, 5) is None
     assert drawn(written("No no ."), None) is None, "a capital does not make another word"
     assert drawn(written(". . ."), None) is None and drawn(written("."), None) is None
 

@@ -5,13 +5,13 @@ from itertools import islice
 
 import pytest
 
+from wherewhat.corpora.constituents import annotate
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.corpora.pairs import main_predicate
-from wherewhat.corpora.phrase import annotate
-from wherewhat.corpora.regrown import phrase_of
+from wherewhat.corpora.grammar_trees import tree_of
 from wherewhat.corpora.sentence import Annotation, Sentence
-from wherewhat.probing.swaps.exchanging import exchange_roles
-from wherewhat.probing.swaps.voices import other_voice
+from wherewhat.corpora.sentence_pairs import main_predicate
+from wherewhat.probing.swaps.role_swap import swap_roles
+from wherewhat.probing.swaps.voice import other_voice
 
 SENTENCES = [*islice(Grammar(seed=4, past=True).sentences("train"), 400)]
 VOICED = {"see", "chase", "help", "follow", "push", "praise", "visit", "call"}
@@ -45,7 +45,7 @@ def test_who_does_it_to_whom_stays_and_twice_is_the_sentence_itself():
         now = main_predicate(other)
         assert {main.voice, now.voice} == {"active", "passive"} and main.lemma == now.lemma
         assert roles(other) == roles(sentence) and other.words != sentence.words
-        assert annotate(phrase_of(other)) == other.annotation
+        assert annotate(tree_of(other)) == other.annotation
         assert all(other.number[verb] == other.number[noun] for verb, noun in other.agree)
         assert set(other.words) <= set(Grammar(past=True).vocabulary)
         back = other_voice(other)
@@ -64,7 +64,7 @@ def test_an_exchange_says_something_else_and_the_other_voice_does_not():
     """Both bring the second of the two to the front; only the exchange changes who does it."""
     checked = 0
     for sentence in SENTENCES:
-        exchange, other = exchange_roles(sentence), other_voice(sentence)
+        exchange, other = swap_roles(sentence), other_voice(sentence)
         if exchange is None:
             continue
         assert other is not None
@@ -74,13 +74,13 @@ def test_an_exchange_says_something_else_and_the_other_voice_does_not():
         first = exchange.sentence.words[: len(held["patient"])], other.words[: len(held["patient"])]
         if main_predicate(sentence).voice == "active":
             assert first == (held["patient"], held["patient"])
-        assert other_voice(exchange.sentence).words == exchange_roles(other).sentence.words, "in either order"
+        assert other_voice(exchange.sentence).words == swap_roles(other).sentence.words, "in either order"
         checked += 1
     assert checked > 50
 
 
 def test_only_sentences_of_the_grammar_have_another_voice():
     known = Grammar().sentence("train", 3).annotation
-    assert other_voice(Sentence(("Tom", "laughs", "."), work_out=Annotation)) is None
-    capital = Sentence(("A", *Grammar().sentence("train", 3).words[1:]), work_out=lambda: known)
+    assert other_voice(Sentence(("Tom", "laughs", "."), annotate=Annotation)) is None
+    capital = Sentence(("A", *Grammar().sentence("train", 3).words[1:]), annotate=lambda: known)
     assert other_voice(capital) is None

@@ -1,6 +1,7 @@
 """Moving tokens and averaging over texts: against plain loops over the family's own attention, and known answers."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,18 +11,20 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from wherewhat.capture.capture import capture
-from wherewhat.capture.hooks.reader import AttentionSite, Seen
+from wherewhat.capture.hooks.reader import AttentionRows, AttentionSite
 from wherewhat.capture.loading.load import wrap_module
 from wherewhat.capture.tokens.batch import Batch, generator_of
+from wherewhat.capture.tokens.encode import EncodedTexts
 from wherewhat.errors import UserError
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
-from wherewhat.profiling.accumulate import each_alone
-from wherewhat.profiling.hidden_states import means, moving
-from wherewhat.profiling.hidden_states.means import common_length
-from wherewhat.profiling.hidden_states.moving import PAIRS, move_tokens
-from wherewhat.profiling.hidden_states.run import Run
-from wherewhat.profiling.measurements.hidden import Hidden, measure_hidden
+from wherewhat.profiling.hidden_states import moved_tokens, slot_means
+from wherewhat.profiling.hidden_states.moved_tokens import PAIRS, move_tokens
+from wherewhat.profiling.hidden_states.slot_means import common_length
+from wherewhat.profiling.measurements import hidden
+from wherewhat.profiling.measurements.base import MeasurementResult, ProfileContext
+from wherewhat.profiling.settings import ProfileSettings
+from wherewhat.progress import Phases
 from wherewhat.scores.input_level import latin_square, shifts
 from wherewhat.scores.mean_parts import PARTS
 
@@ -35,12 +38,15 @@ def some_texts(*lengths: int, seed: int = 0, low: int = 3, high: int = 90) -> li
     return [torch.randint(low, high, (length,), generator=generator) for length in lengths]
 
 
-def run_of(model: nn.Module, texts: list[Tensor], *, first: int = 1, seed: int = 0, batch_tokens: int = 200) -> Run:
-    return Run(wrap_module(model), texts, TAUS, first, seed, batch_tokens, each_alone(len(texts), seed))
+def context_of(
+    model: nn.Module, texts: list[Tensor], *, first: int = 1, seed: int = 0, batch_tokens: int = 200
+) -> ProfileContext:
+    settings = ProfileSettings(tau=TAUS, first=first, seed=seed, batch_tokens=batch_tokens)
+    return ProfileContext(wrap_module(model), EncodedTexts.of(texts), settings)
 
 
-def measure(model: nn.Module, texts: list[Tensor], *, first: int = 1, seed: int = 0, batch_tokens: int = 200) -> Hidden:
-    return measure_hidden(wrap_module(model), texts, taus=TAUS, first=first, seed=seed, batch_tokens=batch_tokens)
+def measure(model: nn.Module, texts: list[Tensor], **options: int) -> MeasurementResult:
+    return hidden.measure(context_of(model, texts, **options))
 
 
 def own_net(encoding: str, kind: str = "decoder", **more: object) -> nn.Module:
@@ -50,12 +56,12 @@ def own_net(encoding: str, kind: str = "decoder", **more: object) -> nn.Module:
     return build(config, seed=1).double()
 
 
-def values(found: Hidden) -> dict[tuple[str, int, str], np.ndarray]:
-    answers = found.answers.items()
+def values(found: MeasurementResult) -> dict[tuple[str, int, str], np.ndarray]:
+    answers = found.summaries.items()
     return {(site.part, site.ordinal, name): one.value_H for site, all in answers for name, one in all.items()}
 
 
-def assert_same(one: Hidden, other: Hidden, tolerance: float) -> None:
+def assert_same(one: MeasurementResult, other: MeasurementResult, tolerance: float) -> None:
     ours, theirs = values(one), values(other)
     assert ours.keys() == theirs.keys()
     for key in ours:
@@ -119,12 +125,12 @@ def test_moving_tokens_is_what_plain_permutations_give(name: str):
             np.testing.assert_allclose(ours, theirs[row], atol=1e-9)
 
 
-def last_row(model: nn.Module, ids_T: Tensor) -> dict[tuple[str, int], Seen]:
-    seen: dict[tuple[str, int], Seen] = {}
+def last_row(model: nn.Module, ids_T: Tensor) -> dict[tuple[str, int], AttentionRows]:
+    attention_rows: dict[tuple[str, int], AttentionRows] = {}
     batch = Batch((0,), ids_T[None], torch.ones(1, len(ids_T), dtype=torch.bool), (torch.tensor([len(ids_T) - 1]),))
-    with capture(model, lambda one: seen.update({(one.site.part, one.site.ordinal): one})) as captured:
+    with capture(model, lambda one: attention_rows.update({(one.site.part, one.site.ordinal): one})) as captured:
         captured.read(batch)
-    return seen
+    return attention_rows
 
 
 def first_place(found: dict[AttentionSite, object]) -> AttentionSite:
@@ -136,7 +142,7 @@ def test_without_layers_below_moving_tokens_is_exchanging_keys(first: int):
     """Rotary, layer 0: the variances over slots and over contents are those of the logits' own table."""
     model = BY_NAME["llama"].build()
     (ids_T,) = some_texts(12)
-    accounts = move_tokens(run_of(model, [ids_T], first=first)).accounts
+    accounts = move_tokens(context_of(model, [ids_T], first=first)).layers
     logits = last_row(model, ids_T)["decoder", 0].logits
     assert logits is not None
     swappable_QK = (torch.arange(12) >= first) & (torch.arange(12) < 11)
@@ -151,9 +157,9 @@ def test_without_layers_below_moving_tokens_is_exchanging_keys(first: int):
 def test_position_shows_where_the_logits_say_nothing_of_it(name: str):
     model, texts = BY_NAME[name].build(), some_texts(12, 14, 9)
     logits = last_row(model, texts[0])[next(iter(BY_NAME[name].parts)), 0].logits
-    assert logits is not None and logits.absorbed
+    assert logits is not None and logits.position_free
     found = measure(model, texts)
-    share = found.answers[first_place(found.answers)]["input.position_share"]
+    share = found.summaries[first_place(found.summaries)]["input.position_share"]
     assert (share.value_H > 0.05).all() and (share.low_H > share.chance_H).all()
 
 
@@ -175,8 +181,8 @@ def test_a_causal_mask_tells_position_above_the_first_layer():
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])
 def test_shares_add_up_for_every_encoding(encoding: str, kind: str):
     found = measure(own_net(encoding, kind), some_texts(12, 14, 9, 10))
-    assert len(found.answers) == 2
-    for answers in found.answers.values():
+    assert len(found.summaries) == 2
+    for answers in found.summaries.values():
         np.testing.assert_allclose(sum(answers[name].value_H for name in SHARES), 1, atol=1e-12)
         assert (answers["input.position_share"].value_H > 1e-6).all()
         chances = [answers[name].chance_H for name in SHARES]
@@ -188,17 +194,17 @@ def test_shares_add_up_for_every_encoding(encoding: str, kind: str):
 
 def test_of_a_long_text_the_first_slots_all_move_and_the_widest_gaps_are_among_the_swaps():
     model, (ids_T,) = BY_NAME["gpt2"].build(max_position_embeddings=80), some_texts(80)
-    ids_T = ids_T[: 1 + moving.SLOTS + 1]
-    listener = moving.Listener(torch.arange(1, len(ids_T) - 1))
-    rows: list[Seen] = []
+    ids_T = ids_T[: 1 + moved_tokens.SLOTS + 1]
+    listener = moved_tokens.QueryRows(torch.arange(1, len(ids_T) - 1))
+    rows: list[AttentionRows] = []
 
-    def see(seen: Seen) -> None:
-        listener.see(seen)
-        rows.extend([seen] if seen.site.ordinal == 0 else [])
+    def see(attention_rows: AttentionRows) -> None:
+        listener.add(attention_rows)
+        rows.extend([attention_rows] if attention_rows.site.ordinal == 0 else [])
 
     with capture(model, see) as captured:
-        trades = moving._trade(captured, listener, ids_T, run_of(model, [ids_T]))
-    runs, size = [seen.tokens_K for seen in rows], moving.SLOTS
+        trades = moved_tokens._run_permutations(captured, listener, ids_T, context_of(model, [ids_T]))
+    runs, size = [attention_rows.tokens_K for attention_rows in rows], moved_tokens.SLOTS
     assert 2 * size + PAIRS < len(runs) <= 2 * size + 2 * PAIRS and torch.equal(runs[0], ids_T)
     assert all(torch.equal(moved.sort().values, ids_T.sort().values) for moved in runs)
     assert all(torch.equal(moved[[0, -1]], ids_T[[0, -1]]) for moved in runs)
@@ -223,7 +229,7 @@ def test_the_same_seed_gives_the_same_numbers_and_batches_do_not_matter():
 
 def test_a_window_leaves_only_the_slots_it_shows():
     found = measure(BY_NAME["mistral"].build(), some_texts(16, 14))
-    for answers in found.answers.values():  # the last query sees four slots beside its own
+    for answers in found.summaries.values():  # the last query sees four slots beside its own
         np.testing.assert_allclose(answers["input.symbol_share"].chance_H, 1 / 4)
         np.testing.assert_allclose(answers["input.position_share"].chance_H, (1 / 14 + 1 / 12) / 2)
         np.testing.assert_allclose(sum(answers[name].value_H for name in SHARES), 1, atol=1e-9)
@@ -231,11 +237,11 @@ def test_a_window_leaves_only_the_slots_it_shows():
 
 def test_of_two_stacks_only_the_encoder_can_be_asked_this_way():
     found = measure(BY_NAME["bart"].build(), some_texts(12, 14, 12))
-    parts = {site.part: set(answers) for site, answers in found.answers.items()}
+    parts = {site.part: set(answers) for site, answers in found.summaries.items()}
     assert set(SHARES) <= parts["encoder"] and not set(SHARES) & parts["decoder"] and "cross" not in parts
     assert "mean.position" in parts["decoder"]
     assert any("encoder" in note for note in found.notes)
-    assert [layer["layer"] for layer in found.layers] == [0, 1, 2, 3]
+    assert [layer.layer for layer in found.section] == [0, 1, 2, 3]
 
 
 def gpt2_sides(model: PreTrainedModel, ids_T: Tensor) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -280,39 +286,38 @@ def test_means_over_texts_are_what_plain_loops_give():
         middle = x_NTD.mean((0, 1))
         pos, ctx = x_NTD.mean(0) - middle, x_NTD.mean(1) - middle
         total = ((x_NTD - middle) ** 2).sum(-1).mean()
-        told = found.layers[layer]
-        assert (told["layer"], told["texts"], told["tokens"]) == (layer, 3, 15)
-        assert told["pos"] == pytest.approx((pos**2).sum(-1).mean() / total, abs=1e-9)
-        assert told["ctx"] == pytest.approx((ctx**2).sum(-1).mean() / total, abs=1e-9)
-        assert told["pos"] + told["ctx"] + told["resid"] == pytest.approx(1, abs=1e-12)
+        told = found.section[layer]
+        assert (told.layer, told.texts, told.tokens) == (layer, 3, 15)
+        assert told.pos == pytest.approx((pos**2).sum(-1).mean() / total, abs=1e-9)
+        assert told.ctx == pytest.approx((ctx**2).sum(-1).mean() / total, abs=1e-9)
+        assert told.pos + told.ctx + told.resid == pytest.approx(1, abs=1e-12)
 
 
 def test_running_twice_gives_what_keeping_everything_gives(monkeypatch: pytest.MonkeyPatch):
     model, texts = BY_NAME["llama"].build().double(), some_texts(20, 14, 17)
     kept = measure(model, texts)
-    monkeypatch.setattr(means, "BUDGET", 5000)
+    monkeypatch.setattr(slot_means, "BUDGET", 5000)
     monkeypatch.setattr("wherewhat.capture.hooks.reader.CHUNK_ENTRIES", 500)  # queries of a text come in several pieces
     assert_same(kept, measure(model, texts), 1e-9)
 
 
 def test_a_module_that_serves_several_layers_is_counted_each_time():
     found = measure(BY_NAME["albert"].build(), some_texts(12, 14, 12))
-    assert [layer["layer"] for layer in found.layers] == [0, 1, 2]
-    assert len({layer["pos"] for layer in found.layers}) == 3 and all(layer["texts"] == 3 for layer in found.layers)
+    assert [layer.layer for layer in found.section] == [0, 1, 2]
+    assert len({layer.pos for layer in found.section}) == 3 and all(layer.texts == 3 for layer in found.section)
 
 
 def test_every_number_has_its_interval_and_every_score_its_words():
     found = measure(BY_NAME["gpt2"].build(), some_texts(12, 14, 11, 13, 2))
-    for answers in found.answers.values():
+    for answers in found.summaries.values():
         for name, one in answers.items():
             assert (one.low_H <= one.value_H).all() and (one.value_H <= one.high_H).all(), name
             assert (one.texts_H == (3 if name.startswith("mean.") else 4)).all()
             assert (np.isnan(one.chance_H) == (name.removeprefix("mean.") in PARTS)).all()
-    assert set(found.scores) == {name for answers in found.answers.values() for name in answers}
-    wanted = {"asks", "low", "high", "range", "paper", "chance", "sides"}
-    assert all(wanted <= set(about) for about in found.scores.values())
+    assert set(found.scores) == {name for answers in found.summaries.values() for name in answers}
+    assert all(about.asks and about.low and about.high and about.chance for about in found.scores.values())
     assert "4 of 5 windows" in found.notes[0] and "all 9 to 12 tokens" in found.notes[0]
-    assert "the first 12 tokens of 3 of 5 texts" in found.notes[2] and "1/3" in found.notes[3]
+    assert "use the first 12 tokens of 3 of 5 texts" in found.notes[2] and "1/3" in found.notes[3]
 
 
 @pytest.mark.parametrize(
@@ -321,15 +326,15 @@ def test_every_number_has_its_interval_and_every_score_its_words():
 def test_what_could_not_be_measured_is_said(name: str, words: str):
     found = measure(BY_NAME[name].build(), some_texts(12, 14, 12))
     assert any(words in note for note in found.notes)
-    assert set(SHARES) <= set.intersection(*map(set, found.answers.values()))
+    assert set(SHARES) <= set.intersection(*map(set, found.summaries.values()))
 
 
 def test_one_text_has_no_interval_and_no_means():
     found = measure(BY_NAME["gpt2"].build(), some_texts(12))
-    for answers in found.answers.values():
+    for answers in found.summaries.values():
         assert not any(name.startswith("mean.") for name in answers)
         assert all(np.isnan(one.low_H).all() for one in answers.values())
-    assert not found.layers and any("at least 2 texts" in note for note in found.notes)
+    assert not found.section and any("at least 2 texts" in note for note in found.notes)
 
 
 def test_texts_too_short_are_refused_in_a_sentence():
@@ -341,10 +346,10 @@ def test_the_model_is_left_as_it_was_and_progress_is_told():
     model, told = BY_NAME["gpt2"].build(), []
     texts = some_texts(12, 3, 12)
     before = {name: len(module._forward_pre_hooks) for name, module in model.named_modules()}
-    measure_hidden(
-        wrap_module(model), texts, taus=(0.1,), first=1, seed=0, batch_tokens=50, on_text=lambda *at: told.append(at)
-    )
-    assert told == [(1, 2), (2, 2)], "a text of three tokens has nothing to move"
+    phases = Phases(lambda done, of, note: told.append((done, of, note)))
+    phases.plan({"moving tokens": 4})
+    hidden.measure(replace(context_of(model, texts, batch_tokens=50), phases=phases))
+    assert told == [(done, 4, "moving tokens") for done in (0, 2, 4)], "a text of three tokens has nothing to move"
     assert before == {name: len(module._forward_pre_hooks) for name, module in model.named_modules()}
 
 

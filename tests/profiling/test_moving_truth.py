@@ -10,10 +10,11 @@ import torch
 from transformers import GPT2Config, GPT2Model
 
 from wherewhat.capture.loading.load import wrap_module
-from wherewhat.profiling.accumulate import each_alone
-from wherewhat.profiling.hidden_states import moving
-from wherewhat.profiling.hidden_states.moving import move_tokens
-from wherewhat.profiling.hidden_states.run import Run
+from wherewhat.capture.tokens.encode import EncodedTexts
+from wherewhat.profiling.hidden_states import moved_tokens
+from wherewhat.profiling.hidden_states.moved_tokens import move_tokens
+from wherewhat.profiling.measurements.base import ProfileContext
+from wherewhat.profiling.settings import ProfileSettings
 from wherewhat.scores.input_level import SCRAMBLED, SHIFTED
 
 WORDS, SLOTS, HEADS, WIDTH = 26, 26, 4, 104  # a token, a slot and the token before are each one of so many
@@ -95,8 +96,7 @@ def truth(ids: np.ndarray, order: np.ndarray, weights: tuple[int, int, int]) -> 
 @pytest.fixture(scope="module")
 def found() -> dict[tuple[int, int, str], np.ndarray]:
     """By layer, head and square, the three shares."""
-    run = _run()
-    accounts = move_tokens(run).accounts
+    accounts = move_tokens(_context(torch.from_numpy(text()))).layers
     return {
         (site.ordinal, head, square): np.array(
             [account.values[f"{square}{part}_share"][0][head] for part in ("position", "symbol", "other")]
@@ -107,16 +107,16 @@ def found() -> dict[tuple[int, int, str], np.ndarray]:
     }
 
 
-def _run() -> Run:
-    return Run(wrap_module(circuit()), [torch.from_numpy(text())], (1e-4,), 1, 0, 4096, each_alone(1, 0))
+def _context(*texts: torch.Tensor) -> ProfileContext:
+    return ProfileContext(wrap_module(circuit()), EncodedTexts.of(texts), ProfileSettings(batch_tokens=4096))
 
 
 def squares() -> dict[str, np.ndarray]:
     """The orders that were run, read off the ids that the model was given."""
     seen: list[torch.Tensor] = []
-    run = _run()
-    run.model.module.register_forward_pre_hook(lambda *call: seen.append(call[2]["input_ids"]), with_kwargs=True)
-    move_tokens(run)
+    context = _context(torch.from_numpy(text()))
+    context.model.module.register_forward_pre_hook(lambda *call: seen.append(call[2]["input_ids"]), with_kwargs=True)
+    move_tokens(context)
     ids_NT, m = torch.cat([ids_BT for ids_BT in seen if ids_BT.shape[1] == SLOTS]).numpy(), SLOTS - 2
     ids_NT = ids_NT[-(2 * m + _swaps(ids_NT, m)) :]
     site = {int(token): k for k, token in enumerate(text()[1:-1])}
@@ -170,8 +170,8 @@ def test_the_order_of_texts_changes_nothing():
     texts = [torch.from_numpy(text(seed)) for seed in range(11)]
     shares = []
     for some in (texts, texts[::-1]):
-        moved = move_tokens(Run(wrap_module(circuit()), some, (1e-4,), 1, 0, 4096, each_alone(11, 0)))
-        account = next(account for site, account in moved.accounts.items() if site.ordinal == 1)
-        assert len(account.values["input.position_share"]) == moving.MOVED_TEXTS
+        moved = move_tokens(_context(*some))
+        account = next(account for site, account in moved.layers.items() if site.ordinal == 1)
+        assert len(account.values["input.position_share"]) == moved_tokens.MOVED_TEXTS
         shares.append(sum(value_H.sum() for value_H in account.values["input.other_share"].values()))
     assert shares[0] == pytest.approx(shares[1], rel=1e-12)

@@ -11,26 +11,30 @@ from scipy import stats
 from torch import Tensor
 
 from wherewhat.capture.hooks.reader import AttentionSite
-from wherewhat.logits.additive import Still
-from wherewhat.logits.disentangled import Crossed
-from wherewhat.profiling.positional_part.delta import _of_table
-from wherewhat.profiling.positional_part.matrix import Matrix, groups_for, measured, softmax_of
-from wherewhat.profiling.positional_part.measures import (
+from wherewhat.logits.additive import AdditiveLogits
+from wherewhat.logits.disentangled import DisentangledLogits
+from wherewhat.profiling.positional_part.attention_matrix import (
+    AttentionMatrix,
+    PositionalMatrix,
+    groups_for,
+    numpy_measures,
+    softmax_of,
+)
+from wherewhat.profiling.positional_part.mean_vectors import _table_matrix, without_positional
+from wherewhat.scores.positional_part import (
     MEASURES,
     ONE_SIDED,
-    asked,
+    ChanceLevels,
     baselines,
     both_ways,
-    chances,
     even_both_ways,
     even_causal,
     even_levels,
     measures,
-    paired,
+    measures_under,
+    paired_mass,
     random_heads,
 )
-from wherewhat.profiling.positional_part.texts import without
-from wherewhat.profiling.positional_part.whole import Whole
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 KNOWN = json.loads((VECTORS / "positional_part.json").read_text())
@@ -39,7 +43,7 @@ FIELDS = {
     "locality": "loc",
     "symmetry": "sym_published",
     "balance": "sym_robust",
-    "lean": "lean",
+    "left_right_bias": "lean",
     "excess": "loc_excess",
 }
 EXPLICIT = ("explicit_bert", "explicit_xlnet", "explicit_deberta_released", "explicit_deberta_paper_sign")
@@ -100,7 +104,7 @@ def by_loops(matrix: np.ndarray) -> dict[str, float]:
         total = sum(mass for _, mass in others)
         beyond += sum(2.0 ** (1 - away) * mass for away, mass in others) / total / n if total else 0.0
     found = {"locality": near, "excess": (near - even) / (1 - even), "symmetry": 1 - scaled / count}
-    return found | {"beyond": beyond, "balance": 1 - diff / both, "lean": signed / both}
+    return found | {"off_diagonal_locality": beyond, "balance": 1 - diff / both, "left_right_bias": signed / both}
 
 
 @pytest.mark.parametrize("name", KNOWN["reference_matrices"])
@@ -114,7 +118,7 @@ def test_the_worked_example():
     known = KNOWN["worked_5x5"]
     found = of(torch.tensor(known["matrix"], dtype=torch.float64))
     assert those_known(found) == pytest.approx({measure: known[field] for measure, field in FIELDS.items()}, abs=1e-12)
-    assert found["lean"] == pytest.approx(0.172414, abs=1e-6)
+    assert found["left_right_bias"] == pytest.approx(0.172414, abs=1e-6)
 
 
 @pytest.mark.parametrize("n", [3, 4, 9, 70])
@@ -123,7 +127,7 @@ def test_measures_equal_plain_loops(n: int):
     for spread in (0.01, 1.0, 4.0):
         matrix = (spread * torch.randn(n, n, generator=generator, dtype=torch.float64)).softmax(-1)
         assert of(matrix) == pytest.approx(by_loops(matrix.numpy()), abs=1e-11)
-        assert abs(of(matrix)["lean"]) <= 1 - of(matrix)["balance"] + 1e-12
+        assert abs(of(matrix)["left_right_bias"]) <= 1 - of(matrix)["balance"] + 1e-12
 
 
 @pytest.mark.parametrize("name", EXPLICIT)
@@ -140,14 +144,14 @@ def grid(rows: int, columns: int, what) -> Tensor:
     return torch.tensor([[what(r, c) for c in range(columns)] for r in range(rows)], dtype=torch.float64)
 
 
-def fed(logits_TT: Tensor) -> Whole:
+def fed(logits_TT: Tensor) -> AttentionMatrix:
     attention_HTT = logits_TT.softmax(-1)[None]
-    return Whole(
+    return AttentionMatrix(
         AttentionSite("encoder", 0, "a"), 0, attention_HTT, both_ways(len(logits_TT)), logits_TT[None], True, True
     )
 
 
-def table_fed(bend: float = 0.0) -> list[Whole]:
+def table_fed(bend: float = 0.0) -> list[AttentionMatrix]:
     """A table of positions read by weights with biases, as it is, turned round, doubled, and not at all."""
     rows = grid(5, 4, lambda t, c: math.sin(0.8 * t + 0.9 * c))
     asks = grid(4, 2, lambda r, c: math.cos(1 + r + 2 * c))
@@ -162,7 +166,7 @@ def table_fed(bend: float = 0.0) -> list[Whole]:
 
 
 def test_a_table_is_read_without_the_biases_of_queries_and_keys():
-    known, matrix = KNOWN["explicit_bert"], _of_table(table_fed())
+    known, matrix = KNOWN["explicit_bert"], _table_matrix(table_fed())
     assert matrix is not None
     torch.testing.assert_close(
         matrix.log_HTT[0], torch.tensor(known["logits"], dtype=torch.float64), atol=1e-12, rtol=0
@@ -173,7 +177,7 @@ def test_a_table_is_read_without_the_biases_of_queries_and_keys():
 
 
 def test_a_table_that_is_not_read_linearly_is_left_out():
-    assert _of_table(table_fed(bend=0.5)) is None
+    assert _table_matrix(table_fed(bend=0.5)) is None
 
 
 def test_relative_terms_of_one_query_are_those_of_the_worked_example():
@@ -181,7 +185,7 @@ def test_relative_terms_of_one_query_are_those_of_the_worked_example():
     q, v = torch.tensor([[0.3, 0.2], [0.4, -0.1]], dtype=torch.float64)
     wave = lambda x: torch.tensor([math.cos(0.5 * x), math.sin(0.5 * x)], dtype=torch.float64)  # noqa: E731
     slot_HQK = torch.stack([torch.stack([(q + v) @ wave(i - j) for j in range(5)]) for i in range(5)])[None] / 2**0.5
-    logits = Still(q.expand(1, 5, 2), torch.ones(1, 5, 2).double(), 2**-0.5, slot_HQK)
+    logits = AdditiveLogits(q.expand(1, 5, 2), torch.ones(1, 5, 2).double(), 2**-0.5, slot_HQK)
     attention = softmax_of(logits.actual_HQK, both_ways(5))[0]
     torch.testing.assert_close(attention, torch.tensor(known["delta"], dtype=torch.float64), atol=1e-12, rtol=0)
 
@@ -194,7 +198,7 @@ def test_disentangled_terms_are_those_of_the_worked_example(name: str, sign: int
     toward = torch.stack((torch.sin(0.3 * sign * lags), torch.cos(0.3 * sign * lags)), -1)
     index_QK = torch.arange(5)[:, None] - torch.arange(5)[None] + 4
     slot_HQK = (asked[index_QK] @ q)[None] * scale
-    logits = Crossed(q.expand(1, 5, 2), k.expand(1, 5, 2), scale, slot_HQK, toward[None] * scale, index_QK)
+    logits = DisentangledLogits(q.expand(1, 5, 2), k.expand(1, 5, 2), scale, slot_HQK, toward[None] * scale, index_QK)
     attention = softmax_of(logits.actual_HQK, both_ways(5))[0]
     torch.testing.assert_close(attention, torch.tensor(KNOWN[name]["delta"], dtype=torch.float64), atol=1e-12, rtol=0)
 
@@ -225,21 +229,25 @@ def test_baselines_and_chance_tell_both_masks():
     assert set(told) == {"uniform", "random .02", "random 1"}
     assert told["uniform"] == pytest.approx(of(reference("uniform", 16)), abs=1e-12)
     assert set(told["random 1"]) == {*MEASURES, "sd"} and set(told["random 1"]["sd"]) == set(MEASURES)
-    chance = chances(both_ways(16), 0)
+    chance = ChanceLevels(0).under(both_ways(16))
     assert chance["locality"] == pytest.approx(even_both_ways(16), abs=1e-12)
-    assert chance["excess"] == chance["lean"] == 0
+    assert chance["excess"] == chance["left_right_bias"] == 0
     assert chance["balance"] == told["random 1"]["balance"] and chance["symmetry"] == told["random 1"]["symmetry"]
     under = baselines(causal(16), 0)
-    assert set(under["uniform"]) == set(chances(causal(16), 0)) == set(ONE_SIDED)
+    assert set(under["uniform"]) == set(ChanceLevels(0).under(causal(16))) == set(ONE_SIDED)
     assert under["uniform"]["locality"] == pytest.approx(even_causal(16), abs=1e-12)
 
 
 def test_one_side_is_not_compared_with_the_other_where_a_mask_hides_it():
-    assert asked(both_ways(6)) == MEASURES and asked(causal(6)) == ONE_SIDED
+    assert measures_under(both_ways(6)) == MEASURES and measures_under(causal(6)) == ONE_SIDED
     window = (torch.arange(6)[None] - torch.arange(6)[:, None]).abs() <= 2
-    assert asked(window) == MEASURES
+    assert measures_under(window) == MEASURES
     assert of(reference("causal_uniform", 64), causal(64)) == pytest.approx(
-        {"locality": 0.126586, "excess": 0, "beyond": by_loops(reference("causal_uniform", 64).numpy())["beyond"]},
+        {
+            "locality": 0.126586,
+            "excess": 0,
+            "off_diagonal_locality": by_loops(reference("causal_uniform", 64).numpy())["off_diagonal_locality"],
+        },
         abs=1e-6,
     )
 
@@ -258,15 +266,15 @@ def test_the_least_noise_ruins_published_symmetry_only(known: dict):
     bell = normalised(torch.exp(-0.1 * away(64) ** 2))
     found = of(bell + known["eps"] * torch.sin(3 * i[:, None] + 5 * i[None]) / 64)
     assert found["symmetry"] < 0.6 if known["eps"] else found["symmetry"] == 1
-    assert found["balance"] > 0.997 and abs(found["lean"]) < 0.003
+    assert found["balance"] > 0.997 and abs(found["left_right_bias"]) < 0.003
 
 
 def test_a_constant_gap_is_invisible_to_published_symmetry_only():
     found = of(reference("left1_right3", 64))
     assert found["symmetry"] == pytest.approx(1) and found["balance"] == pytest.approx(0.5)
-    assert found["lean"] == pytest.approx(-0.5)
+    assert found["left_right_bias"] == pytest.approx(-0.5)
     found = of(reference("causal_uniform", 64))
-    assert (found["symmetry"], found["balance"], found["lean"]) == (1, 0, 1)
+    assert (found["symmetry"], found["balance"], found["left_right_bias"]) == (1, 0, 1)
 
 
 def test_a_single_pair_is_always_perfect_by_published_symmetry_only():
@@ -292,26 +300,32 @@ def test_locality_mixes_self_and_neighbour():
 
 
 def test_beyond_leaves_the_token_itself_out():
-    assert of(torch.eye(16).double())["beyond"] == 0, "rows that look at nothing else count as 0"
-    assert of(reference("previous_token_only", 16))["beyond"] == pytest.approx(15 / 16)
+    assert of(torch.eye(16).double())["off_diagonal_locality"] == 0, "rows that look at nothing else count as 0"
+    assert of(reference("previous_token_only", 16))["off_diagonal_locality"] == pytest.approx(15 / 16)
     noise = torch.randn(9, 9, generator=torch.Generator().manual_seed(3)).double().softmax(-1)
-    assert of(noise + 5 * torch.eye(9))["beyond"] == pytest.approx(of(noise)["beyond"], abs=1e-12)
+    assert of(noise + 5 * torch.eye(9))["off_diagonal_locality"] == pytest.approx(
+        of(noise)["off_diagonal_locality"], abs=1e-12
+    )
     assert of(noise + 5 * torch.eye(9))["locality"] > of(noise)["locality"] + 0.1
-    level = by_loops(reference("uniform", 9).numpy())["beyond"]
-    assert chances(both_ways(9), 0)["beyond"] == pytest.approx(level) == baselines(both_ways(9), 0)["uniform"]["beyond"]
+    level = by_loops(reference("uniform", 9).numpy())["off_diagonal_locality"]
+    assert (
+        ChanceLevels(0).under(both_ways(9))["off_diagonal_locality"]
+        == pytest.approx(level)
+        == baselines(both_ways(9), 0)["uniform"]["off_diagonal_locality"]
+    )
 
 
 def test_paired_mass_is_what_balance_rests_on():
-    assert paired(torch.eye(8)[None]).tolist() == [0]
+    assert paired_mass(torch.eye(8)[None]).tolist() == [0]
     even = sum(2 * min(i, 7 - i) / 8 for i in range(8)) / 8
-    assert paired(torch.full((1, 8, 8), 1 / 8)).tolist() == pytest.approx([even])
+    assert paired_mass(torch.full((1, 8, 8), 1 / 8)).tolist() == pytest.approx([even])
 
 
 def test_keys_of_which_nothing_is_known_stay_out_of_what_is_left():
     attention = torch.tensor([[[0.5, 0.25, 0.25], [0.2, 0.2, 0.6], [0.0, 0.5, 0.5]]])
     site = torch.tensor([[[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]]).double()
-    whole = Whole(AttentionSite("encoder", 0, "a"), 0, attention, both_ways(3), None, None, False)
-    left = without(whole, site.log())[0]
+    whole = AttentionMatrix(AttentionSite("encoder", 0, "a"), 0, attention, both_ways(3), None, None, False)
+    left = without_positional(whole, site.log())[0]
     torch.testing.assert_close(left, torch.tensor([[2 / 3, 1 / 3, 0], [1, 0, 0], [0, 0, 0]]).double())
 
 
@@ -327,8 +341,8 @@ def some_matrices(count: int, spread: float) -> Tensor:
 def test_intervals_are_the_jackknifes_with_students_t():
     each = some_matrices(5, 0.7)
     without = [torch.cat((each[:g], each[g + 1 :])).mean(0) for g in range(5)]
-    others = [measured(one, both_ways(9)) for one in without]
-    matrix = Matrix(each.mean(0), each.mean(0).log(), both_ways(9), 5, others)
+    others = [numpy_measures(one, both_ways(9)) for one in without]
+    matrix = PositionalMatrix(each.mean(0), each.mean(0).log(), both_ways(9), 5, others)
     found = matrix.summaries(dict.fromkeys(MEASURES, 0.25))
     for name in MEASURES:
         values = np.array([measures(one, both_ways(9))[name].numpy() for one in without])
@@ -341,11 +355,11 @@ def test_intervals_are_the_jackknifes_with_students_t():
 
 def test_intervals_stay_inside_what_can_be_and_are_missing_where_nothing_varies():
     each = some_matrices(2, 3.0)
-    others = [measured(one, both_ways(9)) for one in each.flip(0)]
-    wide = Matrix(each.mean(0), each.mean(0).log(), both_ways(9), 2, others)
+    others = [numpy_measures(one, both_ways(9)) for one in each.flip(0)]
+    wide = PositionalMatrix(each.mean(0), each.mean(0).log(), both_ways(9), 2, others)
     for name, found in wide.summaries(dict.fromkeys(MEASURES, 0.0)).items():
-        assert (found.high_H <= 1).all() and (found.low_H >= (-1 if name in ("lean", "excess") else 0)).all()
-    bare = Matrix(each[0], each[0].log(), both_ways(9), 0)
+        assert (found.high_H <= 1).all() and (found.low_H >= (-1 if name in ("left_right_bias", "excess") else 0)).all()
+    bare = PositionalMatrix(each[0], each[0].log(), both_ways(9), 0)
     for found in bare.summaries(dict.fromkeys(MEASURES, 0.0)).values():
         assert np.isnan(found.low_H).all() and np.isnan(found.high_H).all() and np.isfinite(found.value_H).all()
 
@@ -356,7 +370,11 @@ def test_large_matrices_are_kept_in_fewer_groups():
 
 def test_heads_that_lean_apart_are_balanced_together():
     left = reference("alibi_causal_slope_0.5", 16)
-    matrix = Matrix(torch.stack((left, left.T.div(left.T.sum(-1, keepdim=True)))), left.log()[None], both_ways(16), 1)
+    matrix = PositionalMatrix(
+        torch.stack((left, left.T.div(left.T.sum(-1, keepdim=True)))), left.log()[None], both_ways(16), 1
+    )
     alone, together = matrix.summaries(dict.fromkeys(MEASURES, 0.0)), matrix.together()
     assert alone["balance"].value_H.max() < 1e-9 < 0.9 < together["balance"]
-    assert abs(together["lean"]) < 0.05 and alone["lean"].value_H.tolist() == pytest.approx([1, -1])
+    assert abs(together["left_right_bias"]) < 0.05 and alone["left_right_bias"].value_H.tolist() == pytest.approx(
+        [1, -1]
+    )

@@ -15,10 +15,10 @@ from wherewhat.capture.capture import capture
 from wherewhat.capture.hooks import reader
 from wherewhat.capture.tokens.batch import Batch
 from wherewhat.errors import UserError
-from wherewhat.profiling.accumulate import ScoreAccumulator, Swapping
+from wherewhat.profiling.accumulate import ScoreAccumulator, SwapSettings
 from wherewhat.profiling.profile import profile
-from wherewhat.scores.registry import SCORES
-from wherewhat.tables.files import parquet_bytes
+from wherewhat.scores.registry import ROW_SCORES as SCORES
+from wherewhat.tables.parquet import parquet_bytes
 from wherewhat.tables.schema import HEADS, OFFSETS
 
 BY_NAME = {family.name: family for family in FAMILIES}
@@ -172,8 +172,8 @@ def test_parts_are_marked_apart_and_layers_counted_through():
     asked = set(found.heads.filter(pl.col("part") == "cross")["score"])
     assert asked == {name for name, score in SCORES.items() if not score.relative}
     assert set(found.offsets["layer"]) == {0, 1, 2, 3}
-    assert [layer["part"] for layer in found.manifest["layers"]] == ["encoder"] * 2 + ["decoder"] * 2 + ["cross"] * 2
-    assert any("Cross-attention" in note for note in found.manifest["notes"])
+    assert [layer.part for layer in found.manifest.layers] == ["encoder"] * 2 + ["decoder"] * 2 + ["cross"] * 2
+    assert any("Cross-attention" in note for note in found.manifest.notes)
 
 
 def test_only_the_heads_asked_for():
@@ -236,27 +236,29 @@ def test_attention_that_overflows_is_named():
 def test_long_texts_are_cut_into_windows_and_short_left_overs_dropped():
     ids = torch.randint(3, 90, (2 * 20 + 5,))
     manifest = profile(BY_NAME["llama"].build(), [ids], max_tokens=20).manifest
-    assert {name: manifest["texts"][name] for name in ("count", "windows", "tokens")} == {
+    assert {name: getattr(manifest.texts, name) for name in ("count", "windows", "tokens")} == {
         "count": 1,
         "windows": 2,
         "tokens": 40,
     }
-    three = profile(BY_NAME["llama"].build(), [ids] * 3, max_tokens=20, max_texts=5).manifest["texts"]
-    assert (three["count"], three["windows"]) == (3, 5)
+    three = profile(BY_NAME["llama"].build(), [ids] * 3, max_tokens=20, max_texts=5).manifest.texts
+    assert (three.count, three.windows) == (3, 5)
 
 
 def test_the_manifest_knows_where_the_numbers_came_from(tmp_path: Path):
     found = profile(BY_NAME["llama"].build(), random_texts(), seed=2)
     manifest = ww.load(found.save(tmp_path / "run")).manifest
-    assert manifest["model"]["family"] == "llama" and manifest["model"]["parameters"] > 0
-    assert len(manifest["model"]["weights_hash"]) == 64 and len(manifest["texts"]["hash"]) == 64
-    assert manifest["seed"] == 2 and manifest["dtype"] == "float32" and manifest["device"] == "cpu"
-    assert manifest["versions"]["torch"].startswith(torch.__version__.split("+")[0])
-    assert manifest["peak_memory_bytes"] > 0 and manifest["seconds"] > 0
-    assert set(manifest["scores"]) == {name for name in SCORES if not name.startswith("block.")}
-    assert set(manifest["scores"]["locality"]) == {"asks", "low", "high", "range", "paper", "chance", "sides"}
+    assert manifest.model.family == "llama" and manifest.model.parameters > 0
+    assert len(manifest.model.weights_hash) == 64 and len(manifest.texts.hash) == 64
+    assert manifest.seed == 2 and manifest.dtype == "float32" and manifest.device == "cpu"
+    assert manifest.versions["torch"].startswith(torch.__version__.split("+")[0])
+    assert manifest.peak_memory_bytes > 0 and manifest.seconds > 0
+    assert set(manifest.scores) == {name for name in SCORES if not name.startswith("block.")}
+    assert set(manifest.to_dict()["scores"]["locality"]) == {
+        *("asks", "low", "high", "range", "paper", "chance", "sides", "kind", "tau")
+    }
     changed = BY_NAME["llama"].build(seed=1)
-    assert profile(changed, random_texts()).manifest["model"]["weights_hash"] != manifest["model"]["weights_hash"]
+    assert profile(changed, random_texts()).manifest.model.weights_hash != manifest.model.weights_hash
 
 
 def test_a_profile_shows_itself_in_a_notebook():
@@ -267,7 +269,7 @@ def test_a_profile_shows_itself_in_a_notebook():
 def test_a_family_that_mixes_several_attentions_in_a_layer_is_refused():
     sizes = {"vocab_size": 99, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
     mixing = DiffLlamaModel(DiffLlamaConfig(**sizes, num_attention_heads=4, num_key_value_heads=4)).eval()
-    with pytest.raises(UserError, match="showed 4 attentions in 2 layers; which of them are its heads cannot be told"):
+    with pytest.raises(UserError, match="has 4 attentions in 2 layers; which of them are its heads is ambiguous"):
         profile(mixing, random_texts())
 
 
@@ -275,12 +277,12 @@ def test_layers_without_attention_are_told_of():
     sizes = {"vocab_size": 99, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
     hybrid = {"layer_types": ["conv", "full_attention"], "num_attention_heads": 4, "num_key_value_heads": 2}
     found = profile(Lfm2Model(Lfm2Config(**sizes, **hybrid)).eval(), random_texts())
-    assert any("1 of the model's 2 layers have attention" in note for note in found.manifest["notes"])
+    assert any("1 of the model's 2 layers have attention" in note for note in found.manifest.notes)
 
 
 def test_no_attention_is_kept_from_batch_to_batch_or_layer_to_layer():
-    tally = ScoreAccumulator(SCORES, swapping=Swapping((1e-4,), 1, rows=8), longest=50, seed=0)
-    with capture(BY_NAME["llama"].build(), tally.see) as captured:
+    tally = ScoreAccumulator(SCORES, swaps=SwapSettings((1e-4,), 1, rows=8), longest=50, seed=0)
+    with capture(BY_NAME["llama"].build(), tally.add) as captured:
         ids_BT = torch.randint(3, 90, (1, 50))
         captured.read(Batch((0,), ids_BT, ids_BT > 0, (torch.arange(50),)))
         largest = max(

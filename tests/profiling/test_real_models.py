@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from wherewhat.cli.main import main
-from wherewhat.scores.registry import SCORES
+from wherewhat.scores.registry import ROW_SCORES as SCORES
 
 REAL = [
     ("stories260K", "stories.txt", 5 * 8, "previous"),

@@ -7,8 +7,9 @@ import torch
 from families import FAMILIES
 
 from wherewhat.capture.tokens.batch import generator_of, sample_rows
-from wherewhat.profiling.accumulate import Answer, LayerScores, Resampling, spread_out, summarise
+from wherewhat.profiling.accumulate import LayerScores, WindowScore, spread_out, summarise
 from wherewhat.profiling.profile import profile
+from wherewhat.stats.bootstrap import Resampling
 
 KEYS = ["layer", "head", "score"]
 BY_NAME = {family.name: family for family in FAMILIES}
@@ -24,8 +25,8 @@ def test_saying_the_default_changes_nothing():
     unset = profile(model, ids, untrained=False)
     said = profile(model, ids, queries=64, logit_rows=8, max_swaps=16384, untrained=False)
     assert unset.heads.equals(said.heads)
-    assert unset.manifest["settings"] == said.manifest["settings"]
-    assert (unset.manifest["settings"]["queries"], unset.manifest["settings"]["logit_rows"]) == (64, 8)
+    assert unset.manifest.settings == said.manifest.settings
+    assert (unset.manifest.settings["queries"], unset.manifest.settings["logit_rows"]) == (64, 8)
 
 
 def test_every_value_says_how_many_rows_it_rests_on():
@@ -54,7 +55,7 @@ def test_windows_of_one_text_are_resampled_together():
     account = LayerScores(1)
     for window, value in enumerate(values):
         of_one = torch.tensor([value])
-        account.add("x", window, Answer(of_one, torch.ones(1), torch.tensor([0.5]), torch.tensor([4])))
+        account.add("x", window, WindowScore(of_one, torch.ones(1), torch.tensor([0.5]), torch.tensor([4])))
     found = summarise(account, "x", Resampling(origins, seed=3))
     drawn = np.random.default_rng(3).multinomial(4, [1 / 4] * 4, size=1000)
     means = []

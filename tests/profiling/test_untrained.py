@@ -5,12 +5,12 @@ import pytest
 import torch
 from families import FAMILIES
 
-from wherewhat.capture.loading.load import wrap_module
-from wherewhat.capture.loading.untrained import fresh
+from wherewhat.capture.loading.load import untrained_copy, wrap_module
 from wherewhat.capture.tokens.batch import generator_of
 from wherewhat.profiling import untrained as module
 from wherewhat.profiling.profile import profile
 from wherewhat.tables import cache
+from wherewhat.tables.manifest.scores import UntrainedSection
 
 BY_NAME = {family.name: family for family in FAMILIES}
 
@@ -30,7 +30,7 @@ def test_the_baseline_is_the_mean_over_heads_of_fresh_weights():
     model, ids = BY_NAME["llama"].build(), texts(3)
     ours = profile(model, ids).heads
     drawn = min(ids, key=lambda text: generator_of(text, 0).initial_seed())  # one window of four, by its tokens
-    theirs = profile(fresh(wrap_module(model), seed=0).model, [drawn], untrained=False).heads
+    theirs = profile(untrained_copy(wrap_module(model), seed=0).module, [drawn], untrained=False).heads
     means = theirs.group_by("layer", "score").agg(theirs=pl.col("value").mean())
     both = ours.join(means, on=["layer", "score"]).drop_nulls(["untrained", "theirs"])
     assert both.height > 100
@@ -47,7 +47,7 @@ def test_it_is_measured_once_and_then_recalled(folder, monkeypatch: pytest.Monke
     model, ids = BY_NAME["llama"].build(), texts(3)
     first = profile(model, ids)
     assert len(list((folder / "untrained").glob("*.json"))) == 1
-    monkeypatch.setattr(module, "fresh", lambda *_, **__: pytest.fail("it was measured again"))
+    monkeypatch.setattr(module, "untrained_copy", lambda *_, **__: pytest.fail("it was measured again"))
     again = profile(model, ids)
     assert again.heads.equals(first.heads)
     for kept in (folder / "untrained").glob("*.json"):
@@ -68,13 +68,13 @@ def test_large_models_are_left_alone_and_that_is_said(monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "LARGEST", 10)
     model, ids = BY_NAME["llama"].build(), texts(2)
     found = profile(model, ids)
-    assert found.heads["untrained"].null_count() == found.heads.height and found.manifest["untrained"] is None
-    assert any(note.startswith("No untrained baseline was measured: ") for note in found.manifest["notes"])
+    assert found.heads["untrained"].null_count() == found.heads.height and found.manifest.untrained is None
+    assert any(note.startswith("No untrained baseline was measured: ") for note in found.manifest.notes)
     asked = profile(model, ids, untrained=True)
-    assert asked.manifest["untrained"] == {"windows": 1, "seed": 0}
+    assert asked.manifest.untrained == UntrainedSection(windows=1, seed=0)
 
 
 def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cache.FOLDER, str(tmp_path / "file"))
-    assert profile(BY_NAME["llama"].build(), texts(2)).manifest["untrained"] is not None
+    assert profile(BY_NAME["llama"].build(), texts(2)).manifest.untrained is not None

@@ -10,13 +10,13 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from wherewhat.capture.capture import capture
-from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.hooks.reader import AttentionRows
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name
 from wherewhat.capture.tokens.batch import batches
-from wherewhat.capture.tokens.encode import Encoded, encode, own_texts
-from wherewhat.profiling.accumulate import Swapping
+from wherewhat.capture.tokens.encode import EncodedTexts, encode, own_texts
+from wherewhat.profiling.accumulate import SwapSettings
 from wherewhat.scores.base import weighted_mean
-from wherewhat.scores.registry import SCORES
+from wherewhat.scores.registry import ROW_SCORES as SCORES
 from wherewhat.tables.texts import read_texts
 
 VIEWS = {
@@ -32,11 +32,11 @@ class Views:
     def __init__(self) -> None:
         self.rows: dict[int, dict[str, list[tuple[Tensor, Tensor]]]] = defaultdict(lambda: defaultdict(list))
 
-    def see(self, seen: Seen) -> None:
-        rows = Swapping((1e-4,), first=1, rows=8, max_swaps=1 << 14).of(seen)
+    def see(self, attention_rows: AttentionRows) -> None:
+        rows = SwapSettings((1e-4,), first=1, rows=8, max_swaps=1 << 14).prepare(attention_rows)
         if rows.exact is None:
             return
-        here = self.rows[seen.site.ordinal]
+        here = self.rows[attention_rows.site.ordinal]
         for name in (name for pair in VIEWS.values() for name in pair):
             here[name].append(SCORES[name].rows(rows))
         index_Q = rows.measured_Q.nonzero()[:, 0]
@@ -61,7 +61,7 @@ class Views:
         return (self.by_head("content") - self.by_head("slot")) / self.by_head("even")
 
 
-def views(model: LoadedModel, encoded: Encoded) -> Views:
+def views(model: LoadedModel, encoded: EncodedTexts) -> Views:
     found = Views()
     with capture(model.module, found.see) as captured:
         for batch in batches(encoded.ids, queries=64, seed=0):

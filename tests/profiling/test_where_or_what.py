@@ -13,13 +13,13 @@ from precision import assert_same
 
 from wherewhat.capture.capture import capture
 from wherewhat.capture.hooks import reader
-from wherewhat.capture.hooks.reader import Seen
+from wherewhat.capture.hooks.reader import AttentionRows
 from wherewhat.capture.tokens.batch import LAST, batches
 from wherewhat.errors import InternalError, UserError
 from wherewhat.logits.base import Moments
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.profiling.profile import profile
-from wherewhat.scores.registry import SCORES
+from wherewhat.scores.registry import ROW_SCORES as SCORES
 
 BY_NAME = {family.name: family for family in FAMILIES}
 SHARES = ("position_share", "symbol_share", "interaction_share")
@@ -31,8 +31,8 @@ def texts(count: int = 5, *, shortest: int = 6, longest: int = 14) -> list[torch
     return [torch.randint(3, 90, (int(n),), generator=generator) for n in lengths]
 
 
-def rows_of(model: Any, ids: list[torch.Tensor], queries: int) -> list[Seen]:
-    pieces: list[Seen] = []
+def rows_of(model: Any, ids: list[torch.Tensor], queries: int) -> list[AttentionRows]:
+    pieces: list[AttentionRows] = []
     with capture(model, pieces.append) as captured:
         for batch in batches(ids, queries=queries, seed=0, tokens=1):
             captured.read(batch)
@@ -52,20 +52,20 @@ def test_shares_are_those_of_whole_tables_over_all_rows_and_texts(name: str):
     # One text at a time, without padding: gemma2 has none in float64.
     found = profile(model, ids, queries=0, logit_rows=0, hidden=False, batch_tokens=1)
     spread: dict[tuple[str, int, int], np.ndarray] = {}
-    for seen in rows_of(model, ids, 0):
-        assert seen.logits is not None
-        if seen.site.part == "cross":
+    for rows in rows_of(model, ids, 0):
+        assert rows.logits is not None
+        if rows.site.part == "cross":
             continue
-        for row, query in enumerate(seen.queries_Q.tolist()):
-            slots = [j for j in range(1, len(seen.tokens_K)) if j != query and seen.allowed_QK[row, j]]
+        for row, query in enumerate(rows.queries_Q.tolist()):
+            slots = [j for j in range(1, len(rows.tokens_K)) if j != query and rows.allowed_QK[row, j]]
             if len(slots) < 2:
                 continue
-            table_HKS = seen.logits.table(row, torch.tensor(slots), torch.tensor(slots)).numpy()
+            table_HKS = rows.logits.table(row, torch.tensor(slots), torch.tensor(slots)).numpy()
             for head, table in enumerate(table_HKS):
-                key = (seen.site.part, seen.site.ordinal, head)
+                key = (rows.site.part, rows.site.ordinal, head)
                 spread[key] = spread.get(key, 0) + variances(table)
-    layers = {entry["layer"]: entry for entry in found.manifest["layers"]}
-    first_of = {part: min(n for n, entry in layers.items() if entry["part"] == part) for part, *_ in spread}
+    layers = {entry.layer: entry for entry in found.manifest.layers}
+    first_of = {part: min(n for n, entry in layers.items() if entry.part == part) for part, *_ in spread}
     for (part, ordinal, head), parts in spread.items():
         here = found.heads.filter((pl.col("layer") == first_of[part] + ordinal) & (pl.col("head") == head))
         ours = [here.filter(pl.col("score") == score)["value"].item() for score in SHARES]
@@ -123,7 +123,7 @@ def test_all_scores_of_logits_rest_on_the_same_few_rows_unless_asked_otherwise()
 def test_other_temperatures_have_names_of_their_own():
     found = profile(BY_NAME["llama"].build(), texts(), tau=(1e-4, 0.1, float("inf")))
     assert {"positional", "positional@0.1", "symbolic@inf"} <= set(found.heads["score"])
-    assert found.manifest["swaps"]["tau"] == [1e-4, 0.1, "inf"]
+    assert found.manifest.swaps.tau == [1e-4, 0.1, "inf"]
     only = profile(BY_NAME["llama"].build(), texts(), tau=(0.1,))
     assert "positional" not in set(only.heads["score"]) and "positional@0.1" in set(only.heads["score"])
 
@@ -155,7 +155,7 @@ def test_blocks_have_no_say_where_slots_have_none():
     found = profile(
         BY_NAME["bert"].build(), ids, blocks=tuple(torch.tensor([[1, 3], [3, 5]]) for _ in ids), hidden=False
     )
-    assert not any("blocks" in note for note in found.manifest["notes"])
+    assert not any("blocks" in note for note in found.manifest.notes)
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,8 @@ def test_texts_that_are_turned_by_unlike_angles_are_told_of():
     model = BY_NAME["llama"].build(rope_parameters=scaling, max_position_embeddings=8)
     short, long = (torch.randint(3, 90, (n,), generator=torch.Generator().manual_seed(n)) for n in (6, 30))
     both, alone = profile(model, [short, long], batch_tokens=1, max_tokens=30), profile(model, [short])
-    assert any("Texts of unlike length are turned by unlike angles" in note for note in both.manifest["notes"])
-    assert not any("unlike angles" in note for note in alone.manifest["notes"])
+    assert any("the angles of rotation depend on the length of a text" in note for note in both.manifest.notes)
+    assert not any("angles of rotation" in note for note in alone.manifest.notes)
     assert both.frequencies["theta"].min() < alone.frequencies["theta"].min()
 
 
@@ -197,13 +197,13 @@ def test_a_head_without_variance_has_no_shares_and_the_reason_is_told():
     found = profile(model, texts())
     flat = found.heads.filter((pl.col("layer") == 1) & (pl.col("head") == 1))
     assert flat.filter(pl.col("score") == "position_share")["value"].item() is None
-    assert any("The logits of L1H1 do not vary beyond rounding in any row" in note for note in found.manifest["notes"])
+    assert any("The logits of L1H1 do not vary beyond rounding in any row" in note for note in found.manifest.notes)
 
 
 def test_scores_inside_hidden_states_can_be_asked_for_by_name():
     found = profile(BY_NAME["gpt2"].build(), texts(4, shortest=10), scores=("entropy", "input.position_share"))
     assert set(found.heads["score"]) == {"entropy", "input.position_share"}
-    assert set(found.manifest["scores"]) == {"entropy", "input.position_share"}
+    assert set(found.manifest.scores) == {"entropy", "input.position_share"}
 
 
 def test_blocks_are_swapped_where_they_are_given():
@@ -223,29 +223,31 @@ def test_where_position_sits_in_the_hidden_state_other_things_are_measured_under
     names = set(found.heads["score"])
     assert not names & {name for name, score in SCORES.items() if score.logits}
     assert {"input.position_share", "mean.pos_pos", "mean.position"} <= names
-    assert any("No slot has a say in the logits of layer 0, 1" in note for note in found.manifest["notes"])
-    assert found.frequencies.is_empty() and found.manifest["correspondence"] == []
-    assert {"input.position_share", "mean.pos_pos"} <= set(found.manifest["scores"])
+    assert any("The logits of layer 0, 1 do not depend on slots" in note for note in found.manifest.notes)
+    assert found.frequencies.is_empty() and found.manifest.correspondence == []
+    assert {"input.position_share", "mean.pos_pos"} <= set(found.manifest.scores)
 
 
 def test_layers_without_rotation_are_silent_beside_those_that_turn():
     found = profile(BY_NAME["smollm3"].build(), texts())
     asked = found.heads.filter(pl.col("score") == "position_share")
     assert set(asked["layer"]) == {0}
-    assert any("layer 1:" in note for note in found.manifest["notes"])
+    assert any("layer 1 do not depend on slots" in note for note in found.manifest.notes)
 
 
 def test_asking_a_model_for_what_it_does_not_have_says_so():
-    with pytest.raises(UserError, match="mean_frequency cannot be asked of bert, whose logits know nothing of slots"):
+    with pytest.raises(
+        UserError, match="mean_frequency cannot be measured on bert, whose logits do not depend on slots"
+    ):
         profile(BY_NAME["bert"].build(), texts(), scores=("mean_frequency",))
-    with pytest.raises(UserError, match="asked of bloom: no logits here are products of queries and keys that"):
+    with pytest.raises(UserError, match="measured on bloom: its logits are not rotary, as queries and keys are not"):
         profile(BY_NAME["bloom"].build(), texts(), scores=("mean_frequency",))
 
 
 def test_a_query_with_too_few_keys_before_it_says_so():
     short = [torch.tensor([5, 6, 7])]
     with pytest.raises(
-        UserError, match="longest text has 3 tokens, and fewer than two keys before its last query can change"
+        UserError, match="longest text has 3 tokens, and fewer than two keys before its last query can be swapped"
     ):
         profile(BY_NAME["llama"].build(), short, queries=LAST)
     usual = profile(BY_NAME["llama"].build(), short).heads.filter(pl.col("score") == "position_share")
@@ -264,13 +266,13 @@ def test_logits_that_are_not_finite_say_where():
 
 
 def test_a_row_that_breaks_the_theorem_is_our_mistake(monkeypatch: pytest.MonkeyPatch):
-    moments = Turned.moments
+    moments = RotaryLogits.moments
 
-    def wrong(self: Turned, swappable_QK: torch.Tensor) -> Moments:
+    def wrong(self: RotaryLogits, swappable_QK: torch.Tensor) -> Moments:
         found = moments(self, swappable_QK)
         nothing_HQ = torch.zeros_like(found.position_HQ)
         return replace(found, position_HQ=nothing_HQ, symbol_HQ=nothing_HQ, interaction_HQ=nothing_HQ)
 
-    monkeypatch.setattr(Turned, "moments", wrong)
+    monkeypatch.setattr(RotaryLogits, "moments", wrong)
     with pytest.raises(InternalError, match="what was read of this model's logits is wrong"):
         profile(BY_NAME["llama"].build(), texts(), scores=("exclusion_ratio",))

@@ -20,11 +20,8 @@ from synthetic_swaps import roles, words
 from synthetic_syntax import syntax_run
 
 from wherewhat.runs.base import Run
-from wherewhat.runs.compared import Compared
-from wherewhat.runs.edited import Edited
-from wherewhat.runs.probed import Probed
-from wherewhat.runs.profile import Profile
-from wherewhat.runs.reproduced import Reproduced
+from wherewhat.runs.registry import Comparison, EditEffect, ProbeRun, Profile, StudyRun
+from wherewhat.tables.manifest.io import manifest_of
 from wherewhat.tables.schema import COMPARE, EDIT, FREQUENCIES, HEADS, OFFSETS, POSITIONAL, SIMILARITY, frame
 
 MADE = {  # what every manifest says of how its run was made
@@ -57,18 +54,18 @@ def profile() -> Profile:
         fitted(heads, HEADS),
         fitted(offsets, OFFSETS),
         fitted(frequencies, FREQUENCIES),
-        {**MADE, **manifest},
+        manifest_of("heads", {**MADE, **manifest}),
         fitted(positional, POSITIONAL),
     )
 
 
-def comparison() -> Compared:
+def comparison() -> Comparison:
     rows = test_report_compare.rows("entropy", 0.9, 0.5) + test_report_compare.rows("identical.locality", 0.05, 0.3)
     told = test_report_compare.manifest(claims=[CLAIM])
-    return Compared(frame(rows, COMPARE), {**MADE, **told}, frame([], SIMILARITY))
+    return Comparison(frame(rows, COMPARE), manifest_of("compare", {**MADE, **told}), frame([], SIMILARITY))
 
 
-def edit() -> Edited:
+def edit() -> EditEffect:
     whole = test_report_edits.whole(loss=(0.25, 0.2, 0.3), copy=(-0.3, -0.4, -0.2))
     rows = [*whole, *test_report_edits.scored("position_share", 0.1, 0.2, -0.1, 0.0)]
     model, after = test_report_edits.MODEL, f"{test_report_edits.MODEL} · {test_report_edits.TOLD}"
@@ -80,16 +77,18 @@ def edit() -> Edited:
             for score in ("position_share", "symbol_share")
         ]
     )
-    return Edited(frame(rows, EDIT), fitted(heads, HEADS), {**MADE, **test_report_edits.manifest()})
+    manifest = manifest_of("edit", {**MADE, **test_report_edits.manifest()})
+    return EditEffect(frame(rows, EDIT), fitted(heads, HEADS), manifest)
 
 
-def probe(made: tuple[pl.DataFrame, dict[str, Any]]) -> Probed:
-    return Probed(made[0], {**MADE, **made[1]})
+def probe(made: tuple[pl.DataFrame, dict[str, Any]]) -> ProbeRun:
+    return ProbeRun(made[0], manifest_of("probe", {**MADE, **made[1]}))
 
 
-def reproduction(name: str, made: tuple[pl.DataFrame, dict[str, Any]]) -> Reproduced:
+def reproduction(name: str, made: tuple[pl.DataFrame, dict[str, Any]]) -> StudyRun:
     result, told = made
-    return Reproduced(result, {**MADE, **told, "reproduction": name, "claims": told.get("claims") or [CLAIM]})
+    raw = {**MADE, **told, "reproduction": name, "claims": told.get("claims") or [CLAIM]}
+    return StudyRun(result, manifest_of("reproduce", raw))
 
 
 FINISHED: dict[str, Callable[[], Run]] = {

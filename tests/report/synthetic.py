@@ -237,6 +237,7 @@ def manifest_of(shape: Shape, layers: list[dict[str, Any]]) -> dict[str, Any]:
         "layers": layers,
         "scores": {
             name: {
+                "kind": "Attention",
                 "asks": asks,
                 "low": low,
                 "high": high,

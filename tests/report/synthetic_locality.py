@@ -139,9 +139,9 @@ def _measured(one: dict[str, Any]) -> dict[str, float]:
 
 def _encoding(one: dict[str, Any], world: World) -> Iterable[Row]:
     name, found = one["name"], _measured(one)
-    lean = 1 - found["balance"]
+    bias = 1 - found["balance"]
     for seed in range(world.seeds):
-        told = {**found, "symmetry": 0.7, "lean": lean}
+        told = {**found, "symmetry": 0.7, "left_right_bias": bias}
         for measure, value in told.items():
             moved = value + 0.004 * (seed - 1)
             yield ("encoding", name, "", None, seed, f"attention.{measure}", moved, None, None)

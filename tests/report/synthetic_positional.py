@@ -9,7 +9,7 @@ from synthetic import Run, Shape, run_of
 
 KEYS = ["layer", "head", "source"]
 CELL = [*KEYS, "query"]
-MEASURES = ("locality", "excess", "beyond", "symmetry", "balance", "lean")
+MEASURES = ("locality", "excess", "off_diagonal_locality", "symmetry", "balance", "left_right_bias")
 SCHEMA = {
     "model": pl.String,
     "layer": pl.Int32,
@@ -26,7 +26,7 @@ Positional = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, dict[str, Any], pl.
 class World:
     """How the positional part of every head of a run looks."""
 
-    near: float = 0.6  # how steeply attention falls with distance; 0 is even attention
+    near: float = 0.6  # how steeply attention falls with distance; 0 is uniform attention
     lean: float = 0.7  # how much more it falls on one side; heads take turns at sides unless `sided`
     sided: bool = False
     causal: bool = False
@@ -88,14 +88,14 @@ def _side(head: int, world: World) -> int:
 
 
 def measures(drawn: pl.DataFrame) -> pl.DataFrame:
-    """Locality, excess, symmetry, balance and lean of every matrix, by their definitions; one-sided ones have two."""
+    """All measures of every matrix, by their definitions; one-sided ones have two."""
     away = pl.col("key") - pl.col("query")
     size = pl.col("query").max() + 1
     near = drawn.group_by(KEYS).agg(locality=(pl.col("attention") * 0.5 ** away.abs()).sum() / size, n=size)
     others = drawn.filter(away != 0).with_columns(weighed=pl.col("attention") * 2 * 0.5 ** away.abs())
-    rows = others.group_by(CELL).agg(beyond=pl.col("weighed").sum() / pl.col("attention").sum())
-    near = near.join(rows.group_by(KEYS).agg(pl.col("beyond").fill_nan(0).sum()), on=KEYS)
-    near = near.with_columns(pl.col("beyond") / pl.col("n"))
+    rows = others.group_by(CELL).agg(off_diagonal_locality=pl.col("weighed").sum() / pl.col("attention").sum())
+    near = near.join(rows.group_by(KEYS).agg(pl.col("off_diagonal_locality").fill_nan(0).sum()), on=KEYS)
+    near = near.with_columns(pl.col("off_diagonal_locality") / pl.col("n"))
     right = drawn.filter(away > 0).select(*CELL, k=away, right="attention")
     left = drawn.filter(away < 0).select(*CELL, k=-away, left="attention")
     pairs = left.join(right, on=[*CELL, "k"]).with_columns(d=(pl.col("left") - pl.col("right")).abs())
@@ -108,7 +108,7 @@ def measures(drawn: pl.DataFrame) -> pl.DataFrame:
         .agg(
             symmetry=pl.when(seen).then(1 - pl.col("stretched").mean()),
             balance=pl.when(seen).then(1 - pl.col("d").sum() / both),
-            lean=pl.when(seen).then((pl.col("left") - pl.col("right")).sum() / both),
+            left_right_bias=pl.when(seen).then((pl.col("left") - pl.col("right")).sum() / both),
             paired=both,
         )
     )
@@ -119,7 +119,7 @@ def measures(drawn: pl.DataFrame) -> pl.DataFrame:
 
 
 def even(n: int, *, causal: bool = False) -> float:
-    """The locality of even attention over n slots."""
+    """The locality of uniform attention over n slots."""
     if causal:
         return sum((2 - 2.0**-i) / (i + 1) for i in range(n)) / n
     return (3 * n - 4 + 2.0 ** (2 - n)) / n**2
@@ -149,17 +149,19 @@ def _scores(found: pl.DataFrame, heads: pl.DataFrame, world: World) -> pl.DataFr
 
 def levels() -> dict[str, float]:
     """What heads that know nothing get, but for locality, which depends on the number of slots."""
-    return {"locality": 0.0, "excess": 0.0, "beyond": 0.06, "symmetry": 0.767, "balance": 0.483, "lean": 0.0}
+    near = {"locality": 0.0, "excess": 0.0, "off_diagonal_locality": 0.06}
+    return {**near, "symmetry": 0.767, "balance": 0.483, "left_right_bias": 0.0}
 
 
 def told(scores: pl.DataFrame) -> dict[str, Any]:
     """How to read each score."""
     return {
         name: {
+            "kind": "Positional part",
             "asks": f"With position alone, what is its {name.rpartition('.')[2]}?",
             "low": "none",
             "high": "all",
-            "range": [-1, 1] if name.endswith(("lean", "excess")) else [0, 1],
+            "range": [-1, 1] if name.endswith(("left_right_bias", "excess")) else [0, 1],
             "chance": "uniform",
             "paper": "Chen et al. 2023",
         }
@@ -197,8 +199,8 @@ def about(drawn: pl.DataFrame, scores: pl.DataFrame, world: World) -> dict[str, 
 
 def baselines(n: int, *, causal: bool = False) -> dict[str, Any]:
     """Attention that knows nothing; under a mask only what one side tells."""
-    level = {"locality": even(n, causal=causal), "excess": 0.0, "beyond": 0.06}
-    uniform = level if causal else {**level, "symmetry": 1.0, "balance": 1.0, "lean": 0.0}
+    level = {"locality": even(n, causal=causal), "excess": 0.0, "off_diagonal_locality": 0.06}
+    uniform = level if causal else {**level, "symmetry": 1.0, "balance": 1.0, "left_right_bias": 0.0}
     some = level if causal else {**levels(), **level}
     faint = level if causal else {**some, "symmetry": 0.641, "balance": 0.989}
     return {"uniform": uniform, "random .02": {**faint, "sd": level}, "random 1": {**some, "sd": level}}

@@ -1,4 +1,4 @@
-"""Made-up probes of dependency relations, in worlds where near ones are found by place, or by content."""
+"""Made-up probes of dependency relations, in worlds where near ones are found by position, or by content."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

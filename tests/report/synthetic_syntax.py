@@ -1,4 +1,4 @@
-"""A made-up study of relations in two opposite worlds: near words found by place and far ones by content, or not."""
+"""A made-up study of relations in two opposite worlds: near words found by position and far ones by content, or not."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ Row = tuple[object, ...]
 
 
 def syntax_run(near: float = 0.9, far: float = 0.1, *, seeds: int = 3) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The table and the manifest of a study in which place alone finds so much near and far; content the opposite."""
+    """Table and manifest of a study in which position alone finds so much near and far; content the opposite."""
     rows = [*_runs(seeds), *_means(near, far, interval=seeds > 1), *_links()]
     groups = {name: f"encodings of the kind {name}" for name in GROUPS}
     told = [{"name": name, "groups": [group, *["sided"] * (group != "symmetric")]} for name, group, _ in SUBJECTS]

@@ -171,7 +171,15 @@ def _spectrum(turns: int, shares: tuple[float, float, float], rng: random.Random
 def with_where(manifest: Row, shape: Any, rng: random.Random) -> Row:
     """What the manifest adds: what the scores ask, how swaps were made, how behaviour goes with frequency."""
     told = {
-        name: {"asks": asks, "low": "none of it", "high": "all of it", "range": ends, "paper": "", "chance": ""}
+        name: {
+            "kind": _kind(name, shape),
+            "asks": asks,
+            "low": "none of it",
+            "high": "all of it",
+            "range": ends,
+            "paper": "",
+            "chance": "",
+        }
         for name, (asks, ends) in (MOVED if shape.learned else TOLD).items()
     }
     swaps = {"tau": list(TAUS), "first": 1, "queries": "last", "blocks": None}
@@ -184,6 +192,12 @@ def with_where(manifest: Row, shape: Any, rng: random.Random) -> Row:
     found.append({**_correlation(None, "position_share", 0.6, shape), "x": "mean_speed"})
     more = {"scores": manifest["scores"] | told, "swaps": swaps}
     return manifest | more | ({"correspondence": found} if shape.turns else {})
+
+
+def _kind(name: str, shape: Any) -> str:
+    """As the registry of scores has it, which a page without torch cannot ask."""
+    published = name.partition("@")[0].removeprefix("block.") in ("positional", "symbolic")
+    return "Hidden state" if shape.learned else "Published scores" if published else "Where or what"
 
 
 def _correlation(layer: int | None, y: str, drawn: float, shape: Any) -> Row:

@@ -7,16 +7,17 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import page_of_probe
 from synthetic_probes import HOSTILE
 from synthetic_swaps import BLIND, READS_ORDER, SIZES, Reader, roles, words
 
 from wherewhat.errors import UserError
+from wherewhat.published.word_swaps import CHANGES, ROLES
 from wherewhat.report.figures import figures
 from wherewhat.report.page import Page
-from wherewhat.report.probe_published import CHANGES, ROLES
+from wherewhat.report.probe_sections import size_words
 from wherewhat.report.probe_swaps_tables import ends_of
-from wherewhat.report.probe_told import size_words
-from wherewhat.report.probes import PAGES, page_of_probe
+from wherewhat.report.probes import PAGES
 from wherewhat.report.render import render
 
 BOTH = {"words": words, "roles": roles}
@@ -93,7 +94,7 @@ def test_answers_that_stay_are_drawn_where_no_right_ones_are_known():
     unjudged = pl.concat([table.filter(measure="distance"), kept])
     lines = drawn_of(page_of_probe(unjudged, manifest), "levels", measure="kept")
     assert {row["line"]: row["value"] for row in lines} == pytest.approx(
-        {"roles exchanged": 20, "control": 88, "other voice": 92}
+        {"role swap": 20, "control": 88, "other voice": 92}
     )
     assert not drawn_of(page_of_probe(pl.concat([table, kept]), manifest), "levels", measure="kept")
 
@@ -138,7 +139,7 @@ def test_an_axis_reaches_around_nought_and_all_that_is_drawn():
 
 def test_a_swap_is_shown_word_above_word_with_its_ways():
     body = section(page_of_probe(*words()), "examples").body
-    assert "As it is: some sailors beside the green house" in body
+    assert "Original: some sailors beside the green house" in body
     first = body.partition("<details")[0]  # without its control
     assert first.count('class="moved"') == 2 and 'viewBox="0 0 3 1"' in first
     assert '<line x1="0.5" y1="0" x2="2.5" y2="1" class="goes"/>' in first, (
@@ -156,17 +157,17 @@ def test_what_the_model_said_is_judged_by_the_right_answer_after_the_swap():
     exchanged = section(page_of_probe(*roles()), "examples").body
     assert "✗ right: reversed" in exchanged, "an exchange does not"
     quiet = section(page_of_probe(*words(Reader("masked"))), "examples").body
-    assert "3.90</b> nats a token" in quiet and "right:" not in quiet
+    assert "3.90</b> nats per token" in quiet and "right:" not in quiet
 
 
 def test_agent_and_patient_are_marked_and_named():
     body = section(page_of_probe(*roles()), "examples").body
     assert re.search(r'class="role agent">.{0,80}cat.{0,20}<small>agent</small>', body)
     assert re.search(r'class="role patient">.{0,120}lawyer.{0,20}<small>patient</small>', body)
-    after = body[body.index("exchanged</dt>") :]
+    after = body[body.index("role swap</dt>") :]
     assert 'class="role agent"><bdi>a</bdi> <bdi>small</bdi> <span class="last"><bdi>lawyer' in after, "now he acts"
-    assert "stretch 1" in body, "where roles are not told, the two stretches are"
-    voice = body[body.index("The other voice") :].partition("other voice</dt>")[2]
+    assert "span 1" in body, "where roles are not told, the two stretches are"
+    voice = body[body.index("Other voice") :].partition("other voice</dt>")[2]
     assert 'class="role agent"><bdi>the</bdi> <span class="last"><bdi>cat' in voice, "there roles stay with their words"
 
 
@@ -175,16 +176,16 @@ def test_roles_are_told_before_and_after_with_the_old_label():
     lines = {row["line"]: row["value"] for row in drawn_of(made, "levels", measure="answers")}
     assert lines == pytest.approx(
         {
-            "as it is: the right label": 82,
-            "exchanged: the new label": 80,
-            "exchanged: the old label": 20,
+            "original: the right label": 82,
+            "role swap: the new label": 80,
+            "role swap: the old label": 20,
             "control: the right label": 72,
             "other voice: the right label": 82,
         }
     )
     flips = {row["line"]: row["value"] for row in drawn_of(made, "levels", measure="flips")}
-    assert flips == pytest.approx({"roles exchanged": 80, "control": 12, "other voice": 8})
-    after = [row["value"] for row in drawn_of(made, "published", line="exchanged: the new label")]
+    assert flips == pytest.approx({"role swap": 80, "control": 12, "other voice": 8})
+    after = [row["value"] for row in drawn_of(made, "published", line="role swap: the new label")]
     assert sorted(after) == pytest.approx(sorted(before + change for before, change in ROLES.values()))
     labels = section(made, "labels").body
     assert "active voice" in labels and "reversed" in labels and labels.count("<tr>") == 7
@@ -194,8 +195,8 @@ def test_roles_are_told_before_and_after_with_the_old_label():
 def test_a_blind_model_is_told_the_other_way():
     made = page_of_probe(*roles(BLIND))
     lines = {row["line"]: row["value"] for row in drawn_of(made, "levels", measure="answers")}
-    assert lines["exchanged: the new label"] == pytest.approx(30) and lines[
-        "exchanged: the old label"
+    assert lines["role swap: the new label"] == pytest.approx(30) and lines[
+        "role swap: the old label"
     ] == pytest.approx(70)
     still = drawn_of(page_of_probe(*words(BLIND)), "changes", measure="accuracy", set="", kind="swap")
     assert [row["value"] for row in still] == pytest.approx([0] * 5)

@@ -5,14 +5,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import RelationTables, page_of_probe
 from synthetic_probes import RELATIONS, SHORT_BY_CONTENT, SHORT_BY_PLACE, World, causal, dependencies
 
 from wherewhat.errors import UserError
+from wherewhat.published.relation_heads import ANCHORS
 from wherewhat.report.figures import figures
 from wherewhat.report.page import Page
-from wherewhat.report.probe_dependencies_tables import TITLES, TOGETHER, Relations, best_for, winners
-from wherewhat.report.probes import page_of_probe
-from wherewhat.report.published_heads import ANCHORS
+from wherewhat.report.probe_dependencies_tables import TITLES, TOGETHER, best_for, winners
 from wherewhat.report.render import render
 
 THREE = World(treebanks=("en_pud", "ja_pud", "<i>ar</i>"))
@@ -41,7 +41,7 @@ def test_near_and_far_are_told_for_every_part_with_quiet_levels():
     assert place[0] > content[0] and place[-1] < content[-1], "the world is built so"
     assert set(made.tables["distances"]["kind"]) == {"positional", "contextual", "full", "offset", "uniform"}
     label = re.search(r'data-label="([^"]*)"', section(made, "distance").body)[1]
-    assert "place alone at distance 1: 95.0 %" in label, "who cannot see the chart hears it"
+    assert "position alone at distance 1: 95.0 %" in label, "who cannot see the chart hears it"
 
 
 def test_what_is_read_aloud_is_what_is_drawn():
@@ -65,7 +65,7 @@ def test_the_opposite_world_is_drawn_the_other_way():
 
 
 def test_relations_are_sorted_from_neighbours_to_far_words():
-    found = Relations(*dependencies())
+    found = RelationTables(*dependencies())
     assert found.relations("en_ewt") == sorted(RELATIONS, key=lambda item: RELATIONS[item][0])
     made = page_of_probe(*dependencies())
     assert values(made, "relations", "order", panel="0 1", kind="full", relation="amod") == [0]
@@ -74,9 +74,9 @@ def test_relations_are_sorted_from_neighbours_to_far_words():
 
 def test_relations_clearly_beyond_the_offset_are_counted_from_intervals_and_p():
     table, manifest = dependencies()
-    found = Relations(table, manifest)
+    found = RelationTables(table, manifest)
     won = winners(found, "en_ewt", "to head", found.relations("en_ewt"))
-    rows = found.held.filter(
+    rows = found.held_out.filter(
         (pl.col("measure") == "beyond offset") & (pl.col("side") == "to head") & ~pl.col("item").is_in(TOGETHER)
     )
     for part, many in won.items():
@@ -85,7 +85,7 @@ def test_relations_clearly_beyond_the_offset_are_counted_from_intervals_and_p():
     assert won["full"] > 2 and f"full attention for {won['full']}" in lede and "relations to dependent" in lede
     unsure = (pl.col("measure") == "p") & (pl.col("item") != "nsubj")
     other = table.with_columns(value=pl.when(unsure).then(0.2).otherwise(pl.col("value")))
-    assert winners(Relations(other, manifest), "en_ewt", "to head", found.relations("en_ewt"))["full"] == 1
+    assert winners(RelationTables(other, manifest), "en_ewt", "to head", found.relations("en_ewt"))["full"] == 1
     body = section(page_of_probe(other, manifest), "numbers").body
     assert 'class="unsure"' in line_of(body, "obl") and "unsure" not in line_of(body, "nsubj")
 
@@ -113,8 +113,8 @@ def test_few_sentences_open_with_what_was_found_and_say_the_limits_below():
     few = table.filter((pl.col("item") == "all").fill_null(True) | pl.col("item").is_null())
     made = page_of_probe(few, manifest)
     assert made.sections[0].name == "together" and not {"distance", "relations"} & set(names(made))
-    own = Relations(few, manifest).of(("en_ewt", "all", "to head"), "full")
-    assert made.sections[0].lede.startswith(f"The governor of a word is found in {100 * own['value']:.1f} % (")
+    own = RelationTables(few, manifest).of(("en_ewt", "all", "to head"), "full")
+    assert made.sections[0].lede.startswith(f"The head word of a word is found in {100 * own['value']:.1f} % (")
     body = made.sections[0].body
     assert f'data-exact="{100 * own["value"]:.6g}"' in body
     assert body.index("full attention") < body.index("Too few rows") and body.count("Too few rows") == 2
@@ -127,9 +127,9 @@ def test_only_parts_that_were_read_are_told_of():
     made = page_of_probe(table, manifest)
     for name in ("distance", "relations", "numbers"):
         its = section(made, name)
-        assert "content alone" not in its.lede + its.body and "place alone" not in its.lede.lower() + its.body, name
+        assert "content alone" not in its.lede + its.body and "position alone" not in its.lede.lower() + its.body, name
     assert "full attention for" in section(made, "relations").lede and made.lede.endswith("find as it is?")
-    assert page_of_probe(*dependencies()).lede.endswith("find by place alone, by content alone, and as it is?")
+    assert page_of_probe(*dependencies()).lede.endswith("find by position alone, by content alone, and as it is?")
     manifest["examples"][0]["looked"] = {"shuffled": 0}
     made = page_of_probe(table.filter((pl.col("kind") != "full") | pl.col("head").is_not_null()), manifest)
     assert "clearly more" not in section(made, "relations").lede
@@ -142,7 +142,7 @@ def test_under_a_mask_rows_and_distances_are_those_that_are_asked():
     line = line_of(section(made, "numbers").body, "nsubj")
     for cell in ("273 of 820", "4.0", "2.63", "7.00", "31.0", "136"):
         assert f">{cell}</td>" in line, cell
-    assert "left, of all" in section(made, "numbers").body and "about all governors" in section(made, "numbers").lede
+    assert "left, of all" in section(made, "numbers").body and "about all head words" in section(made, "numbers").lede
     assert "left, of all" not in section(page_of_probe(*dependencies()), "numbers").body
 
 
@@ -172,11 +172,11 @@ def test_what_all_claims_rest_on_is_said_once():
 
 
 def test_a_head_is_named_after_what_it_was_chosen_for():
-    found = Relations(*dependencies())
+    found = RelationTables(*dependencies())
     table, manifest = dependencies()
     for one in manifest["chosen"]:
         one["heads"] = ["L0H0", "L0H0"] if one["item"] in ("det", "obl") else ["L2H3"]
-    found = Relations(table, manifest)
+    found = RelationTables(table, manifest)
     assert best_for(found, "en_ewt", "to head", "L0H0") == ["det", "obl"], "the best found first"
     made = page_of_probe(table, manifest)
     assert set(values(made, "grid", "best", layer=0, head=0)) == {"det +1"}
@@ -201,11 +201,11 @@ def test_treebanks_stand_beside_each_other_with_their_word_order():
     assert body.count('scope="colgroup"') == 6 and "&lt;i&gt;ar" in body
     line = next(row for row in re.findall(r"<tr>(.*?)</tr>", body) if ">obj<" in row)
     assert "97.0" in line and "2.40" in line and "2.70" in line and "3.00" in line, "governors left, and distances"
-    won = winners(Relations(*dependencies(THREE)), "ja_pud", "to head", list(RELATIONS))
+    won = winners(RelationTables(*dependencies(THREE)), "ja_pud", "to head", list(RELATIONS))
     counted = "".join(f"<td>{many}</td>" for many in (len(RELATIONS), *won.values()))
     assert f"<bdi>ja_pud</bdi>, to head</th>{counted}" in body
     assert "positional" not in body and "contextual" not in body
-    assert "best fixed offset with place alone, to head" in body and "0.50 to 0.93" in body
+    assert "best fixed offset with position alone, to head" in body and "0.50 to 0.93" in body
 
 
 def test_what_was_skipped_merged_and_dropped_is_told():
@@ -218,7 +218,7 @@ def test_what_was_skipped_merged_and_dropped_is_told():
 def test_rows_in_words_show_who_asks_and_where_each_part_looked():
     body = section(page_of_probe(*dependencies()), "examples").body
     assert "<small>asks</small>" in body and "<small>partner</small>" in body
-    assert "full attention (L1H1): found; place alone (L0H2): missed" in body
+    assert "full attention (L1H1): found; position alone (L0H2): missed" in body
 
 
 def test_nothing_from_the_data_becomes_markup():
@@ -229,8 +229,8 @@ def test_nothing_from_the_data_becomes_markup():
 
 def test_little_is_enough_for_a_page_and_nothing_is_refused():
     table, manifest = dependencies()
-    held = table.filter(pl.col("layer").is_null() & (pl.col("kind") != "order") & (pl.col("distance") == "all"))
-    made = page_of_probe(held, {"probe": "dependencies"})
+    held_out = table.filter(pl.col("layer").is_null() & (pl.col("kind") != "order") & (pl.col("distance") == "all"))
+    made = page_of_probe(held_out, {"probe": "dependencies"})
     assert names(made) == ["together", "relations", "numbers", "made"] and render(made)
     with pytest.raises(UserError, match="run `wherewhat probe dependencies` again"):
         page_of_probe(table.clear(), manifest)

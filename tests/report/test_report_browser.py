@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from browsing import Tab, watched
+from dict_manifests import page_of_heads
 from synthetic import BOTH, DECODER, ENCODER, LEARNED, ONE, ROTARY, Shape, run_of
 from test_report_page import HOSTILE, hostile
 
-from wherewhat.report import page_of_heads, render
+from wherewhat.report import render
 
 pytestmark = pytest.mark.browser
 Opener = Callable[..., Any]
@@ -237,7 +238,7 @@ def test_a_head_without_offsets_or_values_says_so(opened: Opener):
         tab.get_by_label("Selected head", exact=True).select_option("cross L2H3")
         assert tab.get_by_text("No offsets for this head").is_visible()
         assert not tab.locator("#profile-chart").is_visible()
-        assert "No answer here for locality" in tab.locator(".says").inner_text()
+        assert "No value for locality" in tab.locator(".says").inner_text()
         assert (
             tab.get_by_text("48 of 144 heads have no value").count()
             + tab.get_by_text("96 of 144 heads have no value").count()

@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import page_of_canonical
 
 from wherewhat.errors import UserError
-from wherewhat.report.canonical import page_of_canonical
-from wherewhat.report.canonical_tables import INDEX, ONE, RETRIEVAL, TITLES, TWO
+from wherewhat.formatting import percent
+from wherewhat.report.canonical_tables import INDEX, ONE_PLANE, RETRIEVAL, TITLES, TWO_PLANES
 from wherewhat.report.figures import figures
-from wherewhat.report.numbers import percent
 from wherewhat.report.page import Page
 from wherewhat.report.render import render
 from wherewhat.tables.schema import RESULT, frame
@@ -22,8 +22,8 @@ BASES = (2.0, 1.5, 1.0, 0.8, 0.5, 0.4, 0.25, 0.1, 0.01, 0.0)
 CURVES = {
     INDEX: [1.0, 0.98, 0.83, 0.64, 0.4, 0.35, 0.29, 0.24, 0.16, 0.15],
     RETRIEVAL: [0.14, 0.17, 0.22, 0.27, 0.37, 0.45, 0.64, 1.0, 1.0, 1.0],
-    ONE: [0.12, 0.14, 0.18, 0.21, 0.3, 0.34, 0.48, 0.93, 0.99, 0.5],
-    TWO: [0.68, 0.85, 0.99, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5],
+    ONE_PLANE: [0.12, 0.14, 0.18, 0.21, 0.3, 0.34, 0.48, 0.93, 0.99, 0.5],
+    TWO_PLANES: [0.68, 0.85, 0.99, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5],
 }
 MANIFEST: dict[str, Any] = {
     "reproduction": "canonical",
@@ -52,7 +52,7 @@ def made(seeds: int = 2, curves: Mapping[str, Sequence[float]] = CURVES) -> pl.D
             rows += _vectors(name, base)
             rows += [
                 ("lengths", name, f"plane {plane}", base, None, "norm", 10 * value, 0.0, 20 * value)
-                for plane in range(2 if name == TWO else 1)
+                for plane in range(2 if name == TWO_PLANES else 1)
             ]
     return frame([*rows, *_theory()], RESULT)
 
@@ -70,7 +70,7 @@ def _vectors(name: str, base: float) -> list[Any]:
         for number in range(many):
             item = f"{kind} {number}" if kind == "query" and name == INDEX else f"{kind} {chr(97 + number)}"
             turn = 2 * math.pi * number / many
-            for plane in range(2 if name == TWO else 1):
+            for plane in range(2 if name == TWO_PLANES else 1):
                 for way, value in (("across", 3 * math.cos(turn)), ("up", 3 * math.sin(turn))):
                     rows.append(("vectors", name, item, base, 0, f"{way}, plane {plane}", value, None, None))
     return rows
@@ -101,8 +101,8 @@ def test_it_begins_with_the_curves_and_says_what_is_seen(page: Page) -> None:
     names = [section.name for section in page.sections]
     assert names == ["angle", "claims", "slots", "circle", "scores", "both", "theory", "numbers", "made"]
     first = words(page, "angle")
-    assert "(index), heads are right in 100 % of cases at base 2, and in 15 % without rotation." in first
-    assert "(retrieval), heads are right in 14 % of cases at base 2, and in 100 % without rotation." in first
+    assert "(index), heads are 100 % correct at base 2, and 15 % without rotation." in first
+    assert "(retrieval), heads are 14 % correct at base 2, and 100 % without rotation." in first
     assert "one plane alone reaches 99 % at base 0.01, where the paper says that it fails." in first
     assert {what: number for number, what in page.facts} == {
         "angles": "10",
@@ -114,38 +114,38 @@ def test_it_begins_with_the_curves_and_says_what_is_seen(page: Page) -> None:
 
 def test_it_does_not_claim_what_is_not_there() -> None:
     failing = made().with_columns(
-        value=pl.when((pl.col("part") == "accuracy") & (pl.col("subject") == ONE)).then(0.5).otherwise("value")
+        value=pl.when((pl.col("part") == "accuracy") & (pl.col("subject") == ONE_PLANE)).then(0.5).otherwise("value")
     )
     page = page_of_canonical(failing, MANIFEST)
     assert "where the paper says" not in page.sections[0].body
 
 
 def test_a_page_of_the_opposite_outcome_says_the_opposite_or_what_is_theory() -> None:
-    swapped = {INDEX: RETRIEVAL, RETRIEVAL: INDEX, ONE: TWO, TWO: ONE}
+    swapped = {INDEX: RETRIEVAL, RETRIEVAL: INDEX, ONE_PLANE: TWO_PLANES, TWO_PLANES: ONE_PLANE}
     curves = {name: [*CURVES[other][:-1], 0.8] for name, other in swapped.items()}
     page = page_of_canonical(made(curves=curves), MANIFEST)
     first, both = words(page, "angle"), words(page, "both")
-    assert "(index), heads are right in 14 % of cases at base 2, and in 80 % without rotation." in first
-    assert "(retrieval), heads are right in 100 % of cases at base 2, and in 80 % without rotation." in first
-    assert "at least 98 % are right at base 0.01." in both
-    assert "no better than a coin. Measured: 80 % with one plane, 80 % with two." in both
+    assert "(index), heads are 14 % correct at base 2, and 80 % without rotation." in first
+    assert "(retrieval), heads are 100 % correct at base 2, and 80 % without rotation." in first
+    assert "accuracy is at least 98 % at base 0.01." in both
+    assert "no better than chance. Measured: 80 % with one plane, 80 % with two." in both
     ledes = [page.lede, words(page, "slots"), words(page, "circle"), both]
     assert all("By theory" in lede for lede in ledes)  # what is said of shapes is not said to be measured
     assert "fails" not in words(page, "theory")
 
 
 def test_two_planes_that_never_succeed() -> None:
-    page = page_of_canonical(made(curves=CURVES | {TWO: [0.5] * 10}), MANIFEST)
-    assert "one that turns, no angle reaches 98 %." in words(page, "both")
+    page = page_of_canonical(made(curves=CURVES | {TWO_PLANES: [0.5] * 10}), MANIFEST)
+    assert "one rotated, no angle reaches 98 %." in words(page, "both")
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.964, True), (0.6, False)])
 def test_content_explains_two_planes_only_if_it_makes_up_nearly_all(share: float, said: bool) -> None:
-    here = (pl.col("subject") == TWO) & (pl.col("measure") == "symbol_share") & (pl.col("at") > 0)
+    here = (pl.col("subject") == TWO_PLANES) & (pl.col("measure") == "symbol_share") & (pl.col("at") > 0)
     result = made().with_columns(value=pl.when(here).then(share).otherwise("value"))
     both = words(page_of_canonical(result, MANIFEST), "both")
-    assert "at least 98 % are right at bases 0.01 to 1." in both
-    assert (f"Content makes up {share:.0%} or more".replace("%", " %") in both) is said
+    assert "accuracy is at least 98 % at bases 0.01 to 1." in both
+    assert (f"Content explains {share:.0%} or more".replace("%", " %") in both) is said
     assert ("Content" in both) is said
 
 
@@ -175,7 +175,7 @@ def test_there_is_a_small_multiple_an_angle(page: Page) -> None:
     bodies = {section.name: section.body for section in page.sections}
     assert bodies["slots"].count('data-chart="slots"') == 10
     assert bodies["circle"].count('data-chart="circle"') == 20
-    assert "without error up to base 0.066." in bodies["both"]
+    assert "makes no error up to base 0.066." in bodies["both"]
     assert bodies["both"].count('data-chart="induction_slots"') == 10
 
 
@@ -201,7 +201,7 @@ def test_heads_without_shares_and_runs_of_one_seed_are_drawn_too() -> None:
 
 def test_a_table_that_lacks_a_case_is_refused() -> None:
     with pytest.raises(UserError, match="the table has nothing on Partial induction, two planes; run `wherewhat repro"):
-        page_of_canonical(made().filter(pl.col("subject") != TWO), MANIFEST)
+        page_of_canonical(made().filter(pl.col("subject") != TWO_PLANES), MANIFEST)
 
 
 def test_what_is_not_all_is_never_said_to_be() -> None:

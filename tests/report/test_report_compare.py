@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import page_of_comparison
 
 from wherewhat.errors import UserError
-from wherewhat.report.compare import page_of_comparison
 from wherewhat.report.figures import figures
 from wherewhat.report.page import Page
 from wherewhat.report.render import render
@@ -71,9 +71,9 @@ def test_the_first_screen_says_what_became_of_the_heads():
     assert made.title == AFTER and made.kind == "Compared with untrained"
     assert made.lede == (
         f"From untrained to {AFTER}. More local (identical.locality): 6 of 6 heads clearly up and 0 clearly down, "
-        "most in layer 1 (+0.350) and layer 0 (+0.250); they lie as far apart as before (half of them 0.050 to 0.050 → "
+        "most in layer 1 (+0.350) and layer 0 (+0.250); their spread is about the same (half of them 0.050 to 0.050 → "
         "0.30 to 0.32); mean 0.050 → 0.30 (+0.230 to +0.270). Sharper (entropy): 0 of 6 heads clearly up and 6 "
-        "clearly down, most in layer 0 (−0.400) and layer 1 (−0.300); they lie as far apart as before (half of them "
+        "clearly down, most in layer 0 (−0.400) and layer 1 (−0.300); their spread is about the same (half of them "
         "0.90 to 0.90 → 0.50 to 0.52); mean 0.90 → 0.50 (−0.420 to −0.380)."
     )
     body = section(made, "change").body
@@ -87,7 +87,7 @@ def test_the_opposite_world_is_told_the_other_way():
     assert "mean 0.30 → 0.050 (−0.270 to −0.230)." in fell
     unsure = page(rows("identical.locality", 0.3, 0.3))
     assert "No clear change of identical.locality: none of 6 heads clearly up or down" in unsure.lede
-    assert "not told from none" in section(unsure, "change").body
+    assert "no clear change" in section(unsure, "change").body
     exact = [(*row[:8], None, None, row[10]) for row in rows("identical.locality", 0.1, 0.2)]
     assert "no head has an interval" in page(exact).lede and "mean 0.10 → 0.20, without an interval" in page(exact).lede
 
@@ -97,7 +97,7 @@ def test_what_is_sure_of_these_heads_leads_and_heads_in_general_stand_beside():
     still = [(*row[:6], 0.1, 0.0, -0.02, 0.02, "encoder") if row[3] == 0 else row for row in made]  # heads that stayed
     unsure = page(still, over_heads={"encoder": {"identical.locality": (-0.1, 0.5)}})
     assert "More local (identical.locality): 4 of 6 heads clearly up and 0 clearly down" in unsure.lede
-    assert "which these heads do not show for heads in general (−0.100 to +0.500 over heads)" in unsure.lede
+    assert "not clear for heads in general (−0.100 to +0.500 over heads)" in unsure.lede
     assert "4 of 6 heads up, 0 down; over heads −0.100 to +0.500" in section(unsure, "change").body
     sure = page(made, over_heads={"encoder": {"identical.locality": (0.1, 0.3)}})
     assert "in general" not in sure.lede and "over heads +0.100 to +0.300" in section(sure, "change").body
@@ -119,7 +119,7 @@ def test_dots_are_heads_and_marks_their_mean_and_quarters():
     assert middles["mean"] == pytest.approx([0.05, 0.31])
     assert middles["low"] == pytest.approx([0.05, 0.3025]) and middles["high"] == pytest.approx([0.05, 0.3175])
     assert made.tables["chances"] == {"what": ["identical.locality"], "value": [0.05], "there": [1]}
-    assert "the dashed line chance" in section(made, "change").lede
+    assert "the dashed line the chance level" in section(made, "change").lede
     bare = page(rows("sink", 0.05, 0.3))
     assert bare.tables["chances"]["there"] == [0] and "dashed" not in section(bare, "change").lede
     before = [x for x, state in zip(dots["x"], dots["state"], strict=True) if state == "before"]
@@ -141,8 +141,8 @@ def test_every_draw_of_fresh_weights_shows_its_own_heads():
     ]
     assert sorted(before) == pytest.approx([0.04] * 6 + [0.06] * 6)
     body = section(shown, "change").body
-    assert "The means of the 2 draws of fresh weights lie at: <code>identical.locality</code> 0.040 to 0.060." in body
-    assert ("2", "draws of fresh weights") in shown.facts
+    assert "Means of the 2 draws of untrained weights: <code>identical.locality</code> 0.040 to 0.060." in body
+    assert ("2", "draws of untrained weights") in shown.facts
 
 
 def test_scores_of_both_sides_are_not_shown_under_a_causal_mask():
@@ -159,7 +159,7 @@ def test_what_changed_most_and_whether_that_means_anything():
     made = page(rows("locality", 0.1, 0.11, reach=0.015))
     changed = made.tables["changed"]
     assert changed["who"][:2] == ["L0H2", "L1H2"] and changed["side"] == ["above"] * 4 + ["unclear"] * 2
-    assert "share nothing but their place" in section(made, "most").lede
+    assert "share only their position" in section(made, "most").lede
     assert (
         "a head is the same head throughout" in section(page(rows("locality", 0.1, 0.2), same_heads=True), "most").lede
     )
@@ -191,14 +191,14 @@ def test_a_list_of_snapshots_is_drawn_to_scale():
     assert [table["value"][n] for n in whole] == pytest.approx([0.1, 0.15, 0.4])
     assert [table["low"][n] for n in whole][1:] == pytest.approx([0.13, 0.38]) and table["low"][whole[0]] is None
     lede = section(made, "along").lede
-    assert "steps of training" in lede and "moves most between step-500 and step-1000: +0.250" in lede
-    assert made.kind == "3 states, from step-0" and made.title == "step-1000"
+    assert "steps of training" in lede and "changes most between step-500 and step-1000: +0.250" in lede
+    assert made.kind == "3 models, from step-0" and made.title == "step-1000"
     assert '"at"' in json.dumps(made.charts["along"])
 
 
 def test_other_lists_are_drawn_in_their_order():
     made = along(("a", 0.4), ("b", 0.1), ("c", 0.2), steps=False)
-    assert "moves most between a and b: −0.300" in section(made, "along").lede
+    assert "changes most between a and b: −0.300" in section(made, "along").lede
     assert '"name"' in json.dumps(made.charts["along"]) and "along" not in page(rows("locality", 0.1, 0.2)).tables
 
 

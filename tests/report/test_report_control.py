@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import page_of_control
 
-from wherewhat.report.control import page_of_control
 from wherewhat.report.figures import figures
 from wherewhat.report.page import Page
 from wherewhat.report.render import render
@@ -130,7 +130,7 @@ def test_beside_each_correlation_stands_what_arithmetic_gives():
     table = page.tables["correlations"]
     assert table["part"] == ["correlation"] * 3 + ["unlearnt"] * 3
     assert table["said"][0] == "s_POS: 0.80 (0.70 to 0.90)"
-    assert table["said"][3] == "s_POS, weights drawn anew: 0.40 (0.30 to 0.50)"
+    assert table["said"][3] == "s_POS, redrawn weights: 0.40 (0.30 to 0.50)"
     result, manifest = run()
     without = page_of_control(result.filter(pl.col("part") != "unlearnt"), manifest)
     assert set(without.tables["correlations"]["part"]) == {"correlation"}, "a run that has none is drawn as it is"

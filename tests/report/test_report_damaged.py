@@ -17,7 +17,7 @@ import wherewhat as ww
 from wherewhat.cli.main import main
 from wherewhat.errors import UserError
 from wherewhat.runs.base import Run
-from wherewhat.tables.reading import SHA256
+from wherewhat.tables.parquet import SHA256
 from wherewhat.tables.schema import KEYS
 
 MISSING = object()
@@ -200,12 +200,14 @@ def changed(folder: Path, place: tuple[Any, ...], wrong: Any) -> None:
         (("model", "layers"), -1, "'model.layers' is -1, not a whole number from 0 to 999999;"),
         (("model", "layers"), 10**9, "'model.layers' is 1000000000, not a whole number from 0 to 999999;"),
         (("seconds",), True, "'seconds' is true, not a number;"),
-        (("seconds",), float("nan"), "'seconds' is no number that can be worked with;"),
+        (("seconds",), float("nan"), "'seconds' is not a finite number of usual size;"),
         (("layers", 0, "layer"), MISSING, "'layers[0].layer' is missing;"),
         (("scores", "entropy", "range"), [0], "'scores.entropy.range' is [0], not a list of 2;"),
         (("notes",), "\ud800", "'notes' is text that is broken;"),
         (("notes",), DEEP, "is nested too deeply;"),
         (("notes",), ["x", 7], "'notes[1]' is 7, not a text;"),
+        (("schema",), 1, "has schema version 1, and this version of wherewhat reads version 2;"),
+        (("schema",), MISSING, "has no schema version, and this version of wherewhat reads version 2;"),
         (("kind",), ["heads"], "holds a run of `wherewhat ['heads']`, which has no report; name another folder"),
     ],
 )
@@ -222,12 +224,12 @@ def test_the_sentence_names_the_field(place, wrong, said: str, finished: Callabl
     [
         ("layer", pl.lit("one"), "its column 'layer' holds String, not whole numbers (Int32);"),
         ("layer", pl.lit(2**40), "its column 'layer' holds Int64, not whole numbers (Int32);"),
-        ("layer", pl.lit(-1, pl.Int32), "its column 'layer' holds -1, and only 0 to 1000000 can be;"),
+        ("layer", pl.lit(-1, pl.Int32), "its column 'layer' holds -1, outside 0 to 1000000;"),
         ("head", pl.lit(None, pl.Int32), "its column 'head' lacks "),
         ("score", pl.lit(1.0), "its column 'score' holds Float64, not text;"),
         ("value", pl.lit("high"), "its column 'value' holds String, not numbers;"),
-        ("value", pl.lit(float("inf")), "its column 'value' holds a number without end;"),
-        ("texts", pl.lit(-3), "its column 'texts' holds -3, and only 0 to "),
+        ("value", pl.lit(float("inf")), "its column 'value' holds an infinite number;"),
+        ("texts", pl.lit(-3), "its column 'texts' holds -3, outside 0 to "),
     ],
 )
 def test_the_sentence_names_the_column(column: str, wrong, said: str, finished: Callable[[str], Path], tmp_path: Path):
@@ -259,7 +261,7 @@ def test_a_bug_is_told_from_a_change(finished: Callable[[str], Path], tmp_path: 
     def broken(*given: Any) -> None:
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr("wherewhat.report.edits.page_of_edit", broken)
+    monkeypatch.setattr("wherewhat.report.edit.page_of_edit", broken)
     folder = Path(shutil.copytree(finished("edit"), tmp_path / "run"))
     assert main(["report", str(folder)]) == 1
     assert "this is a bug in wherewhat" in capsys.readouterr().err
@@ -268,7 +270,7 @@ def test_a_bug_is_told_from_a_change(finished: Callable[[str], Path], tmp_path: 
         "edit.parquet was changed after it was written": lambda: (
             pl.read_parquet(folder / "edit.parquet").head(3).write_parquet(folder / "edit.parquet")
         ),
-        "does not tell what its tables were": lambda: changed(folder, (SHA256,), MISSING),
+        "has no hashes of its tables": lambda: changed(folder, (SHA256,), MISSING),
     }
     for said, change in changes.items():
         shutil.rmtree(folder)

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
+from dict_manifests import claims_section
 
-from wherewhat.report.claims import the_claims
-from wherewhat.report.drawn import drawn, figure_of, panel
 from wherewhat.report.figures import figures
 from wherewhat.report.marks import WHERE, layered, named
 from wherewhat.report.page import Page, Section
+from wherewhat.report.panels import chart_widget, figure_of, panel
 from wherewhat.report.tags import join, tag
 
 BAR = ".mark-rect path"
@@ -28,10 +28,11 @@ def made() -> Page:
     columns = {"name": ["a", "b", "a"], "kind": ["one", "one", "two"], "value": [1.0, 2.0, 3.0]}
     tables = {"numbers": {**columns, "said": ["a: 1", "b: 2", "a: 3"]}, "idle": {"x": [1.0]}}
     views = [("First", {"kind": "one"}), ("Second", {"kind": "two"})]
-    chosen = panel(tag("h3", "One of two"), drawn("bars", "Some bars", views=views))
-    small = tag("div", drawn("bars", "One bar", height=120, words={"kind": "two"}), class_="multiples")
+    chosen = panel(tag("h3", "One of two"), chart_widget("bars", "Some bars", views=views))
+    small = tag("div", chart_widget("bars", "One bar", height=120, words={"kind": "two"}), class_="multiples")
     manifest = {"claims": [CLAIM, {**CLAIM, "verdict": "disagrees", "why": ""}]}
-    sections = [Section("bars", "Bars", "How to read them.", join(chosen, small), "Bars"), the_claims(manifest)]
+    bars = Section("bars", "Bars", "How to read them.", join(chosen, small), "Bars")
+    sections = [bars, claims_section(manifest["claims"])]
     picture = figure_of(charts["bars"], tables, (300, 200), {"kind": "one"})
     return Page("Title", "kind", "lede", [("3", "bars")], sections, charts, tables, figures={"bars": picture})
 
@@ -67,6 +68,6 @@ def test_a_picture_takes_along_only_the_tables_its_chart_names():
 
 
 def test_a_claim_without_a_published_figure_says_unknown():
-    body = the_claims({"claims": [{"claim": "It rains.", "ours": "no", "verdict": "not seen"}]}).body
+    body = claims_section([{"claim": "It rains.", "ours": "no", "verdict": "not seen"}]).body
     assert 'class="published"><span class="said">published: </span>unknown' in body
     assert 'data-verdict="not seen"' in body

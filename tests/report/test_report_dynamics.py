@@ -6,14 +6,16 @@ from typing import Any
 import polars as pl
 import pytest
 import vl_convert
+from dict_manifests import dynamics_tables_of as tables_of
+from dict_manifests import page_of_dynamics
 from synthetic_dynamics import HOPS, LAYERS, LENGTHS, STEPS, dynamics_run
 
-from wherewhat.report.drawn import _named
-from wherewhat.report.dynamics import page_of_dynamics
-from wherewhat.report.dynamics_tables import end_labels, tables_of
+from wherewhat.report import dynamics
+from wherewhat.report.dynamics_tables import end_labels
 from wherewhat.report.figures import figures, rows, whole
+from wherewhat.report.head_figures import filled
 from wherewhat.report.page import Page
-from wherewhat.report.pictures import filled
+from wherewhat.report.panels import _named
 from wherewhat.report.render import render
 from wherewhat.report.reproductions import PAGES
 
@@ -26,12 +28,12 @@ def page() -> Page:
 
 
 def test_the_page_is_known_by_its_name() -> None:
-    assert PAGES["dynamics"] is page_of_dynamics
+    assert PAGES["dynamics"] is dynamics.page_of_dynamics
 
 
 def test_the_page_has_its_parts_in_order(page: Page) -> None:
     names = [section.name for section in page.sections]
-    assert names == ["learning", "plane", "layers", "purity", "longer", "leads", "speeds", "claims", "made"]
+    assert names == ["learning", "plane", "layers", "purity", "longer", "margins", "frequencies", "claims", "made"]
     assert all(section.lede for section in page.sections)
     assert ("3 × 1", "layers × heads") in page.facts and ("2", "seeds") in page.facts
 
@@ -43,7 +45,7 @@ def test_every_chart_asks_for_tables_that_are_there(page: Page) -> None:
         assert len(lengths) == 1 and lengths != {0}, name
 
 
-@pytest.mark.parametrize("name", ["hops", "ways", "layers", "pure", "lengths", "leads", "speeds"])
+@pytest.mark.parametrize("name", ["hops", "paths", "layers", "pure", "lengths", "margins", "frequencies"])
 def test_every_chart_draws(page: Page, name: str) -> None:
     assert name in page.charts
     spec: Any = filled(page.charts[name], WORDS)
@@ -57,9 +59,9 @@ def _datasets(page: Page) -> dict[str, Any]:
 
 
 def test_the_pictures_are_drawn(page: Page) -> None:
-    assert {"hops_number", "ways_letter", "lengths", "leads", "speeds"} <= set(page.figures)
-    only = Page("", "", "", [], [], figures={"leads": page.figures["leads"]})
-    assert figures(only)["leads"].startswith(b"\x89PNG")
+    assert {"hops_number", "paths_letter", "lengths", "margins", "frequencies"} <= set(page.figures)
+    only = Page("", "", "", [], [], figures={"margins": page.figures["margins"]})
+    assert figures(only)["margins"].startswith(b"\x89PNG")
     assert "var(--" not in json.dumps(whole(page.figures["hops_number"])["layer"])
 
 
@@ -73,7 +75,7 @@ def test_the_page_is_written_the_same_every_time_and_escapes(page: Page) -> None
 def test_the_numbers_of_the_charts_are_those_of_the_table() -> None:
     result, manifest = dynamics_run()
     tables = tables_of(result, manifest)
-    ways = rows(tables["ways"])
+    ways = rows(tables["paths"])
     assert len(ways) == 2 * 2 * LAYERS * len(STEPS)
     one = next(w for w in ways if (w["task"], w["seed"], w["head"], w["step"]) == ("letter", 1, "L2", 50))
     expected = result.filter(
@@ -88,12 +90,12 @@ def test_the_numbers_of_the_charts_are_those_of_the_table() -> None:
 
 def test_shares_of_heads_and_frequencies_lie_between_0_and_1() -> None:
     tables = tables_of(*dynamics_run())
-    for name in ("pure", "speeds"):
+    for name in ("pure", "frequencies"):
         assert all(0 <= value <= 1 for value in tables[name]["value"] if value is not None)
 
 
 def test_a_published_range_stays_a_range() -> None:
-    speeds = rows(tables_of(*dynamics_run())["speeds"])
+    speeds = rows(tables_of(*dynamics_run())["frequencies"])
     theirs = [row for row in speeds if row["whose"] == "published" and row["task"] == "number"]
     assert [(row["depth"], row["value"]) for row in theirs] == [
         (0, 0),
@@ -111,7 +113,7 @@ def test_a_published_range_stays_a_range() -> None:
 def test_a_bound_of_nothing_ends_its_line() -> None:
     tables = tables_of(*dynamics_run())
     assert {row["length"] for row in rows(tables["bounds"])} == {9, 32}
-    assert all(value > 0 for value in [*tables["bounds"]["value"], *tables["leads"]["low"]])
+    assert all(value > 0 for value in [*tables["bounds"]["value"], *tables["margins"]["low"]])
 
 
 def test_heads_that_end_at_one_place_are_named_together() -> None:

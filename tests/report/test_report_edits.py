@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import page_of_edit
 
 from wherewhat.errors import UserError
-from wherewhat.report.edits import page_of_edit
 from wherewhat.report.page import Page
 from wherewhat.report.render import render
 from wherewhat.tables.schema import EDIT, HEADS, frame
@@ -78,7 +78,7 @@ def test_the_first_screen_says_what_changed_and_by_what_operation():
     assert first.index("Loss") < first.index("Copy") < first.index("Induction")
     assert "+0.250" in first and "+0.200 to +0.300" in first and "−0.400 to −0.200" in first and "no change" in first
     assert "<b>Unrotate</b> removes only a rotation" in first and "<b>Drop</b>" not in first
-    assert ("32 × 48", "random tokens, twice") in made.facts
+    assert ("32 × 48", "random tokens, repeated once") in made.facts
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_the_first_screen_says_what_changed_and_by_what_operation():
     [
         ("drop", "<b>Drop</b> removes channels"),
         ("keep", "<b>Keep</b> removes channels"),
-        ("scale", "<b>Scale</b> changes how loud"),
-        ("ablate", "<b>Ablate</b> silences heads"),
+        ("scale", "<b>Scale</b> changes the weight"),
+        ("ablate", "<b>Ablate</b> sets the output of heads to 0"),
     ],
 )
 def test_every_operation_is_told_from_the_others(operation: str, said: str):
@@ -97,9 +97,9 @@ def test_every_operation_is_told_from_the_others(operation: str, said: str):
 
 def test_a_change_that_may_be_none_is_called_so():
     made = page(whole(loss=(0.01, -0.02, 0.04), copy=(0.01, -0.02, 0.04)))
-    assert "No change of the loss can be told (−0.020 to +0.040 nats)" in made.lede
-    assert "no change of copying can be told" in made.lede
-    assert "not told from none" in made.sections[0].body
+    assert "The loss does not clearly change (−0.020 to +0.040 nats)" in made.lede
+    assert "copying does not clearly change" in made.lede
+    assert "no clear change" in made.sections[0].body
 
 
 def test_a_model_that_never_copied_is_not_said_to_have_kept_it():
@@ -167,7 +167,8 @@ def test_a_sweep_of_heads_is_a_map():
     assert max(map(abs, cells["reach"])) == pytest.approx(1), "colours reach as far as the largest change"
     assert cells["clear"][:3] == [False, True, True]
     section = next(one for one in made.sections if one.name == "map")
-    assert section.title == "Each head alone" and "`L0H2`: +0.200 (+0.140 to +0.260)" in section.lede
+    assert section.title == "Each head alone"
+    assert "`L0H2` changes the loss most: +0.200 (+0.140 to +0.260)" in section.lede
     views = json.loads(re.search(r'data-views="([^"]*)"', section.body)[1].replace("&quot;", '"'))  # type: ignore[index]
     assert [title for title, _ in views] == ["Loss", "Copy"]
     assert {"map_loss", "map_copy"} <= made.figures.keys()
@@ -205,7 +206,7 @@ def test_a_sweep_alone_shows_only_before():
     rows = [row for row in whole(**LOSS) if row[6] == "before"] + sweep("head", "loss")
     made = page(rows, heads("position_share", "symbol_share", after=False), each="head", unrotate=[])
     assert made.kind == "Edit: every head alone" and made.sections[0].title == "Before"
-    assert made.lede.startswith("Every head is taken away alone") and [one.name for one in made.sections[:2]] == [
+    assert made.lede.startswith("Every head is edited alone") and [one.name for one in made.sections[:2]] == [
         "change",
         "map",
     ]
@@ -223,9 +224,9 @@ def test_one_text_gives_no_interval_and_the_page_says_so():
 def test_the_page_says_which_frequencies_a_band_is():
     band = {"operation": "unrotate", "band": "high:0.25", "numbers": "0", "of": 4, "wavelengths": [6.28, 6.28]}
     text = render(page(whole(**LOSS), frequencies=[{**band, "layers": [0, 1]}]))
-    assert "Here <code>high:0.25</code> is frequency 0 of 4, counted from 0, of 6.28 tokens a turn." in text
+    assert "Here <code>high:0.25</code> is frequency 0 of 4, counted from 0, with a wavelength of 6.28 tokens." in text
     bands = [{**band, "layers": [0]}, {**band, "layers": [1], "numbers": "0-1", "wavelengths": [6.28, 62.8]}]
-    assert "is frequencies 0-1 of 4, counted from 0, of 6.28 to 62.8 tokens a turn in layer 1." in render(
+    assert "is frequencies 0-1 of 4, counted from 0, with a wavelength of 6.28 to 62.8 tokens in layer 1." in render(
         page(whole(**LOSS), frequencies=bands)
     )
 

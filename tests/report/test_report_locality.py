@@ -12,26 +12,24 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import LocalityPageData, page_of_locality, page_of_reproduction
 from synthetic_locality import BAG, HELPS, HOSTILE, HURTS, NEITHER, QUESTIONS, World, bell, locality_run, subjects
 
 from wherewhat.errors import UserError
 from wherewhat.report.figures import figures
-from wherewhat.report.locality import page_of_locality
-from wherewhat.report.locality_said import left_out
-from wherewhat.report.locality_study import AXES, Locality
-from wherewhat.report.locality_tables import GAPS, LINE, OURS, SMALL, WIDE, apart, span, tables_of
+from wherewhat.report.locality_chart_data import GAPS, LINE, OURS, SMALL, WIDE, apart, span, tables_of
+from wherewhat.report.locality_data import PREDICTORS
 from wherewhat.report.page import Page
 from wherewhat.report.render import render
-from wherewhat.report.reproductions import page_of_reproduction
 from wherewhat.studies.locality.contrasts import CONTRASTS, MATCHED
-from wherewhat.studies.locality.links import AXES as LINKS
+from wherewhat.studies.locality.predictors import PREDICTORS as LINKS
 
 ONE_SEED = replace(HELPS, seeds=1)
 
 
 @pytest.fixture(scope="module")
-def found() -> Locality:
-    return Locality(*locality_run(HELPS))
+def found() -> LocalityPageData:
+    return LocalityPageData(*locality_run(HELPS))
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +60,9 @@ def test_it_begins_with_the_answer(page: Page) -> None:
 def test_what_a_reader_cannot_know_is_said_where_it_first_stands(page: Page) -> None:
     assert "e^(−w·distance²)" in page.lede and "below 1 flatter ahead, above 1 steeper, 1 symmetric" in page.lede
     first = words(page, "answer")
-    assert "seeds, which draw" in first and "other held still, what goes with" in first
-    assert "left frozen only a layer on top learns" in words(page, "locality")
-    assert "nats (natural logarithms" in words(page, "numbers")
+    assert "seeds, which draw" in first and "a partial correlation controls locality" in first
+    assert "In frozen nets only a layer on top is trained" in words(page, "locality")
+    assert "nats (natural logarithm)" in words(page, "numbers")
 
 
 def test_symmetry_is_first_seen_at_the_same_locality(page: Page) -> None:
@@ -75,7 +73,7 @@ def test_symmetry_is_first_seen_at_the_same_locality(page: Page) -> None:
     assert "confounded" in views[2][0] and "that view is confounded" in words(page, "answer")
 
 
-def test_leaning_is_held_against_all_that_the_study_holds_it_against(page: Page, found: Locality) -> None:
+def test_leaning_is_held_against_all_that_the_study_holds_it_against(page: Page, found: LocalityPageData) -> None:
     (section,) = (section for section in page.sections if section.name == "leaning")
     views = [json.loads(unescape(given)) for given in re.findall(r'data-views="([^"]*)"', section.body)][1]
     names = ["over symmetric", "over one-sided", "over not learned", "over rope", "not learned over symmetric"]
@@ -85,7 +83,7 @@ def test_leaning_is_held_against_all_that_the_study_holds_it_against(page: Page,
     assert set(tables_of(found)["roles"]["kind"]) == {"symmetric", "not learned", "leaning"}
 
 
-def test_words_alone_are_a_level_like_chance(page: Page, found: Locality) -> None:
+def test_words_alone_are_a_level_like_chance(page: Page, found: LocalityPageData) -> None:
     table = pl.DataFrame(tables_of(found)["names"], strict=False)
     levels = table.filter(pl.col("level"), question="q0", how="tuned")
     assert dict(zip(levels["name"], levels["value"], strict=True)) == {"chance": 0.5, "words alone": BAG["number"]}
@@ -105,12 +103,12 @@ def test_an_interval_that_there_is_not_is_left_out() -> None:
     result, manifest = locality_run(ONE_SEED)
     page = page_of_locality(result, manifest)
     table = words(page, "numbers")
-    assert "±" not in table and "Of one seed." in table and "95 %" not in table
+    assert "±" not in table and "One seed only." in table and "95 %" not in table
     assert "seeds" not in {what for _, what in page.facts}
-    assert "Of one seed." in words(page, "locality")
+    assert "One seed only." in words(page, "locality")
 
 
-def test_the_table_has_every_encoding_and_the_best_in_bold(page: Page, found: Locality) -> None:
+def test_the_table_has_every_encoding_and_the_best_in_bold(page: Page, found: LocalityPageData) -> None:
     (section,) = (section for section in page.sections if section.name == "numbers")
     lines = re.findall(r"<tr>(<th scope=\"row\".*?)</tr>", section.body)
     assert len(lines) == len(subjects()) + 1  # and a bag of words
@@ -134,7 +132,7 @@ def test_all_that_are_best_are_bold_but_no_decoder_is() -> None:
     assert bold == ["log w 5", "rope"]
 
 
-def test_points_lie_where_they_were_measured(found: Locality) -> None:
+def test_points_lie_where_they_were_measured(found: LocalityPageData) -> None:
     table = pl.DataFrame(tables_of(found)["points"], strict=False)
     assert not table["subject"].str.contains("decoder").any()
     one = table.filter(subject="log w 0.5 s 0.25", question="all", how="tuned").row(0, named=True)
@@ -150,7 +148,9 @@ def test_points_lie_where_they_were_measured(found: Locality) -> None:
 
 
 def test_intervals_end_where_shares_end() -> None:
-    found = Locality(*locality_run(replace(HELPS, seeds=2)))  # two seeds say little, and their intervals are wide
+    found = LocalityPageData(
+        *locality_run(replace(HELPS, seeds=2))
+    )  # two seeds say little, and their intervals are wide
     rows = found.result.filter(part="mean", measure="accuracy")
     assert rows.filter(pl.col("high") > 1).height > 0
     tables = tables_of(found)
@@ -163,7 +163,7 @@ def test_two_seeds_that_happen_to_agree_decide_nothing() -> None:
     result, manifest = locality_run(replace(HELPS, seeds=2))
     gap = pl.col("part") == "contrast"  # whose intervals have no length where both seeds give the same
     same = [pl.when(gap).then(pl.col("value")).otherwise(pl.col(end)).alias(end) for end in ("low", "high")]
-    found = Locality(result.with_columns(same), manifest)
+    found = LocalityPageData(result.with_columns(same), manifest)
     lines = tables_of(found)["lines"]
     sides = {name: {side for side, its in zip(lines["side"], lines["line"], strict=True) if its == name} for name in
              ("middle over flat", "locality pearson")}  # fmt: skip
@@ -171,7 +171,7 @@ def test_two_seeds_that_happen_to_agree_decide_nothing() -> None:
 
 
 def test_no_two_names_of_references_touch() -> None:
-    found = Locality(*locality_run(NEITHER))  # where all accuracies are nearly the same
+    found = LocalityPageData(*locality_run(NEITHER))  # where all accuracies are nearly the same
     table = pl.DataFrame(tables_of(found)["names"])
     for question in (found.overall, *found.questions):
         low, high = span(found, question)
@@ -199,7 +199,7 @@ def test_the_page_reads_names_that_the_study_writes() -> None:
     """The two rooms do not know each other; here what they write down is held side by side."""
     assert {name for its in GAPS.values() for name in its.values()} <= {*CONTRASTS, *MATCHED}
     assert any(name.startswith(start) for start in OURS for name in CONTRASTS)
-    assert set(AXES.values()) <= set(LINKS)
+    assert set(PREDICTORS.values()) <= set(LINKS)
 
 
 def test_every_chart_finds_its_numbers(page: Page) -> None:
@@ -265,7 +265,8 @@ def test_it_is_drawn_without_tensors_and_always_the_same(page: Page, tmp_path: P
     code = (
         "import json, sys, polars as pl; from pathlib import Path; folder = Path(sys.argv[1]);"
         "from wherewhat.report.reproductions import page_of_reproduction;"
-        "manifest = json.loads((folder / 'manifest.json').read_text());"
+        "from wherewhat.tables.manifest.io import manifest_of;"
+        "manifest = manifest_of('reproduce', json.loads((folder / 'manifest.json').read_text()));"
         "page = page_of_reproduction(pl.read_parquet(folder / 'result.parquet'), manifest);"
         "assert not {'torch', 'transformers', 'numpy', 'scipy'} & set(sys.modules);"
         "print(json.dumps([page.charts, page.tables, [section.body for section in page.sections]]))"
@@ -293,7 +294,7 @@ def test_questions_that_do_not_count_together_are_named_and_left_out_of_chance()
     result, manifest = locality_run(HELPS)
     asked = [{**one, "counted": number == 0, "chance": 0.9 if number == 0 else 0.5}
              for number, one in enumerate(manifest["about"]["questions"])]  # fmt: skip
-    found = Locality(result, {**manifest, "about": {**manifest["about"], "questions": asked}})
+    found = LocalityPageData(result, {**manifest, "about": {**manifest["about"], "questions": asked}})
     assert found.overall.chance == pytest.approx(0.9)
-    assert all(f"“{one['name']}”" in left_out(found) for one in asked[1:])
-    assert f"“{asked[0]['name']}”" not in left_out(found)
+    assert all(f"“{one['name']}”" in found.left_out for one in asked[1:])
+    assert f"“{asked[0]['name']}”" not in found.left_out

@@ -7,13 +7,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import page_of_heads, read_head_table
 from synthetic import DECODER, ENCODER, run_of
 from test_report_browser import pytestmark  # noqa: F401
 
-from wherewhat.report import page_of_heads, render
-from wherewhat.report.measured import measured
+from wherewhat.report import render
+from wherewhat.report.notable_heads import notable_heads
 from wherewhat.report.offsets import profiles
-from wherewhat.report.striking import striking
 
 
 def heads(**values: tuple[float, float | None, float | None, float]) -> pl.DataFrame:
@@ -64,11 +64,11 @@ def rgb(colour: str) -> tuple[int, ...]:
 
 
 def test_without_an_interval_no_head_is_striking():
-    assert striking(measured(heads(one=(0.9, None, None, 0.1)), {})) == []
+    assert notable_heads(read_head_table(heads(one=(0.9, None, None, 0.1)), {})) == []
 
 
 def test_a_head_far_below_chance_is_as_striking_as_one_above():
-    found = striking(measured(heads(a=(0.3, 0.28, 0.32, 0.5), b=(0.6, 0.58, 0.62, 0.5)), {}))
+    found = notable_heads(read_head_table(heads(a=(0.3, 0.28, 0.32, 0.5), b=(0.6, 0.58, 0.62, 0.5)), {}))
     assert [(notice.name, notice.above) for notice in found] == [("L0H0", False)]
 
 
@@ -77,7 +77,7 @@ def test_scores_of_both_sides_are_left_out_of_a_causal_page_only():
         table, _, _, manifest = run_of(shape, random.Random(0))
         manifest = {**manifest, "scores": {**manifest["scores"]}}
         manifest["scores"]["symmetry"] = {**manifest["scores"]["symmetry"], "sides": True}
-        answered = {score.name for score in measured(table, manifest).answered}
+        answered = {score.name for score in read_head_table(table, manifest).answered}
         assert answered & {"symmetry"} == left
 
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import page_of_heads, read_head_table
 from synthetic import BOTH, DECODER, ENCODER, LARGE, ONE, Run, Shape, run_of
 
 from wherewhat.errors import UserError
-from wherewhat.report import Page, figures, inline, page_of_heads, render
-from wherewhat.report.measured import measured
+from wherewhat.report import Page, figures, inline, render
+from wherewhat.report.notable_heads import notable_heads
 from wherewhat.report.offsets import bins, profiles
 from wherewhat.report.render import json_in_html
-from wherewhat.report.striking import striking
 
 HOSTILE = """</script><script>alert(1)</script><img src=x onerror=alert(1)>"'&\u2028"""
 ASSETS = Path(__file__).resolve().parents[2] / "src" / "wherewhat" / "report" / "assets"
@@ -94,7 +94,8 @@ def test_the_numbers_are_in_the_page_once():
 
 def test_the_same_tables_give_the_same_bytes_in_another_process_without_torch():
     script = (
-        "import random, sys, hashlib; from synthetic import BOTH, run_of; from wherewhat.report import *;"
+        "import random, sys, hashlib; from synthetic import BOTH, run_of; from wherewhat.report import render;"
+        "from dict_manifests import page_of_heads;"
         "heads, offsets, frequencies, manifest = run_of(BOTH, random.Random(0));"
         "made = render(page_of_heads(heads, offsets, frequencies, manifest | {'scores': {}}));"
         "assert not {'torch', 'transformers', 'numpy'} & set(sys.modules), 'the report needs no tensors';"
@@ -186,14 +187,14 @@ def test_a_score_that_no_row_could_answer_is_said_and_not_drawn():
     silent = {score["name"] for score in about["scores"] if not score["answered"]}
     assert silent == {"next", "symmetry", "balance"}
     named = "<code>symmetry</code>, <code>balance</code> and <code>next</code>"
-    assert f"{named} have no value: a causal mask hides everything to the right of a query." in text(DECODER)
+    assert f"{named} have no value: a causal mask hides the keys to the right of a query." in text(DECODER)
     assert not silent & {name.removeprefix("map_") for name in page(DECODER).figures}
     assert about["y"] == "3"  # entropy, the next that has values
 
 
 def test_nan_is_nothing():
     heads = rows(a=(float("nan"), None, None, 0.1), b=(0.5, 0.4, 0.6, 0.1))
-    assert measured(heads, {}).heads["value_0"] == [None, 0.5]
+    assert read_head_table(heads, {}).heads["value_0"] == [None, 0.5]
 
 
 def test_parts_keep_their_order_and_are_told_apart():
@@ -218,11 +219,11 @@ def test_one_head_alone_has_a_page_too():
     assert made["about"]["selected"] == "L0H0"
     low, high = made["about"]["scores"][0]["span"]
     assert low < high
-    assert "the one head of this model" in text(ONE)
+    assert "the only head of this model" in text(ONE)
 
 
 def test_an_axis_is_never_a_single_point():
-    low, high = measured(rows(a=(0.5, None, None, 0.5)), {}).scores[0].span
+    low, high = read_head_table(rows(a=(0.5, None, None, 0.5)), {}).scores[0].span
     assert low < 0.5 < high
 
 
@@ -246,32 +247,32 @@ def test_the_manifest_is_told():
 
 def test_striking_heads_are_the_farthest_whose_interval_is_clear():
     clear, unsure = (0.6, 0.55, 0.65, 0.1), (0.9, 0.05, 1.0, 0.1)
-    found = striking(measured(rows(a=(0.3, 0.2, 0.4, 0.1), b=clear, c=unsure), {}))
+    found = notable_heads(read_head_table(rows(a=(0.3, 0.2, 0.4, 0.1), b=clear, c=unsure), {}))
     assert [(notice.name, notice.above) for notice in found] == [("L0H1", True)]
 
 
 def test_where_chance_is_high_a_low_value_is_striking():
-    found = striking(measured(rows(a=(1.0, 1.0, 1.0, 0.97), b=(0.2, 0.1, 0.3, 0.97)), {}))
+    found = notable_heads(read_head_table(rows(a=(1.0, 1.0, 1.0, 0.97), b=(0.2, 0.1, 0.3, 0.97)), {}))
     assert [(notice.name, notice.above) for notice in found] == [("L0H1", False)]
 
 
 def test_a_head_sure_but_near_chance_is_not_striking():
-    assert striking(measured(rows(a=(0.12, 0.11, 0.13, 0.1)), {})) == []
+    assert notable_heads(read_head_table(rows(a=(0.12, 0.11, 0.13, 0.1)), {})) == []
 
 
 def test_a_head_is_told_by_what_it_does_much_of():
     much, little = rows(a=(0.6, 0.5, 0.7, 0.1)), rows(a=(0.1, 0.0, 0.2, 1.0)).with_columns(score=pl.lit("spread"))
-    found = striking(measured(pl.concat([much, little]), {}))
+    found = notable_heads(read_head_table(pl.concat([much, little]), {}))
     assert [(notice.score.name, tuple(notice.also)) for notice in found] == [("s", (("spread", False),))]
 
 
 def test_the_first_head_shown_has_a_profile_if_any_striking_one_has():
-    assert striking(measured(run(BOTH)[0], run(BOTH)[3]))[0].part == "cross"
+    assert notable_heads(read_head_table(run(BOTH)[0], run(BOTH)[3]))[0].part == "cross"
     assert page(BOTH).about["selected"] in page(BOTH).tables["offsets"]
 
 
 def test_each_striking_head_is_told_once_with_all_it_leads():
-    found = striking(measured(run(ENCODER)[0], run(ENCODER)[3]))
+    found = notable_heads(read_head_table(run(ENCODER)[0], run(ENCODER)[3]))
     names = [notice.name for notice in found]
     assert len(names) == len(set(names)) <= 6
     assert any(notice.also for notice in found)

@@ -10,19 +10,26 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import page_of_heads, read_heads_page_data
 from synthetic import BOTH, DECODER, ENCODER, ONE, Shape, run_of
 from synthetic_positional import SCHEMA, World, even, matrices, positional_run
 from test_report_page import HOSTILE, Reader, data_of
 
-from wherewhat.profiling.positional_part.measures import MEASURES
-from wherewhat.profiling.positional_part.told import SOURCES
-from wherewhat.report import Page, Section, figures, kinds, page_of_heads, render
-from wherewhat.report.findings import findings
+from wherewhat.report import Page, Section, figures, kinds, render
 from wherewhat.report.kinds import POSITIONAL
-from wherewhat.report.positional import by_place_alone
+from wherewhat.report.positional import positional_part
 from wherewhat.report.positional_maps import LEVELS, MOST, NOTHING, Maps, maps_of
-from wherewhat.report.positional_tables import Positional
-from wherewhat.report.positional_words import how_even, said_of, warnings_of, with_content, with_sources
+from wherewhat.report.positional_sentences import (
+    how_sources_agree,
+    how_symmetric,
+    sentences_about,
+    warnings_about,
+    what_content_adds,
+)
+from wherewhat.report.positional_tables import PositionalResults
+from wherewhat.scores.positional_part import MEASURES, SOURCES
+from wherewhat.tables.manifest.decode import MisfitError, decode
+from wherewhat.tables.manifest.scores import PositionalLayer
 
 LOCAL, EVEN, SIDED, ALIKE = World(), World(near=0.0), World(sided=True), World(lean=0.0)
 SMALL = replace(ENCODER, parts=(("encoder", 3),), heads=4)
@@ -34,8 +41,8 @@ def made(shape: Shape, world: World) -> tuple[Any, ...]:
 
 
 @cache
-def found(shape: Shape, world: World) -> Positional:
-    told = findings(*made(shape, world)).positional
+def found(shape: Shape, world: World) -> PositionalResults:
+    told = read_heads_page_data(*made(shape, world)).positional
     assert told is not None
     return told
 
@@ -51,12 +58,12 @@ def text(shape: Shape, world: World) -> str:
 
 
 def said(world: World, shape: Shape = SMALL, part: str = "encoder") -> str:
-    return " ".join(said_of(found(shape, world), part))
+    return " ".join(sentences_about(found(shape, world), part))
 
 
 @cache
 def section(shape: Shape, world: World) -> Section:
-    told = by_place_alone(findings(*made(shape, world)))
+    told = positional_part(read_heads_page_data(*made(shape, world)))
     assert told is not None
     return told
 
@@ -66,10 +73,15 @@ def words(shape: Shape, world: World) -> str:
 
 
 def doublings(maps: Maps, source: str, name: str) -> list[list[float | None]]:
-    """A map as it will be drawn: how many doublings each cell is from even attention."""
+    """A map as it will be drawn: how many doublings each cell is from uniform attention."""
     side, line = maps.side(source), maps.cells[source][name]
     numbers = [None if mark == NOTHING else maps.reach * (2 * LEVELS.index(mark) / 62 - 1) for mark in line]
     return [numbers[row * side : (row + 1) * side] for row in range(side)]
+
+
+def typed(layers: list[dict[str, Any]]) -> list[PositionalLayer]:
+    """Layers as the manifest has them."""
+    return [decode(PositionalLayer, layer) for layer in layers]
 
 
 def matrix(n: int, cell: Any) -> pl.DataFrame:
@@ -87,74 +99,72 @@ def test_a_run_that_was_not_asked_has_no_section_and_nothing_of_it():
 
 
 def test_local_and_even_worlds_get_opposite_verdicts():
-    assert "heads are clearly local" in said(LOCAL) and "12 of 12 heads are clearly nearer" in said(LOCAL)
-    assert "heads are hardly more local than even attention" in said(EVEN) and "0 of 12 heads" in said(EVEN)
-    assert "Locality is mostly a matter of place" in said(LOCAL)
-    assert "Nor is what content adds, γ, local" in said(EVEN)
+    assert "heads are clearly local" in said(LOCAL) and "12 of 12 heads are clearly more local" in said(LOCAL)
+    assert "heads are hardly more local than uniform attention" in said(EVEN) and "0 of 12 heads" in said(EVEN)
+    assert "Locality is mostly due to position" in said(LOCAL)
+    assert "What content adds, γ, is not local either" in said(EVEN)
     assert "Layer 0 is the most local" in said(LOCAL)
     assert "the most local" not in said(EVEN)
 
 
 def test_symmetry_of_heads_of_layers_of_both_or_of_none():
-    assert "their leanings cancel" in said(LOCAL) and "true of the layers here, not of their heads" in said(LOCAL)
-    assert "Together they are no more so" in said(SIDED) and "lean to the left" in said(SIDED)
-    assert "Single heads look left and right alike: balance 1.00" in said(ALIKE)
-    assert "so they do wherever attention is nearly even" in said(EVEN)
+    assert "their biases cancel" in said(LOCAL) and "the layers are symmetric here, not their heads" in said(LOCAL)
+    assert "they are no more symmetric" in said(SIDED) and "they favour the left" in said(SIDED)
+    assert "Single heads attend equally left and right: mean balance is 1.00" in said(ALIKE)
+    assert "But so does any nearly uniform attention." in said(EVEN)
 
 
-def test_heads_that_lean_right_are_said_to():
-    one = next(reading for reading in found(SMALL, SIDED).readings if reading.source == "identical")
-    mirrored = replace(one, heads={**one.heads, "lean": -0.6}, together={**one.together, "balance": 0.2})
-    assert "lean to the right (lean −0.60)" in how_even(mirrored)
-    assert "lean to neither side" in how_even(replace(mirrored, heads={**one.heads, "lean": 0.01}))
+def test_heads_that_favour_the_right_are_reported_so():
+    one = next(source for source in found(SMALL, SIDED).sources if source.source == "identical")
+    mirrored = replace(one, heads={**one.heads, "left_right_bias": -0.6}, together={**one.together, "balance": 0.2})
+    assert "they favour the right (left/right bias −0.60)" in how_symmetric(mirrored)
+    assert "they favour neither side" in how_symmetric(replace(mirrored, heads={**one.heads, "left_right_bias": 0.01}))
     half = replace(mirrored, heads={**one.heads, "balance": 0.2}, together={**one.together, "balance": 0.5})
-    assert "their leanings cancel in part: 0.50" in how_even(half)
+    assert "their biases cancel in part: balance is 0.50" in how_symmetric(half)
 
 
-def test_the_ways_to_find_it_agree_or_differ():
-    readings = [one for one in found(SMALL, LOCAL).readings if not one.contextual]
-    assert "The ways to find it agree" in with_sources(readings)
-    apart = [replace(one, heads={**one.heads, "excess": 0.1 * at}) for at, one in enumerate(readings, 1)]
-    assert with_sources(apart).startswith(
-        "The ways to find it differ: excess locality is 0.10 by identical words, 0.20"
-    )
-    nearly_even = [replace(one, heads={**one.heads, "excess": 0.005 * at}) for at, one in enumerate(readings, 1)]
-    assert "agree" in with_sources(nearly_even)
-    assert with_sources(readings[:1]) == ""
+def test_sources_agree_or_differ():
+    sources = [one for one in found(SMALL, LOCAL).sources if not one.contextual]
+    assert "The sources agree" in how_sources_agree(sources)
+    apart = [replace(one, heads={**one.heads, "excess": 0.1 * at}) for at, one in enumerate(sources, 1)]
+    assert how_sources_agree(apart).startswith("The sources differ: excess locality is 0.10 by identical words, 0.20")
+    nearly_even = [replace(one, heads={**one.heads, "excess": 0.005 * at}) for at, one in enumerate(sources, 1)]
+    assert "agree" in how_sources_agree(nearly_even)
+    assert how_sources_agree(sources[:1]) == ""
 
 
 def test_content_can_be_more_local_than_place():
     place, beside = (
-        next(one for one in found(SMALL, LOCAL).readings if one.source == name)
+        next(one for one in found(SMALL, LOCAL).sources if one.source == name)
         for name in ("identical", "identical.contextual")
     )
     numbers = {"much": 0.9, "some": 0.8 * (place.heads["excess"] or 0)}
     more, some = (replace(beside, heads={"excess": value}) for value in numbers.values())
-    assert "is more local than place" in with_content(place, more)
-    assert "Place and content are both local" in with_content(place, some)
-    assert with_content(place, None) == ""
+    assert "is more local than position" in what_content_adds(place, more)
+    assert "Position and what content adds, γ, are both local" in what_content_adds(place, some)
+    assert what_content_adds(place, None) == ""
 
 
 def test_under_a_causal_mask_sides_are_read_with_the_mask_taken_away():
     told = said(World(causal=True), DECODER, "decoder")
-    assert f"even attention gets {even(64, causal=True):.2f}" in told
-    assert "symmetry, balance and lean say nothing there" in told
-    assert "by identical words unmasked" in told
-    assert "say nothing there" not in said(LOCAL)
+    assert f"compared with {even(64, causal=True):.2f} for uniform attention" in told
+    assert "symmetry, balance and left/right bias mean nothing there" in told
+    assert "by identical words, unmasked" in told
+    assert "mean nothing there" not in said(LOCAL)
     shown = words(DECODER, World(causal=True))
-    assert "Even attention, causal" in shown
-    assert f"even attention gets {even(64):.3f} and {even(64, causal=True):.2f} under the mask: causal" in shown
+    assert "Uniform attention, causal" in shown
+    assert f"locality {even(64):.3f} and {even(64, causal=True):.2f} under the mask “causal”" in shown
     assert "causal" not in words(SMALL, LOCAL)
 
 
 def test_the_table_has_both_means_of_every_source_and_what_knows_nothing():
     rows = re.findall(r"<tr.*?</tr>", section(SMALL, LOCAL).body)
     cells = {Reader(row).words[0]: Reader(row).words[1:] for row in rows if Reader(row).words}
-    one = found(SMALL, LOCAL).readings[0]
+    one = found(SMALL, LOCAL).sources[0]
     head, whole = (f"{side['balance']:.2f}" for side in (one.heads, one.together))
     assert [head, whole] == cells["Identical words"][10:12]
     assert cells["Identical words"][0] == "64"
-    assert cells["Even attention"] == ["64", "0.046", "0.00", "0.060", "1.00", "1.00", "0.00"]
+    assert cells["Uniform attention"] == ["64", "0.046", "0.00", "0.060", "1.00", "1.00", "0.00"]
     assert cells["Random logits, sd 1"][4:6] == ["0.77", "0.48"]
     assert "Explicit δ" in cells and "Means over texts" in cells
     assert section(SMALL, LOCAL).body.count("γ, what content adds") == 3
@@ -163,22 +173,22 @@ def test_the_table_has_both_means_of_every_source_and_what_knows_nothing():
 def test_means_are_means_over_the_heads_of_their_part():
     tiny = replace(LOCAL, n=12, short=12)
     heads = made(BOTH, tiny)[0]
-    for one in found(BOTH, tiny).readings:
+    for one in found(BOTH, tiny).sources:
         rows = heads.filter((pl.col("score") == f"{one.source}.excess") & (pl.col("part") == one.part))
         assert one.heads["excess"] == pytest.approx(rows["value"].mean(), abs=1e-4)
-    assert {one.part for one in found(BOTH, tiny).readings} == {"encoder", "decoder", "cross"}
+    assert {one.part for one in found(BOTH, tiny).sources} == {"encoder", "decoder", "cross"}
     assert section(BOTH, tiny).body.count('scope="rowgroup"') == 3
     assert section(SMALL, LOCAL).body.count('scope="rowgroup"') == 0
 
 
 def test_the_number_of_slots_is_printed_and_its_effect_worked_out():
     assert "n = 64 slots, 100 words" in section(SMALL, LOCAL).lede
-    first, second, *_ = warnings_of(found(SMALL, LOCAL))
-    assert f"here n = 64: even attention gets {even(64):.3f}. Compare only what has the same n." in first
+    first, second, *_ = warnings_about(found(SMALL, LOCAL))
+    assert f"here n = 64: uniform attention has locality {even(64):.3f}. Compare only results with equal n." in first
     assert "`wherewhat compare MODEL --untrained --positional`" in second
     tiny = replace(LOCAL, n=20, short=20)
-    assert f"here n = 20: even attention gets {even(20):.2f}." in warnings_of(found(SMALL, tiny))[0]
-    assert "random logits get 0.64 to 0.77" in warnings_of(found(SMALL, LOCAL))[-1]
+    assert f"here n = 20: uniform attention has locality {even(20):.2f}." in warnings_about(found(SMALL, tiny))[0]
+    assert "random logits have 0.64 to 0.77" in warnings_about(found(SMALL, LOCAL))[-1]
 
 
 def test_names_of_commands_are_written_as_such():
@@ -188,11 +198,11 @@ def test_names_of_commands_are_written_as_such():
 
 def test_sources_over_other_slots_say_so_and_are_compared_only_over_the_same():
     shorter = replace(LOCAL, short=30)
-    assert "Means over texts and γ are over n = 30" in words(SMALL, shorter)
-    assert "over n = 30" not in words(SMALL, LOCAL)
-    views = found(SMALL, shorter).views_by_layer("locality")
+    assert "Means over texts and γ cover n = 30 slots" in words(SMALL, shorter)
+    assert "cover n = 30" not in words(SMALL, LOCAL)
+    views = found(SMALL, shorter).slots_by_series("locality")
     assert views == {"heads": ["n = 64", "n = 30"], "together": ["n = 64", "n = 30"], "contextual": ["n = 30"]}
-    assert set(found(SMALL, LOCAL).views_by_layer("locality")["heads"]) == {"n = 64"}
+    assert set(found(SMALL, LOCAL).slots_by_series("locality")["heads"]) == {"n = 64"}
     body = html.unescape(section(SMALL, shorter).body)
     assert "Mean of heads, n = 30" in body and "Mean of heads, n =" not in section(SMALL, LOCAL).body
     levels = page(SMALL, shorter).tables["positional_chance"]
@@ -202,19 +212,19 @@ def test_sources_over_other_slots_say_so_and_are_compared_only_over_the_same():
         if measure == "locality"
     }
     assert even_at == pytest.approx({"n = 64": even(64), "n = 30": even(30)}, abs=1e-4)
-    one = found(SMALL, shorter).reading("identical", "encoder")
+    one = found(SMALL, shorter).source("identical", "encoder")
     cut = f"{one.first[1]['excess']:.2f}"
     assert one.first[0] == 30 and cut != f"{one.heads['excess']:.2f}"
     assert f"excess locality over the first 30 slots is {cut} by identical words" in said(shorter)
-    assert f"against {cut} over the first 30 slots" in said(shorter)
+    assert f"for γ and {cut} for position" in said(shorter)
     assert "over the first" not in said(LOCAL)
     bare = replace(one, first=(0, {}))
-    others = [found(SMALL, shorter).reading(name, "encoder") for name in ("delta", "mean")]
-    assert "identical" not in with_sources([bare, *others])
-    assert with_content(bare, found(SMALL, shorter).reading("identical.contextual", "encoder")) == ""
+    others = [found(SMALL, shorter).source(name, "encoder") for name in ("delta", "mean")]
+    assert "identical" not in how_sources_agree([bare, *others])
+    assert what_content_adds(bare, found(SMALL, shorter).source("identical.contextual", "encoder")) == ""
     maps = found(SMALL, shorter).maps
     assert (maps.side("identical"), maps.side("mean")) == (32, 30)
-    sizes = {one.source: one.n for one in found(SMALL, shorter).readings}
+    sizes = {one.source: one.n for one in found(SMALL, shorter).sources}
     assert (sizes["identical"], sizes["identical.contextual"], sizes["mean"]) == (64, 30, 30)
 
 
@@ -237,7 +247,7 @@ def test_a_coarse_cell_is_the_mean_of_its_slots():
 
 def test_what_a_causal_query_cannot_see_is_left_empty_and_even_is_what_it_sees():
     causal = [{"layer": 0, "source": "identical", "n": 6, "back": None, "ahead": 0}]
-    maps = maps_of(matrix(6, lambda query, key: 1 / (query + 1) if key <= query else 0.0), causal)
+    maps = maps_of(matrix(6, lambda query, key: 1 / (query + 1) if key <= query else 0.0), typed(causal))
     drawn = doublings(maps, "identical", "L0H0")
     assert [[cell is None for cell in row] for row in drawn] == [
         [key > query for key in range(6)] for query in range(6)
@@ -249,14 +259,14 @@ def test_what_a_causal_query_cannot_see_is_left_empty_and_even_is_what_it_sees()
 
 def test_a_long_probe_is_held_against_the_even_share_of_all_its_slots():
     sight = [{"layer": 0, "source": "identical", "n": 128, "back": None, "ahead": None}]
-    maps = maps_of(matrix(64, lambda query, key: 1 / 128), sight)
+    maps = maps_of(matrix(64, lambda query, key: 1 / 128), typed(sight))
     assert {cell for row in doublings(maps, "identical", "L0H0") for cell in row} == {0.0}
     assert maps.slots("identical") == "first 64 of 128 slots" and maps.side("identical") == 32
     assert set(maps.evens["identical"]["L0"]) == {float(f"{1 / 128:.3g}")}
     *run, manifest, table = made(SMALL, LOCAL)
     told = {**manifest["positional"], "n": 128}
     told["layers"] = [{**one, "n": 128} for one in told["layers"]]
-    body = by_place_alone(findings(*run, {**manifest, "positional": told}, table)).body
+    body = positional_part(read_heads_page_data(*run, {**manifest, "positional": told}, table)).body
     assert "the first 64 of 128 slots are drawn" in body
     assert "slots are drawn" not in section(SMALL, LOCAL).body
 
@@ -266,7 +276,7 @@ def test_what_lies_outside_a_window_is_left_empty(back: int, ahead: int):
     seen = lambda query, key: query - key <= back and key - query <= ahead  # noqa: E731
     visible = lambda query: sum(seen(query, key) for key in range(16))  # noqa: E731
     sight = [{"layer": 0, "source": "identical", "n": 16, "back": back, "ahead": ahead}]
-    maps = maps_of(matrix(16, lambda query, key: seen(query, key) / visible(query)), sight)
+    maps = maps_of(matrix(16, lambda query, key: seen(query, key) / visible(query)), typed(sight))
     drawn = doublings(maps, "identical", "L0H0")
     assert [[cell == 0.0 for cell in row] for row in drawn] == [[seen(i, j) for j in range(16)] for i in range(16)]
     assert maps.evens["identical"]["L0"] == maps.profiles["identical"]["L0"]
@@ -280,27 +290,33 @@ def test_layers_that_see_otherwise_are_not_held_against_each_other():
         else one
         for one in manifest["positional"]["layers"]
     ]
-    told = findings(*run, {**manifest, "positional": {**manifest["positional"], "layers": layers}}, table).positional
-    whole = " ".join(said_of(told, "encoder"))
+    told = read_heads_page_data(
+        *run, {**manifest, "positional": {**manifest["positional"], "layers": layers}}, table
+    ).positional
+    whole = " ".join(sentences_about(told, "encoder"))
     assert "the most local" not in whole and "by identical words" not in whole
-    assert told.views_by_layer("locality")["heads"] == ["n = 64", "n = 64, 3 keys back and 3 ahead"]
+    assert told.slots_by_series("locality")["heads"] == ["n = 64", "n = 64, 3 keys back and 3 ahead"]
 
 
 def test_a_decoder_is_not_said_to_look_where_it_cannot():
     told = said(World(causal=True, sided=True), DECODER, "decoder")
-    assert "With the mask taken away the logits would favour earlier keys" in told and "lean to the" not in told
-    one = found(DECODER, World(causal=True, sided=True)).reading("unmasked", "decoder")
-    mirrored = replace(one, heads={**one.heads, "lean": -0.36}, together={**one.together, "balance": 0.2})
-    sentence = "would favour later keys (lean −0.36); nothing in training ever saw that."
-    assert sentence in how_even(mirrored, hidden=True) and sentence not in how_even(mirrored)
+    assert "Without the mask, the logits would favour earlier keys" in told and "favour the" not in told
+    one = found(DECODER, World(causal=True, sided=True)).source("unmasked", "decoder")
+    mirrored = replace(one, heads={**one.heads, "left_right_bias": -0.36}, together={**one.together, "balance": 0.2})
+    sentence = "would favour later keys (left/right bias −0.36); the model was never trained without it."
+    assert sentence in how_symmetric(mirrored, hidden=True) and sentence not in how_symmetric(mirrored)
 
 
 def test_balance_that_rests_on_hardly_any_attention_is_told():
-    assert not [one for one in warnings_of(found(SMALL, LOCAL)) if "rest on less than" in one]
+    assert not [one for one in warnings_about(found(SMALL, LOCAL)) if "are based on less than" in one]
     *run, manifest, table = made(SMALL, LOCAL)
     layers = [{**one, "paired": [0.001, *one["paired"][1:]]} for one in manifest["positional"]["layers"]]
-    told = findings(*run, {**manifest, "positional": {**manifest["positional"], "layers": layers}}, table).positional
-    assert "Identical words: balance and lean of 3 of 12 heads rest on less than 5" in " ".join(warnings_of(told))
+    told = read_heads_page_data(
+        *run, {**manifest, "positional": {**manifest["positional"], "layers": layers}}, table
+    ).positional
+    assert "Identical words: balance and left/right bias of 3 of 12 heads are based on less than 5" in " ".join(
+        warnings_about(told)
+    )
 
 
 def test_sources_and_measures_are_those_that_are_measured():
@@ -329,18 +345,18 @@ def test_many_heads_get_coarser_maps_so_that_the_page_stays_small():
 def test_a_table_of_unknown_sources_or_none_draws_no_maps():
     *run, table = made(SMALL, LOCAL)
     for other in (table.with_columns(source=pl.lit(HOSTILE)), table.clear(), pl.DataFrame()):
-        told = findings(*run, other)
-        body = by_place_alone(told).body
+        told = read_heads_page_data(*run, other)
+        body = positional_part(told).body
         assert told.positional.maps.cells == {}
         assert "positional-maps" not in body and "positional-plane" in body
 
 
 def test_a_part_of_the_scores_is_enough():
     heads, *rest = made(SMALL, LOCAL)
-    few = heads.filter(~pl.col("score").str.contains(r"\.(balance|lean|symmetry|locality)$"))
+    few = heads.filter(~pl.col("score").str.contains(r"\.(balance|left_right_bias|symmetry|locality)$"))
     assert 'data-widget="positional-plane"' not in render(page_of_heads(few, *rest))
-    bare = findings(heads, *rest[:2], {**rest[2], "positional": {"n": 64}}, rest[3])
-    assert "Even attention" not in by_place_alone(bare).body
+    bare = read_heads_page_data(heads, *rest[:2], {**rest[2], "positional": {"n": 64}}, rest[3])
+    assert "Uniform attention" not in positional_part(bare).body
 
 
 def test_other_sections_are_not_flooded():
@@ -376,8 +392,11 @@ def test_one_head_alone_has_maps_but_no_layers_to_compare():
 
 def test_strings_cannot_become_markup():
     heads, offsets, frequencies, manifest, table = made(SMALL, LOCAL)
-    told = {**manifest["positional"], "words": HOSTILE, "baselines": {HOSTILE: {"locality": 0.1}, "uniform": HOSTILE}}
+    told = {**manifest["positional"], "baselines": {HOSTILE: {"locality": 0.1}}}
     hostile = heads.with_columns(part=pl.lit(HOSTILE))
+    for wrong in ({"words": HOSTILE}, {"baselines": {"uniform": HOSTILE}}):
+        with pytest.raises(MisfitError):
+            page_of_heads(hostile, offsets, frequencies, {**manifest, "positional": {**told, **wrong}}, table)
     written = render(page_of_heads(hostile, offsets, frequencies, {**manifest, "positional": told}, table))
     kinds = [attributes.get("type") for name, attributes in Reader(written).elements if name == "script"]
     assert kinds == ["application/json", None, None]

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from browsing import Tab, nothing_is_cut_off, watched
+from dict_manifests import page_of_heads
 from synthetic import DECODER, ENCODER
 from synthetic_positional import World, positional_run
 
-from wherewhat.report import page_of_heads, render
+from wherewhat.report import render
 
 pytestmark = pytest.mark.browser
 SMALL = replace(ENCODER, parts=(("encoder", 3),), heads=4)
@@ -100,7 +101,7 @@ def test_pointing_at_a_cell_says_how_often_it_is_the_even_share(encoder: Tab):
     big(encoder).hover(position={"x": 4, "y": 4})
     encoder.locator("#tip").wait_for(state="visible")
     assert "query 0, key 0" in encoder.locator("#tip").inner_text().replace(" to 1", "")
-    assert "× even attention" in encoder.locator("#tip").inner_text()
+    assert "× uniform attention" in encoder.locator("#tip").inner_text()
 
 
 def test_the_plane_shows_every_head_and_what_content_adds(encoder: Tab):
@@ -109,7 +110,7 @@ def test_the_plane_shows_every_head_and_what_content_adds(encoder: Tab):
     at = "marks => marks.map(mark => mark.getAttribute('transform')).join()"
     before = marks.evaluate_all(at)
     pick(encoder, "Part of attention", "What content adds, γ")
-    assert "γ beside identical words" in encoder.locator("#positional-plane").get_attribute("aria-label")
+    assert "γ relative to identical words" in encoder.locator("#positional-plane").get_attribute("aria-label")
     encoder.wait_for_function(
         "before => [...document.querySelector('#positional-plane .mark-symbol').querySelectorAll('path')]"
         ".map(mark => mark.getAttribute('transform')).join() !== before",
@@ -121,7 +122,7 @@ def test_lines_by_layer_can_be_of_the_mean_matrix(encoder: Tab):
     lines = encoder.locator("[data-chart=positional_layers]").nth(1).locator(".mark-line path")
     assert lines.count() == 2, "means over texts have fewer slots, and stand in a view of their own"
     before = lines.first.get_attribute("d")
-    pick(encoder, "Balance by layer", "Of the mean matrix, n = 40")
+    pick(encoder, "Balance by layer", "Mean matrix, n = 40")
     encoder.wait_for_function(
         "before => document.querySelectorAll('[data-chart=positional_layers]')[1]"
         ".querySelector('.mark-line path')?.getAttribute('d') !== before",
@@ -137,7 +138,7 @@ def test_one_head_does_not_list_the_scores_of_the_positional_part(encoder: Tab):
 def test_what_the_mask_hides_is_empty_and_the_mask_can_be_taken_away(decoder: Tab):
     assert big(decoder).evaluate(PIXEL, [23, 0])[3] == 0
     assert big(decoder).evaluate(PIXEL, [0, 23])[3] == 255
-    pick(decoder, "Source of the maps", "Identical words unmasked")
+    pick(decoder, "Source of the maps", "Identical words, unmasked")
     assert big(decoder).evaluate(PIXEL, [23, 0])[3] == 255
 
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import findings
 from synthetic import BOTH, DECODER, ENCODER, LEARNED, ONE, ROTARY, Shape, run_of
 from test_report_views import three
 from test_report_where import table
-
-from wherewhat.report.sentences import findings
 
 
 def numbers_of(heads: pl.DataFrame, score: str) -> dict[str, dict[str, Any]]:
@@ -32,7 +31,7 @@ def test_there_are_three_to_five_each_with_what_it_rests_on(shape: Shape):
     for sentence in found:
         named = sentence.startswith(("encoder L", "decoder L", "cross L"))
         assert (named or not sentence[0].islower()) and sentence.endswith("."), sentence
-        assert re.search(r"\d+ texts|place, [\d.]+ content\)", sentence), sentence
+        assert re.search(r"\d+ texts|position [\d.]+, content [\d.]+\)", sentence), sentence
 
 
 @pytest.mark.parametrize("shape", [ROTARY, LEARNED], ids=lambda shape: shape.model)
@@ -47,58 +46,63 @@ def test_heads_that_place_or_content_decides_are_counted_with_their_intervals(sh
     ]
     awake = len(numbers_of(heads, "sink")) - len(resting)
     said = next(sentence for sentence in findings(heads, manifest) if "decides" in sentence)
-    assert f"of {awake} heads that do not rest on the first token" in said
+    assert f"of {awake} heads that are not attention sinks" in said
     assert f" {max(counts)} of {awake} heads" in said
-    assert f"in {awake - sum(counts)} no share is clearly more than half" in said
-    assert ("When tokens trade places at the input" in said) == shape.learned
+    assert f"in {awake - sum(counts)} no share clearly exceeds one half" in said
+    assert ("When tokens are permuted at the input" in said) == shape.learned
 
 
 def test_counts_and_leads_by_hand():
     made = table(**three("attended__", (0.9, 0.05), (0.8, 0.1), (0.1, 0.85), (0.4, 0.45), (0.505, 0.2)))
     assert findings(made, {})[:2] == [
-        "Place clearly decides where 2 of 5 heads look, content 1; in 2 no share is clearly more than half "
-        "(with the whole 95\N{NO-BREAK SPACE}% interval; 9 texts).",
-        "L0H0 goes most by place: 0.90 (0.89 to 0.91); L0H2 goes most by content: 0.85 (0.84 to 0.86) (9 texts).",
+        "Position clearly decides where 2 of 5 heads attend; content decides 1; in 2 no share clearly exceeds one half "
+        "(whole 95\N{NO-BREAK SPACE}% interval; 9 texts).",
+        "L0H0 is the most positional head: share 0.90 (0.89 to 0.91); L0H2 is the most content-based head: share 0.85 "
+        "(0.84 to 0.86) (9 texts).",
     ]
 
 
 def test_nobody_leads_where_nobody_takes_a_side():
     made = table(**three("attended__", (0.45, 0.4), (0.3, 0.35)))
     found = findings(made, {})
-    assert "No head clearly goes more by place than by content or more by content than by place (9 texts)." in found
-    assert not any("goes most by" in sentence for sentence in found)
+    assert found[0].startswith("Neither position nor content clearly decides where any of the 2 heads attend; no share")
+    assert "No head clearly favours position over content or content over position (9 texts)." in found
+    assert not any(" the most " in sentence for sentence in found)
 
 
 def test_sinks_are_called_sinks_and_go_by_nothing():
     made = table(**three("attended__", (0.1, 0.85), (0.7, 0.2)), sink=[(0.999999, 0.1), (0.02, 0.1)])
     found = findings(made, {})
-    assert found[0] == "L0H1 looks mostly by place: place 0.70 (0.69 to 0.71); content 0.20 (0.19 to 0.21) (9 texts)."
-    assert "1 of 2 heads rest on the first token" in " ".join(found) and "L0H0 most: 1.00" in " ".join(found)
-    assert "L0H0 goes most" not in " ".join(found)
+    assert found[0] == (
+        "The attention of L0H1 is decided mostly by position: position share 0.70 (0.69 to 0.71); "
+        "content share 0.20 (0.19 to 0.21) (9 texts)."
+    )
+    assert "1 of 2 heads is an attention sink" in " ".join(found) and "L0H0 most: 1.00" in " ".join(found)
+    assert "L0H0 is the most" not in " ".join(found)
     every = findings(table(**three("attended__", (0.1, 0.85)), sink=[(0.9, 0.1)]), {})
     assert (
         every[0]
-        == "L0H0 rests on the first token, which of its attention gets 0.90 (0.89 to 0.91), chance 0.10 (9 texts)."
+        == "L0H0 is an attention sink: attention to the first token 0.90 (0.89 to 0.91), chance 0.10 (9 texts)."
     )
-    assert not any("decides" in sentence or "goes most" in sentence for sentence in every)
+    assert not any("decide" in sentence or " the most " in sentence for sentence in every)
 
 
 def test_flat_heads_are_said_to_be_flat_first():
     made = table(entropy=[(0.97, 1.0), (0.99, 1.0)], **three("", (0.8, 0.1), (0.1, 0.8)))
     assert (
         findings(made, {})[0]
-        == "Attention is nearly even in all 2 heads: entropy 0.97 to 0.99, where 1 is even (9 texts)."
+        == "Attention is nearly uniform in all 2 heads: entropy 0.97 to 0.99, where 1 is uniform (9 texts)."
     )
-    assert not any("nearly even" in one for one in findings(table(entropy=[(0.97, 1.0), (0.5, 1.0)]), {}))
+    assert not any("nearly uniform" in one for one in findings(table(entropy=[(0.97, 1.0), (0.5, 1.0)]), {}))
 
 
 def test_one_text_has_no_intervals_and_nothing_is_told_from_chance_by_them():
     heads, _, _, manifest = run_of(ROTARY, random.Random(0))
     found = findings(single(heads), manifest)
-    assert found[-1] == "All of this rests on one text, so there are no intervals; give two texts or more."
+    assert found[-1] == "All of this is based on one text, so there are no intervals; give two texts or more."
     assert 3 <= len(found) <= 5
     for sentence in found[:-1]:
-        assert "interval" not in sentence and "not told" not in sentence and "farthest" not in sentence
+        assert "interval" not in sentence and "chance is" not in sentence and "farthest" not in sentence
         assert "1 text, 64 rows" in sentence or "disagree" in sentence
     assert findings(heads, manifest)[-1] != found[-1]
 
@@ -107,10 +111,11 @@ def test_more_or_less_than_fresh_weights_is_counted_by_intervals():
     made = table(**three("attended__", (0.9, 0.05), (0.8, 0.1), (0.3, 0.4))).with_columns(
         untrained=pl.when(pl.col("score") == "attended.position_share").then(0.3).otherwise(None)
     )
-    said = [sentence for sentence in findings(made, {}) if "fresh weights" in sentence]
+    said = [sentence for sentence in findings(made, {}) if "untrained weights" in sentence]
     assert said == [
-        "2 of 3 heads go more by place than fresh weights of the same architecture: a share of 0.67 on average against "
-        "0.30 (with the whole 95\N{NO-BREAK SPACE}% interval; 9 texts; fresh weights, one draw on some of the windows)."
+        "2 of 3 heads are more positional than untrained weights of the same architecture: the mean position share is "
+        "0.67, untrained 0.30 (whole 95\N{NO-BREAK SPACE}% interval; 9 texts; untrained: one random "
+        "initialisation on some of the windows)."
     ]
 
 
@@ -119,8 +124,8 @@ def test_heads_that_went_the_other_way_are_not_hidden_in_a_mean():
         untrained=pl.when(pl.col("score") == "attended.position_share").then(0.3).otherwise(None)
     )
     assert (
-        "2 of 3 heads go more by place than fresh weights of the same architecture, 1 goes less: a share of 0.60"
-        in (" ".join(findings(made, {})))
+        "2 of 3 heads are more positional than untrained weights of the same architecture, 1 is less so: the mean "
+        "position share is 0.60" in (" ".join(findings(made, {})))
     )
 
 
@@ -131,7 +136,7 @@ def test_some_heads_are_told_as_some():
     assert 3 <= len(found) <= 5
     assert "L1H3, one of the model's 36 heads," in found[0]
     layer = findings(heads.filter(pl.col("layer") == 1), manifest)
-    assert re.search(r"of \d heads looked at \(of 36\)", layer[0])
+    assert re.search(r"of \d profiled heads \(36 in the model\)", layer[0])
     assert not any("farthest" in sentence for sentence in found)
     assert set(re.findall(r"L\d+H\d+", " ".join(found))) <= {"L1H3"}
 
@@ -141,12 +146,14 @@ def test_some_scores_give_what_they_can(asked: list[str]):
     heads, _, _, manifest = run_of(ROTARY, random.Random(0))
     found = findings(heads.filter(pl.col("score").is_in(asked)), manifest)
     assert 1 <= len(found) <= 5
-    assert not any("decides" in sentence or "goes most by" in sentence for sentence in found)
+    assert not any("decide" in sentence or " the most " in sentence for sentence in found)
 
 
 def test_place_alone_is_told_where_it_was_asked():
     made = table(identical__locality=[(0.2, 0.1), (0.4, 0.1)], entropy=[(0.5, 1.0), (0.6, 1.0)])
-    said = "By place alone L0H1 looks nearest: identical.locality 0.40 (0.39 to 0.41), chance 0.10 (9 texts)."
+    said = (
+        "By position alone, L0H1 is the most local head: identical.locality 0.40 (0.39 to 0.41), chance 0.10 (9 texts)."
+    )
     assert findings(made, {})[0] == said
 
 
@@ -164,5 +171,5 @@ def test_every_head_named_has_the_number_said_of_it():
     heads, _, _, manifest = run_of(ROTARY, random.Random(0))
     values = {f"{value:.2f}" for value in heads["value"].drop_nulls()}
     for sentence in findings(heads, manifest):
-        for name, number in re.findall(r"(L\d+H\d+) (?:goes most by \w+|most): ([\d.]+)", sentence):
+        for name, number in re.findall(r"(L\d+H\d+) (?:is the most [\w-]+ head: share|most:) ([\d.]+)", sentence):
             assert number in values and name in {f"L{a}H{b}" for a in range(6) for b in range(6)}

@@ -1,19 +1,19 @@
-"""Why no head is worth a look, said as it is."""
+"""Why no head is notable, in a sentence that names the cause."""
 
 import polars as pl
 import pytest
+from dict_manifests import read_head_table
 from test_report_where import table
 
-from wherewhat.report.measured import measured
-from wherewhat.report.striking import nobody_stands_out, striking
+from wherewhat.report.notable_heads import notable_heads, why_no_head_is_notable
 
 NEAR = (
-    "No head is far from chance: where an interval is clear of it, the head is nearer to it than 5 % of the score's "
-    "range."
+    "No head is far from chance: where an interval excludes chance, the head differs from it by less than 5 % of the "
+    "score's range."
 )
-UNCLEAR = "No head's interval is clear of chance in any score of attention; more texts would narrow the intervals."
-NONE = "None of the scores asked for has a chance level that heads could be held against."
-SINGLE = "There are no intervals, so nothing says how sure a number is: give two texts or more."
+UNCLEAR = "No head's interval excludes chance in any score of attention; more texts would narrow the intervals."
+NONE = "No head is singled out: none of the chosen scores has a chance level to compare with."
+SINGLE = "No head is singled out: without intervals, nothing says how reliable a number is. Give two texts or more."
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,6 @@ SINGLE = "There are no intervals, so nothing says how sure a number is: give two
     ],
 )
 def test_the_sentence_names_the_cause(heads: pl.DataFrame, sentence: str):
-    run = measured(heads, {})
-    assert striking(run) == []
-    assert nobody_stands_out(run) == sentence
+    run = read_head_table(heads, {"scores": {"positional": {"kind": "Published scores"}}})
+    assert notable_heads(run) == []
+    assert why_no_head_is_notable(run) == sentence

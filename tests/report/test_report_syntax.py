@@ -4,14 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from dict_manifests import page_of_reproduction, page_of_syntax
 from synthetic_syntax import ASKED, DISTANCES, GROUPS, RELATIONS, SUBJECTS, syntax_run
 
 from wherewhat.errors import UserError
 from wherewhat.report.figures import figures
 from wherewhat.report.page import Page
 from wherewhat.report.render import render
-from wherewhat.report.reproductions import page_of_reproduction
-from wherewhat.report.syntax import page_of_syntax
 
 
 def made(**world: Any) -> Page:
@@ -90,7 +89,7 @@ def test_the_legend_of_curves_has_no_free_heads() -> None:
 
 
 def test_ties_are_told_of_in_one_way() -> None:
-    assert render(made()).count("of two equal weights the one before counts") == 2
+    assert render(made()).count("ties go to the word before") == 2
 
 
 def test_a_table_without_encodings_is_refused() -> None:

@@ -5,20 +5,20 @@ import re
 
 import polars as pl
 import pytest
+from dict_manifests import page_of_heads, read_head_table, read_heads_page_data
 from synthetic import DECODER, LEARNED, ROTARY, run_of
 from test_report_page import Reader, data_of
 from test_report_where import table
 
-from wherewhat.report import page_of_heads, render
-from wherewhat.report.findings import findings
-from wherewhat.report.measured import Counts, measured
-from wherewhat.report.views import VERDICTS, Lean, disagreement, leans, views
+from wherewhat.report import render
+from wherewhat.report.head_table import Counts
+from wherewhat.report.verdicts import VERDICTS, Preference, disagreement, preferences, views
 
 TRIPLE = ("position_share", "symbol_share", "interaction_share")
 
 
 def three(prefix: str, *heads: tuple[float, float]) -> dict[str, list[tuple[float, None]]]:
-    """The shares of some heads, by place and by content."""
+    """The shares of some heads, by position and by content."""
     columns = [[place for place, _ in heads], [content for _, content in heads], [1 - sum(pair) for pair in heads]]
     return {
         f"{prefix}{name}": [(value, None) for value in values] for name, values in zip(TRIPLE, columns, strict=True)
@@ -28,23 +28,35 @@ def three(prefix: str, *heads: tuple[float, float]) -> dict[str, list[tuple[floa
 @pytest.mark.parametrize(
     ("one", "other", "contradict"),
     [
-        (Lean("attended", 0.3, 0.6), Lean("shares", 0.8, 0.1), True),
-        (Lean("attended", 0.6, 0.3), Lean("shares", 0.8, 0.1), False),
-        (Lean("attended", 0.45, 0.5), Lean("shares", 0.9, 0.05), True),  # takes no side, where the other leans far
-        (Lean("attended", 0.45, 0.5), Lean("shares", 0.5, 0.3), False),
-        (Lean("attended", 0.45, 0.5), Lean("published", 0.99, 0.2, whole=False), False),
-        (Lean("attended", 0.3, 0.6), Lean("published", 0.9, 0.3, whole=False), True),
-        (Lean("attended", 0.3, 0.6), Lean("published", 0.99, 0.97, whole=False), False),  # flat: high on both
-        (Lean("attended", 0.3, 0.6, apart=False), Lean("shares", 0.5, 0.3), False),
-        (Lean("attended", 0.46, 0.54), Lean("shares", 0.54, 0.46), False),  # opposite, but by less than a tenth
+        (Preference("attended", 0.3, 0.6), Preference("shares", 0.8, 0.1), True),
+        (Preference("attended", 0.6, 0.3), Preference("shares", 0.8, 0.1), False),
+        (
+            Preference("attended", 0.45, 0.5),
+            Preference("shares", 0.9, 0.05),
+            True,
+        ),  # takes no side, where the other leans far
+        (Preference("attended", 0.45, 0.5), Preference("shares", 0.5, 0.3), False),
+        (Preference("attended", 0.45, 0.5), Preference("published", 0.99, 0.2, whole=False), False),
+        (Preference("attended", 0.3, 0.6), Preference("published", 0.9, 0.3, whole=False), True),
+        (
+            Preference("attended", 0.3, 0.6),
+            Preference("published", 0.99, 0.97, whole=False),
+            False,
+        ),  # flat: high on both
+        (Preference("attended", 0.3, 0.6, apart=False), Preference("shares", 0.5, 0.3), False),
+        (
+            Preference("attended", 0.46, 0.54),
+            Preference("shares", 0.54, 0.46),
+            False,
+        ),  # opposite, but by less than a tenth
     ],
 )
-def test_views_disagree_where_they_clearly_take_opposite_sides(one: Lean, other: Lean, contradict: bool):
+def test_views_disagree_where_they_clearly_take_opposite_sides(one: Preference, other: Preference, contradict: bool):
     assert (disagreement([one, other]) is not None) == (disagreement([other, one]) is not None) == contradict
 
 
 def test_one_view_alone_and_no_view_contradict_nothing():
-    assert disagreement([]) is disagreement([Lean("attended", 0.9, 0.1)]) is None
+    assert disagreement([]) is disagreement([Preference("attended", 0.9, 0.1)]) is None
 
 
 def test_intervals_that_overlap_take_no_side():
@@ -52,8 +64,8 @@ def test_intervals_that_overlap_take_no_side():
     wide = made.with_columns(low=pl.col("value") - 0.2, high=pl.col("value") + 0.2)
     sides = []
     for heads in (made, wide):
-        found = findings(heads, pl.DataFrame(), pl.DataFrame(), {})
-        sides += [lean.side for lean in leans(found.run, found.views, 0)]
+        found = read_heads_page_data(heads, pl.DataFrame(), pl.DataFrame(), {})
+        sides += [lean.side for lean in preferences(found.run, found.views, 0)]
     assert sides == [1, 0]
 
 
@@ -64,14 +76,14 @@ def test_the_page_marks_the_heads_on_which_views_disagree_and_says_why():
         positional=[(0.3, 0.5), (0.9, 0.5)],
         symbolic=[(0.8, 0.5), (0.2, 0.5)],
     )
-    found = findings(made, pl.DataFrame(), pl.DataFrame(), {})
+    found = read_heads_page_data(made, pl.DataFrame(), pl.DataFrame(), {})
     assert [view.name for view in found.views] == ["attended", "shares", "published"]
     assert found.mixed["name"] == ["L0H0"] and found.run.heads["mixed"] == [1, 0]
     assert found.mixed["how"] == [
-        "Where it looks: more by content than by place (0.30 place, 0.60 content); "
-        "All keys alike: more by place than by content (0.80 place, 0.10 content)."
+        "Attended keys: more by content than by position (position 0.30, content 0.60); "
+        "All keys equally: more by position than by content (position 0.80, content 0.10)."
     ]
-    assert found.mixed["why"] == ["Keys that get no attention dominate when all keys count alike."]
+    assert found.mixed["why"] == ["When all keys count equally, keys that receive no attention dominate."]
     about = data_of(render(page_of_heads(made, run_of(DECODER, random.Random(0))[1].clear(), pl.DataFrame(), {})))[
         "about"
     ]
@@ -81,25 +93,29 @@ def test_the_page_marks_the_heads_on_which_views_disagree_and_says_why():
 @pytest.mark.parametrize(
     ("shares", "sink", "verdict"),
     [
-        ((0.8, 0.1), 0.0, "Looks mostly by place"),
-        ((0.1, 0.8), 0.0, "Looks mostly by content"),
-        ((0.1, 0.1), 0.0, "Looks mostly by {}"),
-        ((0.45, 0.3), 0.0, "Looks more by place than by content"),
-        ((0.3, 0.45), 0.0, "Looks more by content than by place"),
-        ((0.42, 0.45), 0.0, "Neither place nor content leads"),
-        ((0.1, 0.8), 0.999999, "Rests on the first token"),
-        ((0.505, 0.3), 0.0, "Looks more by place than by content"),  # the interval reaches below a half
+        ((0.8, 0.1), 0.0, "Attention is decided mostly by position"),
+        ((0.1, 0.8), 0.0, "Attention is decided mostly by content"),
+        ((0.1, 0.1), 0.0, "Attention is decided mostly by {}"),
+        ((0.45, 0.3), 0.0, "Attention is decided more by position than by content"),
+        ((0.3, 0.45), 0.0, "Attention is decided more by content than by position"),
+        ((0.42, 0.45), 0.0, "Neither position nor content dominates"),
+        ((0.1, 0.8), 0.999999, "Attention sink: most of its attention goes to the first token"),
+        (
+            (0.505, 0.3),
+            0.0,
+            "Attention is decided more by position than by content",
+        ),  # the interval reaches below a half
     ],
 )
 def test_a_head_is_called_what_it_is(shares: tuple[float, float], sink: float, verdict: str):
     made = table(**three("attended__", shares), sink=[(sink, 0.1)])
-    found = findings(made, pl.DataFrame(), pl.DataFrame(), {})
+    found = read_heads_page_data(made, pl.DataFrame(), pl.DataFrame(), {})
     assert VERDICTS[found.run.heads["verdict"][0]] == verdict
 
 
 def test_every_score_knows_what_it_rests_on():
     heads, _, _, manifest = run_of(LEARNED, random.Random(0))
-    run = measured(heads, manifest)
+    run = read_head_table(heads, manifest)
     rests = {score.name: [str(counts) for counts in score.rests] for score in run.answered}
     assert rests["input.position_share"] == ["8 texts, 8 rows"]
     assert rests["mean.position"] == ["11 texts, 330 rows"]
@@ -107,15 +123,15 @@ def test_every_score_knows_what_it_rests_on():
     two = heads.with_columns(
         rows=pl.when((pl.col("layer") == 1) & (pl.col("score") == "entropy")).then(9).otherwise("rows")
     )
-    entropy = next(score for score in measured(two, manifest).scores if score.name == "entropy")
+    entropy = next(score for score in read_head_table(two, manifest).scores if score.name == "entropy")
     assert entropy.rests == [Counts(64, 64, 4096), Counts(64, 64, 9)]
-    assert [measured(two, manifest).rests(entropy, row).few for row in (0, 4, 8)] == [False, True, False]
+    assert [read_head_table(two, manifest).rests(entropy, row).few for row in (0, 4, 8)] == [False, True, False]
 
 
 def test_little_is_said_to_be_little():
     assert Counts(1, 40, 900).few and Counts(20, 20, 29).few and not Counts(2, 2, 30).few and not Counts().few
     said = " ".join(Reader(render(page_of_heads(*run_of(LEARNED, random.Random(0))))).words)
-    assert "Fewer than 30 rows, or a single text, stand behind" in said
+    assert "are based on fewer than 30 rows or on a single text." in said
     assert "8 texts, 8 rows; few, so read it with care" in said
     rotary = " ".join(Reader(render(page_of_heads(*run_of(ROTARY, random.Random(0))))).words)
     assert "Fewer than 30 rows" not in rotary and "64 texts, 4,096 rows" in rotary
@@ -134,11 +150,11 @@ def test_some_heads_are_not_said_to_be_all():
     for kept, lede, fact in (
         (
             (pl.col("layer") == 1) & (pl.col("head") == 3),
-            "L1H3, one of the 16 heads of this model, looks",
+            "L1H3, one of the 16 heads of this model, attends",
             ("1 of 16", "heads"),
         ),
-        (pl.col("layer") == 1, "each of 4 of the 16 heads of this model looks", ("4 of 16", "heads")),
-        (pl.lit(True), "each of the 16 heads of this model looks", ("4 × 4", "layers × heads")),
+        (pl.col("layer") == 1, "each of 4 of the 16 heads of this model attends", ("4 of 16", "heads")),
+        (pl.lit(True), "each of the 16 heads of this model attends", ("4 × 4", "layers × heads")),
     ):
         made = page_of_heads(heads.filter(kept), offsets, frequencies, manifest)
         assert lede in made.lede and fact in made.facts
@@ -146,8 +162,11 @@ def test_some_heads_are_not_said_to_be_all():
 
 def test_both_baselines_are_explained():
     said = " ".join(Reader(render(page_of_heads(*run_of(ROTARY, random.Random(0))))).words)
-    assert "Fresh weights of the same architecture: 0.42 on average over heads" in said
-    assert "untrained what fresh weights of the same architecture give" in said and "one draw on " in said
+    assert "Untrained weights of the same architecture: 0.42 on average over heads" in said
+    assert (
+        "Untrained is the score of random weights of the same architecture" in said
+        and "one random initialisation on " in said
+    )
 
 
 def test_names_of_heads_in_findings_select_them():
@@ -159,5 +178,5 @@ def test_names_of_heads_in_findings_select_them():
 
 def test_what_was_not_measured_has_no_view():
     heads, _, _, manifest = run_of(DECODER, random.Random(0))
-    found = findings(heads, pl.DataFrame(), pl.DataFrame(), manifest)
+    found = read_heads_page_data(heads, pl.DataFrame(), pl.DataFrame(), manifest)
     assert found.views == views([], [], []) == [] and set(found.run.heads["verdict"]) <= {0, 1}

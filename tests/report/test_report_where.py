@@ -9,19 +9,21 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dict_manifests import page_of_heads, read_head_table, read_heads_page_data
 from synthetic import DECODER, ENCODER, LEARNED, ROTARY, WIDE, Run, Shape, run_of
 from test_report_page import HOSTILE, Reader, data_of
 
 from wherewhat.errors import UserError
-from wherewhat.report import Page, figures, page_of_heads, render
-from wherewhat.report.findings import findings
-from wherewhat.report.kinds import KINDS, kind_of
-from wherewhat.report.measured import measured
-from wherewhat.report.shares import at, bound, exclusion, pairs, quarters, reach_of, spearman, triples
+from wherewhat.report import Page, figures, render
+from wherewhat.report.kinds import KINDS
+from wherewhat.report.notable_heads import notable_heads
+from wherewhat.report.shares import at, bound, exclusion, pairs, quarters, reach_of, triples
 from wherewhat.report.spectra import spectra
-from wherewhat.report.striking import striking
-from wherewhat.runs.profile import Profile
-from wherewhat.runs.registry import load
+from wherewhat.runs.registry import Profile, load
+from wherewhat.scores.base import KINDS as SCORE_KINDS
+from wherewhat.scores.registry import scores_at
+from wherewhat.scores.swaps import PUBLISHED
+from wherewhat.tables.manifest.io import manifest_of
 from wherewhat.tables.schema import FREQUENCIES
 
 
@@ -68,7 +70,7 @@ def sections(made: Page) -> list[str]:
 
 def test_the_first_two_cards_are_the_heads_that_go_most_by_place_and_by_content():
     heads, _, _, manifest = run(ROTARY)
-    found = striking(measured(heads, manifest))
+    found = notable_heads(read_head_table(heads, manifest))
     resting = heads.filter((pl.col("score") == "sink") & (pl.col("value") >= 0.5)).select("layer", "head")
     awake = heads.join(resting, on=["layer", "head"], how="anti")
     assert 0 < awake.height < heads.height
@@ -77,7 +79,7 @@ def test_the_first_two_cards_are_the_heads_that_go_most_by_place_and_by_content(
         assert notice.name == f"L{best['layer']}H{best['head']}"
         assert notice.value == pytest.approx(best["value"], rel=1e-3)
     cards = re.findall(r'<button type="button" class="card.*?</button>', text(ROTARY))
-    assert "goes most by place" in cards[0] and "goes most by content" in cards[1]
+    assert "most positional" in cards[0] and "most content-based" in cards[1]
     for card, notice in zip(cards, found, strict=True):
         assert notice.name in card and "chance" in card and " to " in card
         assert "untrained" in card and str(notice.rests) in card
@@ -85,10 +87,10 @@ def test_the_first_two_cards_are_the_heads_that_go_most_by_place_and_by_content(
 
 def test_a_lead_that_is_not_told_from_chance_says_so():
     made = table(position_share=[(0.2, 0.2), (0.01, 0.2)], symbol_share=[(0.05, 0.2), (0.6, 0.2)])
-    found = striking(measured(made, {}))
+    found = notable_heads(read_head_table(made, {}))
     assert [(notice.name, notice.clear) for notice in found] == [("L0H0", False), ("L0H1", True)]
     written = render(page_of_heads(made, run(DECODER)[1].clear(), pl.DataFrame(), {}))
-    assert written.count("not told from chance</span>") == 1
+    assert written.count("chance 0.20, inside the interval</span>") == 1
 
 
 def test_without_an_interval_nothing_is_said_to_be_like_chance():
@@ -96,17 +98,17 @@ def test_without_an_interval_nothing_is_said_to_be_like_chance():
     alone = made.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64), texts=pl.lit(1))
     written = render(page_of_heads(alone, run(DECODER)[1].clear(), pl.DataFrame(), {}))
     card = re.findall(r'<button type="button" class="card.*?</button>', written)[0]
-    assert "goes by place" in card and "not told from" not in card and "1 text" in card
-    assert "There is one text, so no number has an interval." in words_of(written)
+    assert ">positional<" in card and "inside the interval" not in card and "only 1 text" in card
+    assert "There is only one text, so no number has an interval." in words_of(written)
 
 
 @pytest.mark.parametrize(
     ("place", "content", "sink", "leads"),
     [
-        ([0.6, 0.5], [0.2, 0.3], [0.0, 0.0], [("L0H0", "goes most by place")]),  # the other goes by place too
-        ([0.6, 0.1], [0.2, 0.9], [0.0, 0.999999], [("L0H0", "goes most by place")]),  # the other is a sink
-        ([0.4, 0.1], [0.35, 0.9], [0.0, 0.0], [("L0H1", "goes most by content")]),  # the other takes no clear side
-        ([0.6, 0.1], [0.2, 0.9], [0.0, 0.0], [("L0H0", "goes most by place"), ("L0H1", "goes most by content")]),
+        ([0.6, 0.5], [0.2, 0.3], [0.0, 0.0], [("L0H0", "most positional")]),  # the other goes by position too
+        ([0.6, 0.1], [0.2, 0.9], [0.0, 0.999999], [("L0H0", "most positional")]),  # the other is a sink
+        ([0.4, 0.1], [0.35, 0.9], [0.0, 0.0], [("L0H1", "most content-based")]),  # the other takes no clear side
+        ([0.6, 0.1], [0.2, 0.9], [0.0, 0.0], [("L0H0", "most positional"), ("L0H1", "most content-based")]),
         ([0.6, 0.1], [0.2, 0.9], [0.9, 0.9], []),
     ],
     ids=["no content", "sink", "unclear", "both", "all sinks"],
@@ -117,7 +119,9 @@ def test_a_head_leads_only_by_what_it_goes_by(place: Any, content: Any, sink: An
         attended__symbol_share=[(value, None) for value in content],
         sink=[(value, 0.1) for value in sink],
     )
-    found = [(notice.name, notice.lead) for notice in striking(measured(made, {})) if notice.score.name != "sink"]
+    found = [
+        (notice.name, notice.lead) for notice in notable_heads(read_head_table(made, {})) if notice.score.name != "sink"
+    ]
     assert found == leads
 
 
@@ -129,22 +133,29 @@ def test_a_head_that_rests_on_the_first_token_is_called_so_and_sides_of_chance_a
     }
     written = render(page_of_heads(table(**scores), run(DECODER)[1].clear(), pl.DataFrame(), {}))
     card = next(one for one in re.findall(r'<button type="button" class="card.*?</button>', written) if "L0H0" in one)
-    assert "rests on the first token" in card
+    assert "attention sink" in card
     assert "Also farthest below chance in entropy and self." in card
     assert "leads" not in card
 
 
 def test_only_scores_with_two_ends_and_a_chance_are_otherwise_striking():
-    open_ended = {"scores": {"wide": {"range": [0, None]}, "plain": {"range": [0, 1]}}}
+    kinds = {"positional": "Published scores", "exclusion_ratio": "Where or what"}
+    open_ended = {
+        "scores": {
+            "wide": {"range": [0, None]},
+            "plain": {"range": [0, 1]},
+            **{name: {"kind": kind} for name, kind in kinds.items()},
+        }
+    }
     made = table(wide=[(90.0, 1.0)], plain=[(0.9, None)], positional=[(0.2, 1.0)], exclusion_ratio=[(0.9, 0.5)])
-    assert striking(measured(made, open_ended)) == []
-    assert [notice.score.name for notice in striking(measured(table(locality=[(0.9, 0.1)]), open_ended))] == [
-        "locality"
-    ]
+    assert notable_heads(read_head_table(made, open_ended)) == []
+    assert [
+        notice.score.name for notice in notable_heads(read_head_table(table(locality=[(0.9, 0.1)]), open_ended))
+    ] == ["locality"]
 
 
 def test_a_score_without_an_upper_end_is_drawn_to_its_largest_number_and_says_so():
-    run_ = measured(table(wide=[(5.0, None), (12.5, None)]), {"scores": {"wide": {"range": [0, None]}}})
+    run_ = read_head_table(table(wide=[(5.0, None), (12.5, None)]), {"scores": {"wide": {"range": [0, None]}}})
     score = run_.scores[0]
     assert score.ends == (0.0, None)
     assert score.range == (0.0, pytest.approx(12.51))
@@ -155,7 +166,7 @@ def test_a_score_without_an_upper_end_is_drawn_to_its_largest_number_and_says_so
 
 def test_a_score_at_another_temperature_is_explained_by_its_name_without_it():
     heads, _, _, manifest = run(ROTARY)
-    scores = {score.name: score for score in measured(heads, manifest).scores}
+    scores = {score.name: score for score in read_head_table(heads, manifest).scores}
     assert scores["positional@0.01"].asks == scores["positional"].asks != ""
     assert text(ROTARY).count("<h3><code>positional") == 1
 
@@ -165,8 +176,10 @@ def test_every_score_has_a_kind_and_every_kind_its_place():
     assert kinds == ["Where or what", "Attention", "Published scores"]
     assert data_of(text(LEARNED))["about"]["kinds"] == ["Attention", "Hidden state"]
     assert data_of(text(ENCODER))["about"]["kinds"] == ["Attention"]
-    assert {kind_of(name) for name in ("block.symbolic", "symbolic@inf")} == {KINDS[2]}
-    assert kind_of("mean_frequency") == KINDS[0] != kind_of("mean.position")
+    scores = scores_at((PUBLISHED, math.inf))
+    assert {scores[name].kind for name in ("block.symbolic", "symbolic@inf")} == {KINDS[2]}
+    assert scores["mean_frequency"].kind == KINDS[0] != scores["mean.position"].kind
+    assert KINDS == SCORE_KINDS and {score.kind for score in scores.values()} >= set(KINDS)
 
 
 def test_the_page_begins_with_what_against_where():
@@ -207,7 +220,7 @@ def test_a_head_without_a_share_is_left_out_of_the_triangle_but_not_of_the_run()
     heads, offsets, frequencies, manifest = run(ROTARY)
     flat = (pl.col("layer") == 2) & pl.col("score").str.contains("share|logit_variance")
     holes = heads.with_columns(pl.when(~flat).then(pl.col("value")).alias("value"))
-    found = findings(holes, offsets, frequencies, manifest)
+    found = read_heads_page_data(holes, offsets, frequencies, manifest)
     assert len(found.triples) == 2
     assert len(found.ratios["name"]) == 30 and len(found.run.heads["name"]) == 36
     assert render(page_of_heads(holes, offsets, frequencies, manifest))
@@ -230,7 +243,7 @@ def test_ratios_are_of_p_and_s_to_the_variance_and_never_inside_the_bound():
         exclusion_symbolic=[(2.0, None), (0.0, None), (1.0, None), (1.0, None)],
         logit_variance=[(1.0, None), (1.5, None), (0.0, None), (1.0, None)],
     )
-    ratios = exclusion(measured(made, {}))
+    ratios = exclusion(read_head_table(made, {}))
     assert ratios == {"name": ["L0H0", "L0H1"], "x": [0, 2], "y": [2, 0]}
     line = bound()
     assert all(x + y == pytest.approx(1, abs=1e-3) for x, y in zip(line["x"], line["y"], strict=True))
@@ -241,10 +254,10 @@ def test_ratios_are_of_p_and_s_to_the_variance_and_never_inside_the_bound():
 
 def test_the_published_scores_are_shown_with_how_far_they_follow_entropy():
     up, down = [(value, 1.0) for value in (0.1, 0.2, 0.3, 0.4)], [(value, 1.0) for value in (0.9, 0.7, 0.5, 0.3)]
-    run_ = measured(table(positional=up, symbolic=down, entropy=up), {"swaps": {"tau": [1e-4, "inf"]}})
+    run_ = read_head_table(table(positional=up, symbolic=down, entropy=up), {"swaps": {"tau": [1e-4, "inf"]}})
     pair = pairs(run_)[0]
     assert (pair.with_entropy, pair.heads, pair.label) == ((1.0, -1.0), 4, "τ = 0.0001")
-    assert pairs(measured(table(positional=up, symbolic=down), {}))[0].with_entropy == (None, None)
+    assert pairs(read_head_table(table(positional=up, symbolic=down), {}))[0].with_entropy == (None, None)
     assert [pair["label"] for pair in data_of(text(ROTARY))["about"]["pairs"]] == [
         "τ = 0.0001",
         "τ = 0.01",
@@ -253,23 +266,19 @@ def test_the_published_scores_are_shown_with_how_far_they_follow_entropy():
     ]
 
 
-def test_a_rank_correlation_counts_ties_by_their_mean_rank():
-    assert spearman([1, 2, 2, 3], [1, 2, 3, 4]) == pytest.approx(0.9487, abs=1e-4)
-
-
 def test_how_the_swaps_were_made_is_told_twice_where_the_published_scores_are_explained():
     said = words_of(text(ROTARY))
     assert said.count("0.0001, 0.01, ∞") == 2
-    assert said.count("first slot that is swapped") == 2
-    assert "a flat head scores high on both whatever it does" in said
+    assert said.count("first slot swapped") == 2
+    assert "a head with flat attention scores high on both whatever it does" in said
     assert 'dl class="swaps"' not in text(ENCODER)
 
 
 def test_a_model_with_position_in_its_hidden_state_is_told_apart():
     made = page(LEARNED)
     said = words_of(text(LEARNED))
-    assert "These are other measurements, not to be compared with exact shares number by number" in said
-    assert [one.name for one in triples(measured(*(run(LEARNED)[i] for i in (0, 3))))] == ["input"]
+    assert "measure this in other ways, and are not comparable with the exact shares" in said
+    assert [one.name for one in triples(read_head_table(*(run(LEARNED)[i] for i in (0, 3))))] == ["input"]
     means = made.tables["means"]
     assert set(means["words"]) == {
         f"query {query}, key {key}" for query in ("constant", "position", "content") for key in ("position", "content")
@@ -356,17 +365,18 @@ def test_a_picture_of_the_triangle_is_drawn_too():
 def test_a_profile_keeps_its_frequencies_only_where_there_are_some(shape: Shape, kept: bool, tmp_path: Path):
     heads, offsets, frequencies, manifest = run(shape)
     whole = offsets.with_columns(rows=pl.lit(1, pl.Int64))
-    saved = Profile(heads, whole, frequencies, manifest).save(tmp_path / "run")
+    saved = Profile(heads, whole, frequencies, manifest_of("heads", manifest)).save(tmp_path / "run")
     assert (saved / "frequencies.parquet").exists() == kept
     again = load(saved)
     assert again.frequencies.equals(frequencies) and again.frequencies.schema == pl.Schema(FREQUENCIES)
-    assert ("frequencies.parquet" in again.manifest["files"]) == kept
+    assert ("frequencies.parquet" in again.manifest.files) == kept
     assert again.report(tmp_path / "again.html").read_bytes() == (saved / "report.html").read_bytes()
 
 
 def test_a_run_without_frequencies_leaves_none_of_an_earlier_one_behind(tmp_path: Path):
     heads, offsets, frequencies, manifest = run(ROTARY)
     whole: Any = offsets.with_columns(rows=pl.lit(1, pl.Int64))
-    Profile(heads, whole, frequencies, manifest).save(tmp_path)
-    Profile(heads, whole, frequencies.clear(), manifest).save(tmp_path, overwrite=True)
+    typed = manifest_of("heads", manifest)
+    Profile(heads, whole, frequencies, typed).save(tmp_path)
+    Profile(heads, whole, frequencies.clear(), typed).save(tmp_path, overwrite=True)
     assert load(tmp_path).frequencies.is_empty()

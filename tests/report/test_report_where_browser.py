@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 import pytest
 from browsing import watched
+from dict_manifests import page_of_heads
 from synthetic import ROTARY, run_of
 from test_report_browser import name_shown, opened, pytestmark, written  # noqa: F401  # fixtures, when to skip
 
-from wherewhat.report import page_of_heads, render
+from wherewhat.report import render
 
 Opener = Callable[..., Any]
 Tab = Any
@@ -59,7 +60,7 @@ def test_the_first_screen_shows_findings_the_triangle_and_the_selected_head_at_o
         assert 3 <= tab.locator(".findings li").count() <= 5
         half = "(element) => (element.getBoundingClientRect().top + element.getBoundingClientRect().bottom) / 2"
         assert tab.locator("#triangle-chart").evaluate(half) < 900
-        for at, words in ((0, "by place"), (1, "by content")):
+        for at, words in ((0, "most positional"), (1, "most content-based")):
             assert words in tab.locator(".card").nth(at).inner_text()
         first = tab.locator(".card").first.get_attribute("data-head")
         assert name_shown(tab) == first
@@ -72,7 +73,7 @@ def test_the_summary_shows_every_view_of_the_selected_head_with_what_it_rests_on
         tab.locator(".findings button.name").first.click()
         said = tab.locator(".summary").inner_text()
         assert name in said and name_shown(tab) == name
-        for label in ("Where it looks", "All keys alike", "Published", "untrained", "noise", "entropy", "sink"):
+        for label in ("Attended keys", "All keys equally", "Published scores", "untrained", "noise", "entropy", "sink"):
             assert label in said, label
         for score in ("attended.position_share", "symbol_share", "positional"):
             assert f"{values(score)[name]:.2f}" in said, score
@@ -91,7 +92,7 @@ def test_heads_on_which_views_disagree_are_ringed_and_counted(opened: Opener):  
         assert f"{len(mixed)} head" in tab.locator(".baselines").inner_text()
         button = tab.locator(f"#table tbody tr[data-head={mixed[0]}] button")
         button.click()
-        assert "Views disagree." in tab.locator(".summary").inner_text()
+        assert "Measurements disagree." in tab.locator(".summary").inner_text()
         drawn = tab.locator("#triangle-chart svg").evaluate("svg => svg.textContent")
         assert "noise" in drawn and "untrained" in drawn
 
@@ -139,11 +140,11 @@ def test_the_triangle_is_picked_by_pointer_and_walked_by_keys(opened: Opener):  
 def test_the_triangle_can_count_all_keys_alike(opened: Opener):  # noqa: F811
     with opened("rotary") as tab:
         before = centres(tab, "#triangle-chart")
-        press = tab.get_by_role("button", name="All keys alike")
+        press = tab.get_by_role("button", name="All keys equally")
         redrawn(tab, "#triangle-chart", press.click)
         assert press.get_attribute("aria-pressed") == "true"
         assert centres(tab, "#triangle-chart") != before
-        assert tab.get_by_text("Every slot and every content counts alike").is_visible()
+        assert tab.get_by_text("Every slot and every content counts equally").is_visible()
 
 
 def test_no_head_is_drawn_in_the_corner_that_the_theorem_rules_out(opened: Opener):  # noqa: F811
@@ -168,9 +169,9 @@ def test_no_head_is_drawn_in_the_corner_that_the_theorem_rules_out(opened: Opene
 
 def test_the_published_scores_are_one_press_away_and_come_with_their_warning(opened: Opener):  # noqa: F811
     with opened("rotary") as tab:
-        warning = tab.get_by_text("a flat head scores high on both whatever it does")
+        warning = tab.get_by_text("a head with flat attention scores high on both whatever it does")
         assert not warning.is_visible()
-        press = tab.get_by_role("button", name="Published scores").first
+        press = tab.get_by_role("button", name="Published scores", exact=True).first
         press.focus()
         redrawn(tab, "#bounds-chart", lambda: tab.keyboard.press("Enter"))
         assert warning.is_visible()
@@ -180,7 +181,7 @@ def test_the_published_scores_are_one_press_away_and_come_with_their_warning(ope
         frame = pl.DataFrame({name: list(values(name).values()) for name in ("positional", "symbolic", "entropy")})
         rho = frame.select(pl.corr(name, "entropy", method="spearman") for name in ("positional", "symbolic")).row(0)
         said = tab.locator(".with-entropy").inner_text()
-        assert f"{rho[0]:.2f} for positional and {rho[1]:.2f} for symbolic" in said
+        assert f"{rho[0]:.2f} for the positional and {rho[1]:.2f} for the symbolic score" in said
         redrawn(tab, "#bounds-chart", lambda: tab.get_by_label("Temperature").select_option(label="τ = ∞"))
         assert ranks([x for x, _ in centres(tab, "#bounds-chart")]) == ranks(list(values("symbolic@inf").values()))
         assert "symbolic@inf" in tab.locator(".readout:visible").inner_text()
@@ -236,9 +237,9 @@ def test_pointing_at_a_frequency_tells_how_fast_it_turns_and_what_it_adds(opened
         tip.wait_for(state="visible")
         said = tip.inner_text()
         theta = 10_000 ** (-3 / 16)
-        assert f"{theta:.2f} rad a token" in said
+        assert f"{theta:.2f} radians per token" in said
         assert f"{2 * math.pi / theta:.1f} tokens" in said
-        for words in ("norm of query", "adds by place", "adds by content", "positional"):
+        for words in ("norm of query", "variance by position", "variance by content", "positional"):
             assert words in said
 
 
@@ -265,9 +266,9 @@ def test_faster_is_on_the_same_side_of_planes_and_of_heads(opened: Opener):  # n
     with opened("rotary") as tab:
         planes, heads = (tab.locator(f"[data-with={x}]") for x in ("theta", "mean_speed"))
         told = [panel.evaluate("panel => panel.previousElementSibling.textContent") for panel in (planes, heads)]
-        assert "More in faster planes: positional score of a plane (ρ 0.45)" in told[0]
-        assert "More in slower planes: symbolic score of a plane (ρ −0.50)" in told[0]
-        assert told[1] == "More in heads of faster frequencies: how far a head goes by place (ρ 0.60)."
+        assert "Higher in faster planes: positional score of a plane (ρ 0.45)" in told[0]
+        assert "Higher in slower planes: symbolic score of a plane (ρ −0.50)" in told[0]
+        assert told[1] == "Higher in heads with faster frequencies: position share of a head (ρ 0.60)."
         for panel in (planes, heads):
             assert "slower ← ρ → faster" in " ".join(panel.locator("svg").first.text_content().split())
 

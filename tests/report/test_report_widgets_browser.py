@@ -204,7 +204,7 @@ def test_every_table_of_a_page_can_be_saved(opened: Opener):  # noqa: F811
         assert tab.locator("table").count() == tab.locator("button.csv").count() >= 2
         tab.locator("#frequencies summary").click()
         name, (header, *lines) = saved(tab, tab.locator("#frequencies .csv"))
-        assert name.startswith("rotary-small-Frequency-and-behaviour")
+        assert name.startswith("rotary-small-Rotary-frequencies")
         assert header == ["layer", "with", "behaviour", "ρ", "95 % interval low", "95 % interval high", "points"]
         rows = run_of(ROTARY, random.Random(0))[3]["correspondence"]
         assert [float(line[3]) for line in lines] == pytest.approx([row["rho"] for row in rows], rel=1e-3)

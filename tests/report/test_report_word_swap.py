@@ -2,12 +2,12 @@
 
 import polars as pl
 import pytest
+from dict_manifests import WordSwapPageData, page_of_word_swap
 
 from wherewhat.errors import UserError
 from wherewhat.report.render import render
-from wherewhat.report.word_swap import columns_of, page_of_word_swap
-from wherewhat.report.word_swap_study import WordSwap
-from wherewhat.report.word_swap_tables import panels_of, tables_of
+from wherewhat.report.word_swap import columns_of
+from wherewhat.report.word_swap_chart_data import panels_of, tables_of
 from wherewhat.tables.schema import RESULT, frame
 
 CURVES = (("log w 0.1", 1.0), ("log w 0.2 s 0", 0.0))
@@ -47,7 +47,7 @@ def test_the_answer_comes_first_and_is_the_study_s_own() -> None:
 
 
 def test_tables_show_before_and_after_in_per_cent_with_published_rows_beside() -> None:
-    tables = tables_of(WordSwap(*run(after=0.6)))
+    tables = tables_of(WordSwapPageData(*run(after=0.6)))
     shown = zip(*(tables["exchanged"][name] for name in ("question", "encoding", "state", "value")), strict=True)
     assert ("roles", "learned", "exchanged", 60.0) in set(shown)
     assert sorted(set(tables["levels"]["value"])) == pytest.approx([50, 200 / 3, 100])
@@ -63,9 +63,15 @@ def test_other_numbers_make_another_page() -> None:
 
 def test_views_are_all_that_learnt_it_if_there_are_rows_and_each_encoding() -> None:
     table, manifest = run()
-    assert list(panels_of(WordSwap(table, manifest), "content")) == [*(name for name, _ in CURVES), "learned", HOSTILE]
+    assert list(panels_of(WordSwapPageData(table, manifest), "content")) == [
+        *(name for name, _ in CURVES),
+        "learned",
+        HOSTILE,
+    ]
     pooled = frame([("mean", "learnt", "content, whole", None, None, "change", -0.1, -0.2, 0.0)], RESULT)
-    assert next(iter(panels_of(WordSwap(pl.concat([table, pooled]), manifest), "content"))) == "all that learnt it"
+    assert (
+        next(iter(panels_of(WordSwapPageData(pl.concat([table, pooled]), manifest), "content"))) == "all that learnt it"
+    )
 
 
 def test_what_is_hostile_is_escaped() -> None:
@@ -78,7 +84,7 @@ def test_curves_stand_by_s_whatever_their_locality_and_those_that_lean_come_last
     about = manifest["about"] | {"subjects": [*manifest["about"]["subjects"], *told]}
     about["groups"] = [[0.3, [*(name for name, _ in CURVES), told[0]["name"]]], [0.6, [told[1]["name"]]]]
     more = [("mean", one["name"], "names, original", None, None, "accuracy", 0.9, None, None) for one in told]
-    found = WordSwap(pl.concat([table, frame(more, RESULT)]), {"about": about})
+    found = WordSwapPageData(pl.concat([table, frame(more, RESULT)]), {"about": about})
     assert [(at, one.side) for at, one in found.curves] == [(0.3, "0"), (0.3, "1"), (0.6, "4"), (0.3, "leaning 1")]
 
 
@@ -91,7 +97,7 @@ def test_changes_have_a_true_minus_sign_and_examples_their_labels() -> None:
 
 
 def test_one_seed_has_no_intervals_and_is_drawn_all_the_same() -> None:
-    assert "of one seed" in render(page_of_word_swap(*run(seeds=1))).lower()
+    assert "one seed only" in render(page_of_word_swap(*run(seeds=1))).lower()
 
 
 def test_a_table_without_answers_is_refused() -> None:
@@ -107,8 +113,8 @@ def test_there_are_pictures_of_every_question_and_names_are_not_shuffled() -> No
 
 def test_symmetry_is_first_shown_by_names_that_are_followed_and_tables_have_no_empty_columns() -> None:
     text = render(page_of_word_swap(*run()))
-    shown = text[text.index("After an exchange, by s") :]
-    assert shown.index("followed, names") < shown.index("right answers, names") < shown.index("followed, roles")
-    found = WordSwap(*run())
-    assert list(columns_of(found, "names")) == ["as it is", "exchange", "followed", "old label", "control"]
+    shown = text[text.index("After a role swap, by s") :]
+    assert shown.index("followed, names") < shown.index("accuracy, names") < shown.index("followed, roles")
+    found = WordSwapPageData(*run())
+    assert list(columns_of(found, "names")) == ["original", "role swap", "followed", "old label", "control"]
     assert len(columns_of(found, "roles")) == 11

@@ -14,7 +14,7 @@ import torch
 
 import wherewhat as ww
 from wherewhat.errors import UserError, in_python
-from wherewhat.runs.profile import Profile
+from wherewhat.runs.registry import Profile
 
 SOURCE = Path(ww.__file__).parent
 IDS = [[5, 17, 3, 8, 9, 2], [4, 4, 1, 7, 0, 6, 11]]
@@ -33,7 +33,7 @@ def refusal(call: object) -> UserError:
 
 def test_the_version_is_that_of_the_package():
     assert ww.__version__ == version("wherewhat")
-    assert set(dir(ww)) >= {"Loading", "__version__", "profile"}
+    assert set(dir(ww)) >= {"LoadSettings", "__version__", "profile"}
     assert ww.LoadSettings(dtype="float64").dtype == "float64"
 
 
@@ -50,9 +50,12 @@ def test_a_public_function_can_be_sent_to_another_process():
             "profile has no keyword 'querys'; did you mean 'queries'? known: add_bos,",
         ),
         (lambda: ww.profile("tiny", tokeniser=None), "profile has no keyword 'tokeniser'; did you mean 'tokenizer'?"),
-        (lambda: ww.profile("tiny", dtype="float64"), "no keyword 'dtype'; write loading=Loading(dtype=...)"),
+        (lambda: ww.profile("tiny", dtype="float64"), "no keyword 'dtype'; write loading=LoadSettings(dtype=...)"),
         (lambda: ww.compare(["tiny"], untraned=1), "compare has no keyword 'untraned'; did you mean 'untrained'?"),
-        (lambda: ww.edited("tiny", None, ww.Edit(), max_text=2), "no keyword 'max_text'; did you mean 'max_texts'?"),
+        (
+            lambda: ww.measure_edit("tiny", None, ww.Edit(), max_text=2),
+            "no keyword 'max_text'; did you mean 'max_texts'?",
+        ),
         (lambda: ww.profile("tiny", textes=["a"]), "profile has no keyword 'textes'; did you mean 'texts'?"),
         (lambda: ww.probe("words", "tiny", sise=(3,)), "probe has no keyword 'sise'; did you mean 'sizes'?"),
         (lambda: ww.probe("words", "tiny", progres=True), "probe has no keyword 'progres'; did you mean 'progress'?"),
@@ -66,7 +69,7 @@ def test_a_public_function_can_be_sent_to_another_process():
         (lambda: ww.Edit(dropp="all"), "Edit has no keyword 'dropp'; did you mean 'drop'? known: ablate, drop,"),
         (
             lambda: ww.LoadSettings(dtyp="float64"),
-            "Loading has no keyword 'dtyp'; did you mean 'dtype'? known: allow_p",
+            "LoadSettings has no keyword 'dtyp'; did you mean 'dtype'? known: allow_p",
         ),
         (lambda: ww.probe("roles", "tiny", sed=3), "no keyword 'sed'; did you mean 'seed'?"),
         (lambda: ww.probe("dependencies", "tiny", leest=3), "no keyword 'leest'; did you mean 'least'?"),
@@ -84,7 +87,11 @@ def test_a_misspelt_keyword_is_answered_with_the_right_one(call: object, sentenc
         (lambda: ww.profile("tiny", scores=["positional@0.5"]), "add it to tau", "add it to --tau"),
         (lambda: ww.profile("tiny", hidden=False, scores=["mean.pos_pos"]), "without hidden=False", "--no-hidden"),
         (lambda: ww.compare(["tiny"]), "or add untrained=1 to", "or add --untrained to"),
-        (lambda: ww.edited("tiny", None, ww.Edit()), "with drop, unrotate, keep", "with --drop, --unrotate, --keep"),
+        (
+            lambda: ww.measure_edit("tiny", None, ww.Edit()),
+            "with drop, unrotate, keep",
+            "with --drop, --unrotate, --keep",
+        ),
         (lambda: ww.profile("tiny", loading=ww.LoadSettings(device="abacus")), '(device="auto")', "--device auto"),
     ],
     ids=["flag", "value", "no", "draws", "edit", "loading"],
@@ -133,12 +140,12 @@ def test_token_ids_are_taken_however_they_are_written(texts: object):
     found = ww.profile("tiny", texts, untrained=False)
     same = ww.profile("tiny", [torch.tensor(ids) for ids in IDS], untrained=False)
     assert found.heads.equals(same.heads)
-    assert found.manifest["texts"]["hash"] == same.manifest["texts"]["hash"]
+    assert found.manifest.to_dict()["texts"]["hash"] == same.manifest.to_dict()["texts"]["hash"]
 
 
 def test_a_table_of_token_ids_is_a_text_a_row():
     rows = np.array([IDS[0], IDS[0][::-1]], dtype=np.int32)
-    assert ww.profile("tiny", rows, untrained=False).manifest["texts"]["count"] == 2
+    assert ww.profile("tiny", rows, untrained=False).manifest.to_dict()["texts"]["count"] == 2
 
 
 @pytest.mark.parametrize(
@@ -163,7 +170,7 @@ def test_what_are_no_token_ids_is_refused(texts: object, sentence: str):
 def test_a_profile_says_in_three_lines_what_it_is(profile: Profile):
     first, second, third = repr(profile).splitlines()
     assert first == "Profile of tiny: 4 layers × 4 heads"
-    tokens = profile.manifest["texts"]["tokens"]
+    tokens = profile.manifest.to_dict()["texts"]["tokens"]
     assert second == f"3 texts, 3 windows, {tokens} tokens, {profile.heads['rows'].max()} rows"
     assert all(hasattr(profile, name) for name in re.findall(r"\.(\w+)", third))
     assert profile._repr_mimebundle_()["text/plain"] == repr(profile)

@@ -9,8 +9,7 @@ import pytest
 import wherewhat as ww
 from wherewhat.errors import UserError
 from wherewhat.runs.base import Run
-from wherewhat.runs.profile import Profile
-from wherewhat.runs.registry import RUNS
+from wherewhat.runs.registry import RUNS, Profile
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +26,7 @@ def test_a_profile_comes_back_as_it_was(profile: Profile, tmp_path: Path):
     again = ww.load(profile.save(tmp_path / "run"))
     assert isinstance(again, Profile)
     assert again.heads.equals(profile.heads) and again.frequencies.equals(profile.frequencies)
-    assert set(again.manifest["files"]) == {path.name for path in (tmp_path / "run").iterdir()}
+    assert set(again.manifest.to_dict()["files"]) == {path.name for path in (tmp_path / "run").iterdir()}
 
 
 def test_a_profile_of_a_model_that_does_not_turn_has_no_table_of_frequencies(profile: Profile, tmp_path: Path):

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 from logit_tables import plane_tables, softmax, table
 
-from wherewhat.logits.capped import Capped
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.dense import CappedLogits
+from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.scores.base import Rows
 
 Answer = tuple[float, float]  # value and weight
@@ -43,7 +43,7 @@ class Row:
 
 def rows(asked: Rows, *, tau: float = 1e-4) -> Iterator[tuple[int, int, Row]]:
     """Every row of every head."""
-    inner = asked.logits.inner if isinstance(asked.logits, Capped) else asked.logits
+    inner = asked.logits.inner if isinstance(asked.logits, CappedLogits) else asked.logits
     for head in range(len(asked.attention_HQK)):
         for index, query in enumerate(asked.queries_Q.tolist()):
             row = Row(
@@ -53,7 +53,7 @@ def rows(asked: Rows, *, tau: float = 1e-4) -> Iterator[tuple[int, int, Row]]:
                 first=asked.first,
                 blocks=() if asked.blocks is None else tuple(map(tuple, asked.blocks.tolist())),
                 tau=tau,
-                planes=plane_tables(inner, head, index) if isinstance(inner, Turned) else None,
+                planes=plane_tables(inner, head, index) if isinstance(inner, RotaryLogits) else None,
             )
             yield head, index, row
 

@@ -7,8 +7,8 @@ from logit_tables import some_logits, turned
 from torch import Tensor
 
 from wherewhat.logits.base import Logits
-from wherewhat.logits.rotary import Turned
-from wherewhat.scores.base import Rows, Score
+from wherewhat.logits.rotary import RotaryLogits
+from wherewhat.scores.base import Rows, RowScore
 
 MASKS = ("causal", "bidirectional", "window")
 
@@ -67,11 +67,11 @@ def blocks(keys: int) -> Tensor:
 def narrow(rows: Rows) -> Rows:
     """The same rows in single precision."""
     old = rows.logits
-    assert isinstance(old, Turned)
-    logits = Turned(
+    assert isinstance(old, RotaryLogits)
+    logits = RotaryLogits(
         query_HQF=old.query_HQF.to(torch.complex64),
         key_GKF=old.key_GKF.to(torch.complex64),
-        turn_KF=old.turn_KF.to(torch.complex64),
+        phase_KF=old.phase_KF.to(torch.complex64),
         theta_F=old.theta_F.float(),
         queries_Q=old.queries_Q,
         scale=old.scale,
@@ -92,7 +92,7 @@ def take(rows: Rows, index: Tensor) -> Rows:
 
 def take_heads(rows: Rows, order: list[int]) -> Rows:
     """Some of the heads, all of which read the same keys."""
-    assert isinstance(rows.logits, Turned)
+    assert isinstance(rows.logits, RotaryLogits)
     logits = replace(rows.logits, query_HQF=rows.logits.query_HQF[order])
     return replace(rows, attention_HQK=rows.attention_HQK[order], logits=logits)
 
@@ -112,6 +112,6 @@ def by_hand(where, *, mask: str = "bidirectional", keys: int = 12, tokens: list[
     return whole(wanted_QK / wanted_QK.sum(-1, keepdim=True), mask=mask, tokens=tokens)
 
 
-def answer(score: Score, rows: Rows) -> Tensor:
+def answer(score: RowScore, rows: Rows) -> Tensor:
     """The score of every head."""
     return score.pool(*score.rows(rows))

@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from wherewhat.comparing.matching import SUMMARIES, partners, summarised
-from wherewhat.scores.divergence import divergence
+from wherewhat.comparing.head_pairs import SUMMARIES, best_pairing, summaries
+from wherewhat.scores.entropy import divergence
+from wherewhat.tables.manifest.scores import Distance
 
 KNOWN = json.loads((Path(__file__).resolve().parents[1] / "vectors" / "probes.json").read_text())
 CAUSAL = torch.ones(6, 6).tril().bool()
@@ -84,21 +85,21 @@ def test_heads_that_never_meet_are_one_bit_apart_and_one_that_never_looks_says_n
 
 def test_heads_are_paired_one_to_one_so_that_it_is_least_in_all():
     apart = np.array([[0.1, 0.2, 0.9], [0.1, 0.8, 0.7]])
-    assert partners(apart) == [(1, 0), (0, 1)]
+    assert best_pairing(apart) == [(1, 0), (0, 1)]
     whole = {name: reduce(apart) for name, reduce in SUMMARIES.items()}
     assert whole == {
         "min": 0.1,
         "match": pytest.approx(0.1),
-        "match back": pytest.approx((0.1 + 0.2 + 0.7) / 3),
-        "one to one": pytest.approx(0.15),
+        "match_back": pytest.approx((0.1 + 0.2 + 0.7) / 3),
+        "one_to_one": pytest.approx(0.15),
     }
 
 
 def test_intervals_draw_texts_again_and_one_text_has_none():
     tables = np.random.default_rng(0).random((8, 3, 4))
-    told = summarised(tables, seed=1)
-    for one in told.values():
-        assert one["low"] < one["high"]
-    assert told["match"]["low"] < told["match"]["value"] < told["match"]["high"]
-    assert told == summarised(tables, seed=1) != summarised(tables, seed=2)
-    assert summarised(tables[:1], seed=1)["min"] == {"value": tables[0].min(), "low": None, "high": None}
+    distances = summaries(tables, seed=1)
+    for distance in distances.values():
+        assert distance.low < distance.high
+    assert distances["match"].low < distances["match"].value < distances["match"].high
+    assert distances == summaries(tables, seed=1) != summaries(tables, seed=2)
+    assert summaries(tables[:1], seed=1)["min"] == Distance(value=tables[0].min())

@@ -7,11 +7,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from wherewhat.logits.additive import Still
-from wherewhat.logits.rotary import Turned
-from wherewhat.scores import input_level, mean_parts
-from wherewhat.scores.input_level import Exchanges, chance_shares, exchanged, latin_square, variances
-from wherewhat.scores.mean_parts import PARTS, HiddenSums, Sides, sides_of
+from wherewhat.logits.additive import AdditiveLogits
+from wherewhat.logits.rotary import RotaryLogits
+from wherewhat.scores.base import HIDDEN_STATE
+from wherewhat.scores.input_level import (
+    INPUT_SHARES,
+    TokenSwaps,
+    chance_shares,
+    input_scores,
+    latin_square,
+    swap_orders,
+    variances,
+)
+from wherewhat.scores.mean_parts import MEAN_SCORES, PARTS, HiddenSums, Sides, mean_parts, sides_of
 
 EPS = torch.finfo(torch.float64).eps
 
@@ -34,7 +42,7 @@ def test_a_latin_square_is_one(size: int):
 
 def test_a_swap_moves_two_and_no_more():
     pairs_P2 = torch.tensor([[1, 3], [0, 2]])
-    assert exchanged(pairs_P2, 4).tolist() == [[0, 3, 2, 1], [2, 1, 0, 3]]
+    assert swap_orders(pairs_P2, 4).tolist() == [[0, 3, 2, 1], [2, 1, 0, 3]]
 
 
 def two_way(table: dict[tuple[int, int], float]) -> tuple[float, float, float]:
@@ -118,7 +126,7 @@ SCORES = {
 
 @pytest.mark.parametrize("tau", SCORES)
 def test_published_scores_have_the_worked_values(tau: float):
-    swaps = Exchanges(*(torch.tensor([values], dtype=torch.float64) for values in (BEFORE, AFTER, APART)))
+    swaps = TokenSwaps(*(torch.tensor([values], dtype=torch.float64) for values in (BEFORE, AFTER, APART)))
     ours = [float(score_H) for score_H in swaps.scores(tau)]
     assert ours == pytest.approx(SCORES[tau], abs=5e-6)  # six decimals were printed, and tau divides them
 
@@ -126,25 +134,25 @@ def test_published_scores_have_the_worked_values(tau: float):
 def test_cosines_are_those_of_the_weights_and_hold_where_weights_vanish():
     log_2P, moved_2P = random(2, 6) * 2, random(2, 6, seed=1) * 2
     apart_HP = torch.zeros(1, 6, dtype=torch.float64)
-    swaps = Exchanges((log_2P[0] - log_2P[1])[None], (moved_2P[0] - moved_2P[1])[None], apart_HP)
+    swaps = TokenSwaps((log_2P[0] - log_2P[1])[None], (moved_2P[0] - moved_2P[1])[None], apart_HP)
     weight_2P, after_2P = log_2P.exp(), moved_2P.exp()
     cosine = torch.nn.functional.cosine_similarity
     theirs = [cosine(weight_2P, after_2P, 0, eps=0).mean(), cosine(weight_2P.flip(0), after_2P, 0, eps=0).mean()]
     assert [float(x) for x in swaps.scores(float("inf"))] == pytest.approx([float(x) for x in theirs], rel=1e-12)
     far = torch.tensor([[900.0, -900.0]])
-    assert [float(x) for x in Exchanges(far, far, far.abs()).scores(1e-4)] == pytest.approx([1.0, 0.0], abs=1e-15)
+    assert [float(x) for x in TokenSwaps(far, far, far.abs()).scores(1e-4)] == pytest.approx([1.0, 0.0], abs=1e-15)
 
 
 def test_chance_of_a_swap_is_what_unrelated_swaps_give():
     before, after, apart = random(1, 5), random(1, 5, seed=1), random(1, 5, seed=2).abs()
-    swaps = Exchanges(before, after, apart)
+    swaps = TokenSwaps(before, after, apart)
     expected = []
     for shift, sign in itertools.product(range(5), (1, -1)):
-        expected += swaps_scores(Exchanges(before, sign * after.roll(shift, -1), apart))
+        expected += swaps_scores(TokenSwaps(before, sign * after.roll(shift, -1), apart))
     assert float(swaps.chance(0.1)) == pytest.approx(np.mean(expected), rel=1e-12)
 
 
-def swaps_scores(swaps: Exchanges) -> list[float]:
+def swaps_scores(swaps: TokenSwaps) -> list[float]:
     return [float(score_H) for score_H in swaps.scores(0.1)]
 
 
@@ -173,15 +181,15 @@ def pooled(texts: list[Sides], allowed_TK: Tensor) -> tuple[Tensor, Tensor]:
         torch.stack([text.query_HTC for text in texts]).mean(0),
         torch.stack([text.key_GTC for text in texts]).mean(0),
         texts[0].scale,
-        texts[0].turn_TF,
+        texts[0].phase_TF,
     )
-    found = [mean_parts.mean_parts(text, mean, allowed_TK) for text in texts]
+    found = [mean_parts(text, mean, allowed_TK) for text in texts]
     return sum(product for product, _ in found), sum(total for _, total in found)  # type: ignore[return-value]
 
 
 def test_parts_of_logits_have_the_worked_values():
     x_NTD = worked_hidden()
-    texts = [sides_of(Still((x_TD @ W_Q + B_Q)[None], (x_TD @ W_K + B_K)[None], 0.5**0.5)) for x_TD in x_NTD]
+    texts = [sides_of(AdditiveLogits((x_TD @ W_Q + B_Q)[None], (x_TD @ W_K + B_K)[None], 0.5**0.5)) for x_TD in x_NTD]
     earlier_TK = torch.ones(4, 4, dtype=torch.bool).tril(-1)
     earlier_TK[:2] = False
     product_6H, total_H = pooled(texts, earlier_TK)  # type: ignore[arg-type]
@@ -236,12 +244,12 @@ def test_rotary_parts_turn_as_queries_and_keys_do_and_heads_share_keys(growth: f
     """Also where queries grow as keys shrink."""
     slots, planes = 6, 2
     theta_F = torch.tensor([0.7, 0.05], dtype=torch.float64)
-    turn_TF = torch.polar(torch.ones(slots, planes).double(), torch.arange(slots)[:, None] * theta_F)
+    phase_TF = torch.polar(torch.ones(slots, planes).double(), torch.arange(slots)[:, None] * theta_F)
     grow_T1 = (growth * torch.arange(slots, dtype=torch.float64))[:, None].exp()
-    turns = turn_TF * grow_T1, turn_TF / grow_T1
+    turns = phase_TF * grow_T1, phase_TF / grow_T1
     numbers = torch.complex(random(3, 3, slots, planes) + 1, random(3, 3, slots, planes, seed=1))
     texts = [
-        Turned(text[:2], text[2:], turns[1], theta_F, torch.arange(slots), 0.5, turns[0] if growth else None)
+        RotaryLogits(text[:2], text[2:], turns[1], theta_F, torch.arange(slots), 0.5, turns[0] if growth else None)
         for text in numbers
     ]  # two heads, one group
     earlier_TK = torch.ones(slots, slots, dtype=torch.bool).tril(-1)
@@ -260,17 +268,17 @@ def test_rotary_parts_turn_as_queries_and_keys_do_and_heads_share_keys(growth: f
 def test_what_is_not_a_product_of_queries_and_keys_is_not_taken_apart():
     query_HTC, key_HTC = random(1, 3, 2), random(1, 3, 2, seed=1)
     assert sides_of(None) is None
-    assert sides_of(Still(query_HTC, key_HTC, 1.0, slot_HQK=torch.zeros(1, 3, 3))) is None
+    assert sides_of(AdditiveLogits(query_HTC, key_HTC, 1.0, slot_HQK=torch.zeros(1, 3, 3))) is None
 
 
 def test_a_head_that_tells_no_keys_apart_has_no_parts():
     key_HTC = random(1, 1, 2) * (1 + random(1, 5, 2, seed=1) * 1e-15)  # the same but for rounding
     text = Sides(random(1, 5, 2), key_HTC, 1.0)
-    product_6H, total_H = mean_parts.mean_parts(text, text, torch.ones(5, 5, dtype=torch.bool).tril(-1))
+    product_6H, total_H = mean_parts(text, text, torch.ones(5, 5, dtype=torch.bool).tril(-1))
     assert float(total_H) == 0 and not product_6H.any()
 
 
 def test_every_score_says_how_to_read_it():
-    for about in (*input_level.ABOUT.values(), *mean_parts.ABOUT.values()):
-        assert set(about) == {"asks", "low", "high", "paper", "chance"} and all(about.values())
-    assert set(mean_parts.ABOUT) == {f"mean.{part}" for part in (*PARTS, "position")}
+    for about in (*INPUT_SHARES, *input_scores(1e-4), *MEAN_SCORES):
+        assert all((about.asks, about.low, about.high, about.paper, about.chance)) and about.kind == HIDDEN_STATE
+    assert {score.name for score in MEAN_SCORES} == {f"mean.{part}" for part in (*PARTS, "position")}

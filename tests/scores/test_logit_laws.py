@@ -13,13 +13,14 @@ from score_rows import MASKS, allowed, answer, narrow, random_rows, rows_of, see
 from torch import Tensor
 
 from wherewhat.errors import InternalError
-from wherewhat.logits.additive import Still
-from wherewhat.logits.capped import Capped
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.additive import AdditiveLogits
+from wherewhat.logits.dense import CappedLogits
+from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.scores.base import Rows
 from wherewhat.scores.exact import _check
 from wherewhat.scores.frequencies import frequencies
-from wherewhat.scores.registry import SCORES, at_temperature
+from wherewhat.scores.registry import ROW_SCORES as SCORES
+from wherewhat.scores.registry import published_scores
 from wherewhat.scores.swaps import cosines, in_order
 
 SHARES = ("position_share", "symbol_share", "interaction_share")
@@ -56,7 +57,7 @@ def test_shares_add_up_to_one(rows: Rows):
 
 
 def test_an_impossible_reading_is_our_mistake():
-    with pytest.raises(InternalError, match="lies 0.5 above what exchanging keys moves them by"):
+    with pytest.raises(InternalError, match="lies 0.5 above what permuting keys moves them by"):
         _check(torch.tensor([[1.0, 2.5]]), torch.tensor([[1.0, 2.0]]), torch.tensor([[1e-3, 1e-3]]))
 
 
@@ -66,7 +67,7 @@ def test_an_impossible_reading_is_our_mistake():
 def rotary(query: Tensor, key: Tensor, theta: list[float], *, mask: str = "causal") -> Rows:
     """One head, all rows of a text."""
     slots, theta_F = torch.arange(len(key)), torch.tensor(theta, dtype=torch.float64)
-    logits = Turned(query[None], key[None], turns(len(key), theta_F), theta_F, slots, 0.5)
+    logits = RotaryLogits(query[None], key[None], turns(len(key), theta_F), theta_F, slots, 0.5)
     blocks = torch.tensor([[1, 3], [3, 5], [5, 7]])
     return with_logits(logits, slots, allowed(mask, slots, len(key)), blocks=blocks, taus=(1e-4, math.inf))
 
@@ -78,7 +79,9 @@ def noise(*shape: int, seed: int = 0) -> Tensor:
 def alibi(content_K: Tensor, slope: float) -> Rows:
     slots = torch.arange(len(content_K))
     slot_QK = -slope * (slots[:, None] - slots).abs().double()
-    logits = Still(torch.ones(1, len(slots), 1, dtype=torch.float64), content_K[None, :, None], 1.0, slot_QK[None])
+    logits = AdditiveLogits(
+        torch.ones(1, len(slots), 1, dtype=torch.float64), content_K[None, :, None], 1.0, slot_QK[None]
+    )
     blocks = torch.tensor([[1, 3], [3, 5], [5, 7]])
     return with_logits(logits, slots, allowed("causal", slots, len(slots)), blocks=blocks, taus=(1e-4, math.inf))
 
@@ -107,7 +110,7 @@ def test_a_positional_head_is_positional_in_every_measure(name: str):
     assert answer(SCORES["exclusion_ratio"], rows).item() == pytest.approx(1, **near)
     twice = 2 * answer(SCORES["logit_variance"], rows).item()
     assert answer(SCORES["exclusion_symbolic"], rows).item() == pytest.approx(twice, rel=1e-12)
-    for score in (*at_temperature(1e-4), *at_temperature(math.inf), *(SCORES[name] for name in BLEND)):
+    for score in (*published_scores(1e-4), *published_scores(math.inf), *(SCORES[name] for name in BLEND)):
         if "positional" in score.name:
             assert answer(score, rows).item() == pytest.approx(1, **near)
         else:
@@ -123,7 +126,7 @@ def test_a_symbolic_head_is_symbolic_in_every_measure(name: str):
     assert answer(SCORES["exclusion_ratio"], rows).item() == pytest.approx(0, **near)
     twice = 2 * answer(SCORES["logit_variance"], rows).item()
     assert answer(SCORES["exclusion_positional"], rows).item() == pytest.approx(twice, rel=1e-12)
-    for score in (*at_temperature(1e-4), *at_temperature(math.inf), *(SCORES[name] for name in BLEND)):
+    for score in (*published_scores(1e-4), *published_scores(math.inf), *(SCORES[name] for name in BLEND)):
         if "symbolic" in score.name:
             assert answer(score, rows).item() == pytest.approx(1, **near)
         else:
@@ -180,7 +183,7 @@ def test_who_stands_where_changes_the_exclusion_terms_but_no_variance_of_the_tab
     swappable = rows.swappable_QK[0].nonzero()[:, 0]
     order = torch.arange(10)
     order[swappable] = swappable[torch.randperm(len(swappable), generator=seeded(seed))]
-    assert isinstance(rows.logits, Turned)
+    assert isinstance(rows.logits, RotaryLogits)
     logits = replace(rows.logits, key_GKF=rows.logits.key_GKF[:, order])
     mixed = with_logits(logits, rows.queries_Q, rows.allowed_QK)
     for part in ("position_HQ", "symbol_HQ", "interaction_HQ"):
@@ -195,7 +198,7 @@ def test_who_stands_where_changes_the_exclusion_terms_but_no_variance_of_the_tab
 def test_shifting_and_scaling_logits_changes_no_share(seed: int, shift: float, scale: float):
     rows = rows_of("biased", keys=10, seed=seed, queries=2)
     old = rows.logits
-    assert isinstance(old, Still)
+    assert isinstance(old, AdditiveLogits)
     logits = replace(old, scale=old.scale * scale, slot_HQK=old.slot_HQK * scale + shift)
     moved = with_logits(logits, rows.queries_Q, rows.allowed_QK)
     for share in SHARES:
@@ -210,7 +213,7 @@ def test_a_large_common_offset_does_no_harm_in_single_precision():
     slot_QK = torch.randn(1, 64, 64, generator=seeded(1))
     query, key = torch.randn(1, 64, 4, generator=seeded(2)), torch.randn(1, 64, 4, generator=seeded(3))
     masked = allowed("causal", slots, 64)
-    plain, offset = (with_logits(Still(query, key, 0.5, slot_QK + by), slots, masked) for by in (0.0, 1000.0))
+    plain, offset = (with_logits(AdditiveLogits(query, key, 0.5, slot_QK + by), slots, masked) for by in (0.0, 1000.0))
     for share in SHARES:
         torch.testing.assert_close(answer(SCORES[share], offset), answer(SCORES[share], plain), rtol=0, atol=1e-4)
     for name in ("exclusion_positional", "exclusion_symbolic", "logit_variance"):
@@ -220,7 +223,7 @@ def test_a_large_common_offset_does_no_harm_in_single_precision():
 def test_heads_of_a_group_get_what_they_would_with_keys_of_their_own():
     rows = rows_of("grouped", mask="bidirectional", keys=12)
     old = rows.logits
-    assert isinstance(old, Turned)
+    assert isinstance(old, RotaryLogits)
     alone = replace(rows, logits=replace(old, key_GKF=old.key_GKF.repeat_interleave(2, 0)))
     for name, score in SCORES.items():
         torch.testing.assert_close(score.rows(alone)[0], score.rows(rows)[0], msg=name)
@@ -234,7 +237,7 @@ def test_a_factor_of_the_rotation_scales_all_logits_by_its_square():
 
 def test_a_cap_far_above_all_logits_changes_nothing():
     rows = rows_of("grouped", keys=10)
-    capped = replace(rows, logits=Capped(rows.logits, 1e6))
+    capped = replace(rows, logits=CappedLogits(rows.logits, 1e6))
     for name, score in SCORES.items():
         torch.testing.assert_close(score.rows(capped)[0], score.rows(rows)[0], rtol=1e-6, atol=1e-6, msg=name)
 
@@ -271,7 +274,7 @@ def test_weights_too_small_to_see_keep_their_cosines(dtype: torch.dtype):
     """Three keys far below the one that gets all attention: weights of 1e-30 and less, yet their swaps are read."""
     content_K = torch.tensor([0.0, -70.0, -72.0, -75.0, 40.0], dtype=dtype)
     slot_K = torch.tensor([0.0, 0.5, 0.1, 0.9, 0.0], dtype=dtype)
-    logits = Still(torch.ones(1, 1, 1, dtype=dtype), content_K[None, :, None], 1.0, slot_K[None, None])
+    logits = AdditiveLogits(torch.ones(1, 1, 1, dtype=dtype), content_K[None, :, None], 1.0, slot_K[None, None])
     rows = with_logits(logits, torch.tensor([4]), torch.ones(1, 5, dtype=torch.bool))
     assert (rows.attention_HQK[0, 0, 1:4] < 1e-30).all()
     content, slot = content_K[1:4].double().numpy(), slot_K[1:4].double().numpy()
@@ -282,7 +285,7 @@ def test_weights_too_small_to_see_keep_their_cosines(dtype: torch.dtype):
         length = math.sqrt((was @ was) * (now @ now))
         swaps.append((was @ now / length, was[::-1] @ now / length))
     for tau in (1e-4, math.inf):  # weights hardly differ, so all swaps count alike at any temperature
-        ours = [answer(score, rows).item() for score in at_temperature(tau)]
+        ours = [answer(score, rows).item() for score in published_scores(tau)]
         assert ours == pytest.approx(np.mean(swaps, 0).tolist(), abs=1e-6 if dtype == torch.float32 else 1e-12)
 
 
@@ -292,7 +295,7 @@ def test_what_swaps_say_does_not_hang_on_who_is_looked_at_first():
     jitter = 1 + 1e-12 * torch.randn(rows.attention_HQK.shape, generator=seeded(0), dtype=torch.float64)
     close = replace(rows, attention_HQK=rows.attention_HQK * jitter)
     for tau in rows.taus:
-        for score in at_temperature(tau):
+        for score in published_scores(tau):
             torch.testing.assert_close(score.rows(close)[0], score.rows(rows)[0], rtol=0, atol=1e-7)
 
 
@@ -309,5 +312,5 @@ def test_the_first_slot_stays_in_the_softmax():
     """It is not swapped, but takes attention, and so decides how much each swap counts."""
     rows = rows_of("turned", keys=9, queries=1, taus=(0.01,))
     sharp = replace(rows, attention_HQK=rows.attention_HQK * 0.1)
-    score = at_temperature(0.01)[0]
+    score = published_scores(0.01)[0]
     assert not torch.allclose(score.rows(sharp)[0], score.rows(rows)[0])

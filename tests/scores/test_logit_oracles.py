@@ -16,7 +16,8 @@ from score_rows import MASKS, rows_of
 from wherewhat.scores import frequencies as frequencies_module
 from wherewhat.scores.base import Rows
 from wherewhat.scores.frequencies import frequencies
-from wherewhat.scores.registry import SCORES, at_temperature
+from wherewhat.scores.registry import ROW_SCORES as SCORES
+from wherewhat.scores.registry import published_scores
 
 NEAR = 1e-10
 
@@ -50,7 +51,7 @@ def test_any_rows_equal_whole_tables(seed: int, kind: str, mask: str, keys: int,
 @pytest.mark.parametrize("tau", [1e-4, 1e-2, 0.1, 1.0, math.inf])
 def test_temperatures_equal_whole_tables(tau: float):
     asked = rows_of("grouped", mask="bidirectional", queries=2)
-    scores = at_temperature(tau)
+    scores = published_scores(tau)
     together = replace(asked, taus=(1e-4, 1e-2, 0.1, 1.0, math.inf))
     for head, index, row in rows(asked, tau=tau):
         for score, theirs in zip(scores, published(row), strict=True):
@@ -64,7 +65,7 @@ def test_a_long_row_equals_whole_tables(monkeypatch: pytest.MonkeyPatch):
     for tau in (1e-4, 0.01, math.inf):
         asked = rows_of("turned", mask="bidirectional", keys=60, queries=1, taus=(tau,))
         for head, index, row in rows(asked, tau=tau):
-            for score, theirs in zip(at_temperature(tau), published(row), strict=True):
+            for score, theirs in zip(published_scores(tau), published(row), strict=True):
                 assert score.rows(asked)[0][head, index].item() == pytest.approx(theirs, abs=NEAR)
 
 

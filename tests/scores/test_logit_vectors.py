@@ -12,13 +12,14 @@ import torch
 from score_rows import allowed, answer, with_logits
 from torch import Tensor
 
-from wherewhat.logits.additive import Still
+from wherewhat.logits.additive import AdditiveLogits
 from wherewhat.logits.base import Logits
-from wherewhat.logits.disentangled import Crossed
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.disentangled import DisentangledLogits
+from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.scores.base import Rows
 from wherewhat.scores.frequencies import frequencies
-from wherewhat.scores.registry import SCORES, at_temperature
+from wherewhat.scores.registry import ROW_SCORES as SCORES
+from wherewhat.scores.registry import published_scores
 
 KNOWN = json.loads((Path(__file__).resolve().parents[1] / "vectors" / "positional_symbolic.json").read_text())
 NEAR = {"rel": 1e-9, "abs": 1e-9}
@@ -36,14 +37,14 @@ def paired(vectors: Sequence, layout: str = "interleaved") -> Tensor:
     return torch.complex(first, second)
 
 
-def rotary(inputs: dict, layout: str = "interleaved", strength: float = 1.0) -> Turned:
+def rotary(inputs: dict, layout: str = "interleaved", strength: float = 1.0) -> RotaryLogits:
     query = inputs.get("query_slot", len(inputs["keys"]))
     theta_F = real(inputs["theta"])
     keys = [*inputs["keys"], inputs.get("self_key", [0, 0])]
-    return Turned(
+    return RotaryLogits(
         query_HQF=paired(inputs["q"], layout)[None, None] * strength,
         key_GKF=paired(keys, layout)[None],
-        turn_KF=torch.polar(
+        phase_KF=torch.polar(
             torch.ones(query + 1, len(theta_F), dtype=torch.float64), real(range(query + 1))[:, None] * theta_F
         ),
         theta_F=theta_F,
@@ -52,30 +53,34 @@ def rotary(inputs: dict, layout: str = "interleaved", strength: float = 1.0) -> 
     )
 
 
-def additive(content: Sequence[float], slot: Sequence[float]) -> Still:
-    return Still(torch.ones(1, 1, 1, dtype=torch.float64), real(content)[None, :, None], 1.0, real(slot)[None, None])
+def additive(content: Sequence[float], slot: Sequence[float]) -> AdditiveLogits:
+    return AdditiveLogits(
+        torch.ones(1, 1, 1, dtype=torch.float64), real(content)[None, :, None], 1.0, real(slot)[None, None]
+    )
 
 
-def alibi(inputs: dict) -> Still:
+def alibi(inputs: dict) -> AdditiveLogits:
     query = inputs["query_slot"]
     slots = [-inputs["slope"] * (query - slot) for slot in range(query + 1)]
     return additive([*inputs["content_logits"], inputs["self_logit"]], slots)
 
 
-def xlnet(inputs: dict) -> Still:
+def xlnet(inputs: dict) -> AdditiveLogits:
     q, u, v = real(inputs["q"]), real(inputs["u"]), real(inputs["v"])
     slot_K = inputs["scale"] * real([*inputs["projected_relative_vector_by_slot"], [0, 0]]) @ (q + v)
-    return Still((q + u)[None, None], real([*inputs["keys"], [0, 0]])[None], inputs["scale"], slot_K[None, None])
+    return AdditiveLogits(
+        (q + u)[None, None], real([*inputs["keys"], [0, 0]])[None], inputs["scale"], slot_K[None, None]
+    )
 
 
-def deberta(inputs: dict) -> Crossed:
+def deberta(inputs: dict) -> DisentangledLogits:
     q, scale = real(inputs["q"]), inputs["scale"]
-    return Crossed(
+    return DisentangledLogits(
         query_HQC=q[None, None],
         key_GKC=real([*inputs["keys"], [0, 0]])[None],
         scale=scale,
         slot_HQK=scale * (real([*inputs["rel_key_by_slot"], [0, 0]]) @ q)[None, None],
-        toward_HRC=scale * real([*inputs["rel_query_by_slot"], [0, 0]])[None],
+        position_query_HRC=scale * real([*inputs["rel_query_by_slot"], [0, 0]])[None],
         index_QK=torch.arange(4)[None],
     )
 
@@ -120,7 +125,7 @@ def test_the_table_and_the_attention(name: str):
 def test_the_published_scores(name: str):
     rows = head(name)
     for tau, known in KNOWN[name]["scores"].items():
-        ours = [answer(score, rows).item() for score in at_temperature(float(tau))]
+        ours = [answer(score, rows).item() for score in published_scores(float(tau))]
         assert ours == pytest.approx([known["s_pos"], known["s_sym"]], **NEAR)
 
 
@@ -160,7 +165,7 @@ def test_scaling_the_logits_changes_the_published_scores_and_no_share(strength: 
     known = KNOWN["B_two_frequencies"]["temperature"][strength]
     rows = last_row(rotary(KNOWN["B_two_frequencies"]["inputs"], strength=float(strength)))
     for tau, field in ((1e-4, "s_tau_1e_4"), (math.inf, "s_tau_inf")):
-        assert [answer(score, rows).item() for score in at_temperature(tau)] == pytest.approx(known[field], **NEAR)
+        assert [answer(score, rows).item() for score in published_scores(tau)] == pytest.approx(known[field], **NEAR)
     shares = [answer(SCORES[f"{kind}_share"], rows).item() for kind in ("position", "symbol", "interaction")]
     assert shares == pytest.approx(known["shares"], **NEAR)
 
@@ -203,10 +208,10 @@ def test_blocks():
 def stream() -> Rows:
     t, c = real(range(6))[:, None], real(range(4))
     theta_F = real([1, 0.01])
-    turn_KF = torch.polar(torch.ones(6, 2, dtype=torch.float64), t * theta_F)
+    phase_KF = torch.polar(torch.ones(6, 2, dtype=torch.float64), t * theta_F)
     query, key = torch.sin(0.7 * t + 1.3 * c + 0.2), torch.cos(1.1 * t - 0.4 * c)
     slots = torch.arange(6)
-    logits = Turned(paired(query.tolist())[None], paired(key.tolist())[None], turn_KF, theta_F, slots, 0.5)
+    logits = RotaryLogits(paired(query.tolist())[None], paired(key.tolist())[None], phase_KF, theta_F, slots, 0.5)
     return with_logits(logits, slots, allowed("causal", slots, 6), first=0)
 
 

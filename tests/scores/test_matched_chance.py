@@ -8,7 +8,8 @@ import pytest
 import torch
 from test_quick_look import rows_of
 
-from wherewhat.scores.registry import SCORES, at_temperature
+from wherewhat.scores.registry import ROW_SCORES as SCORES
+from wherewhat.scores.registry import published_scores
 
 
 def by_hand(logits_S: np.ndarray, weights_S: np.ndarray, tau: float) -> float:
@@ -32,7 +33,7 @@ def by_hand(logits_S: np.ndarray, weights_S: np.ndarray, tau: float) -> float:
 @pytest.mark.parametrize("spread", [0.05, 1.0, 4.0])
 def test_chance_is_that_of_a_head_with_the_same_logits_in_random_places(spread: float, tau: float):
     rows = rows_of(spread, queries=(24,))
-    score = at_temperature(tau)[0]
+    score = published_scores(tau)[0]
     assert score.matched is not None
     chance_H = score.matched(rows)[0][:, 0]
     swappable_K = rows.swappable_QK[0]

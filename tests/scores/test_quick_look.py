@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.scores.base import Rows
 from wherewhat.scores.frequencies import frequencies
-from wherewhat.scores.registry import SCORES
+from wherewhat.scores.registry import ROW_SCORES as SCORES
 
 KEYS, PLANES = 400, 8
 
@@ -17,11 +17,11 @@ def rows_of(spread: float, *, queries: tuple[int, ...] = (200, 399)) -> Rows:
     """Four heads whose logits have about this standard deviation."""
     generator = torch.Generator().manual_seed(0)
     theta_F = 0.3 ** torch.arange(PLANES, dtype=torch.float64)
-    turn_KF = torch.polar(torch.ones(KEYS, PLANES, dtype=torch.float64), torch.arange(KEYS)[:, None] * theta_F)
+    phase_KF = torch.polar(torch.ones(KEYS, PLANES, dtype=torch.float64), torch.arange(KEYS)[:, None] * theta_F)
     queries_Q = torch.tensor(queries)
     query = torch.randn(4, len(queries), PLANES, dtype=torch.complex128, generator=generator)
     key = torch.randn(2, KEYS, PLANES, dtype=torch.complex128, generator=generator)
-    logits = Turned(query, key, turn_KF, theta_F, queries_Q, spread / 2)
+    logits = RotaryLogits(query, key, phase_KF, theta_F, queries_Q, spread / 2)
     allowed_QK = torch.arange(KEYS) <= queries_Q[:, None]
     attention_HQK = logits.actual_HQK.masked_fill(~allowed_QK, -torch.inf).softmax(-1)
     return Rows(attention_HQK, queries_Q, allowed_QK, torch.arange(KEYS), logits=logits)
@@ -57,12 +57,12 @@ def test_rows_that_are_not_taken_apart_have_no_weight():
 def test_shares_weighed_by_attention_hold_where_one_key_has_nearly_all_of_it():
     rows = rows_of(40.0, queries=(399,))
     logits = rows.logits
-    assert isinstance(logits, Turned)
+    assert isinstance(logits, RotaryLogits)
     single = replace(
         logits,
         query_HQF=logits.query_HQF.to(torch.complex64),
         key_GKF=logits.key_GKF.to(torch.complex64),
-        turn_KF=logits.turn_KF.to(torch.complex64),
+        phase_KF=logits.phase_KF.to(torch.complex64),
     )
     coarse = replace(rows, attention_HQK=rows.attention_HQK.float(), logits=single)
     assert (rows.attention_HQK.amax(-1) > 0.999).any(), "some head looks at nearly one key"

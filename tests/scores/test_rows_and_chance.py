@@ -10,8 +10,9 @@ from score_rows import random_rows, seeded
 from wherewhat.errors import UserError
 from wherewhat.scores.base import Rows, weighted_mean
 from wherewhat.scores.chance import PSEUDO_HEADS, random_logits, uniform
-from wherewhat.scores.offset_peak import largest_share
-from wherewhat.scores.registry import SCORES, at_temperature
+from wherewhat.scores.offsets import largest_share
+from wherewhat.scores.registry import ROW_SCORES as SCORES
+from wherewhat.scores.registry import published_scores
 
 
 def test_the_scores_are_those_promised():
@@ -32,12 +33,12 @@ def test_texts_count_alike_except_where_parts_are_to_add_up():
 
 
 def test_the_published_scores_can_be_had_at_any_temperature():
-    assert [score.name for score in at_temperature(0.01)] == ["positional@0.01", "symbolic@0.01"]
-    assert [score.name for score in at_temperature(math.inf)] == ["positional@inf", "symbolic@inf"]
-    assert [score.name for score in at_temperature(1e-4)] == ["positional", "symbolic"]
+    assert [score.name for score in published_scores(0.01)] == ["positional@0.01", "symbolic@0.01"]
+    assert [score.name for score in published_scores(math.inf)] == ["positional@inf", "symbolic@inf"]
+    assert [score.name for score in published_scores(1e-4)] == ["positional", "symbolic"]
     rows = random_rows(2)
     for tau in (0.01, math.inf):
-        for score in at_temperature(tau):
+        for score in published_scores(tau):
             torch.testing.assert_close(score.rows(replace(rows, taus=(1e-4, tau)))[0], score.rows(rows)[0])
 
 
@@ -53,10 +54,10 @@ def test_scores_without_a_distance_accept_queries_beyond_the_keys():
 
 
 def test_which_chance_each_score_uses():
-    drawn = {name for name, score in SCORES.items() if score.chance is random_logits}
+    drawn = {name for name, score in SCORES.items() if score.baseline is random_logits}
     assert drawn == {"symmetry", "balance", "offset_peak"}
-    assert all(score.chance is uniform for name, score in SCORES.items() if name not in drawn and not score.logits)
-    assert not any(score.chance for score in SCORES.values() if score.logits)
+    assert all(score.baseline is uniform for name, score in SCORES.items() if name not in drawn and not score.logits)
+    assert not any(score.baseline for score in SCORES.values() if score.logits)
 
 
 def test_uniform_chance_looks_at_every_allowed_key_alike():

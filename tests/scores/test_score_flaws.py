@@ -9,7 +9,7 @@ import torch
 from score_rows import answer, by_hand, whole
 from torch import Tensor
 
-from wherewhat.scores.registry import SCORES
+from wherewhat.scores.registry import ROW_SCORES as SCORES
 
 KNOWN = json.loads((Path(__file__).resolve().parents[1] / "vectors" / "locality_symmetry.json").read_text())
 
@@ -89,7 +89,7 @@ def test_locality_of_even_attention_depends_on_the_length_and_its_chance_shows_i
         rows = by_hand(lambda i, j: True, keys=n)
         exact = (3 * n - 4 + 2.0 ** (2 - n)) / n**2
         assert answer(SCORES["locality"], rows).item() == pytest.approx(exact, abs=1e-12)
-        chance = SCORES["locality"].chance(rows, torch.Generator())
+        chance = SCORES["locality"].baseline(rows, torch.Generator())
         assert answer(SCORES["locality"], chance).item() == pytest.approx(exact, abs=1e-12)
 
 

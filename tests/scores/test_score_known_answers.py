@@ -6,8 +6,8 @@ import pytest
 import torch
 from score_rows import answer, by_hand
 
-from wherewhat.scores.offset_mass import offset_mass
-from wherewhat.scores.registry import SCORES
+from wherewhat.scores.offsets import offset_mass
+from wherewhat.scores.registry import ROW_SCORES as SCORES
 
 NONE = math.nan
 REPEATED = [5, 3, 8, 1, 9, 4] * 2  # twelve tokens: the second half repeats the first

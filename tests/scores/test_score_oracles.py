@@ -12,8 +12,8 @@ from score_oracle import ORACLES, Row, commonest, mean
 from score_rows import MASKS, random_rows
 
 from wherewhat.scores.base import Rows
-from wherewhat.scores.offset_mass import offset_mass
-from wherewhat.scores.registry import SCORES
+from wherewhat.scores.offsets import offset_mass
+from wherewhat.scores.registry import ROW_SCORES as SCORES
 
 TOLERANCE = {"rtol": 0, "atol": 1e-9}
 

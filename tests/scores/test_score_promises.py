@@ -6,9 +6,9 @@ import pytest
 import torch
 from score_rows import MASKS, answer, narrow, random_rows, seeded, take, take_heads
 
-from wherewhat.scores.base import Rows, Score, weighted_mean
-from wherewhat.scores.offset_mass import offset_mass
-from wherewhat.scores.registry import SCORES
+from wherewhat.scores.base import Rows, RowScore, weighted_mean
+from wherewhat.scores.offsets import offset_mass
+from wherewhat.scores.registry import ROW_SCORES as SCORES
 
 pytestmark = pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
 
@@ -20,7 +20,7 @@ def rows(request: pytest.FixtureRequest) -> Rows:
     return random_rows(7, mask=mask, queries=queries)
 
 
-def test_one_finite_value_and_weight_a_head_and_row(score: Score, rows: Rows):
+def test_one_finite_value_and_weight_a_head_and_row(score: RowScore, rows: Rows):
     value_HQ, weight_HQ = score.rows(rows)
     assert value_HQ.shape == weight_HQ.shape == rows.attention_HQK.shape[:2]
     assert value_HQ.isfinite().all()
@@ -30,7 +30,7 @@ def test_one_finite_value_and_weight_a_head_and_row(score: Score, rows: Rows):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("mask", MASKS)
-def test_values_lie_in_the_range(score: Score, mask: str, dtype: torch.dtype):
+def test_values_lie_in_the_range(score: RowScore, mask: str, dtype: torch.dtype):
     low, high = score.range
     for seed in range(20):
         rows = random_rows(seed, mask=mask, keys=2 + seed, dtype=dtype)
@@ -42,21 +42,21 @@ def test_values_lie_in_the_range(score: Score, mask: str, dtype: torch.dtype):
             assert ((counted >= low) & (counted <= high + 1e-6)).all()
 
 
-def test_nothing_to_say_only_where_no_row_is_eligible(score: Score, rows: Rows):
-    for asked in (rows, rows if score.chance is None else score.chance(rows, seeded())):
+def test_nothing_to_say_only_where_no_row_is_eligible(score: RowScore, rows: Rows):
+    for asked in (rows, rows if score.baseline is None else score.baseline(rows, seeded())):
         value_HQ, weight_HQ = score.rows(asked)
         nan_H = score.pool(value_HQ, weight_HQ).isnan()
         assert torch.equal(nan_H, weight_HQ.sum(-1) == 0)
 
 
-def test_the_order_of_rows_does_not_matter(score: Score, rows: Rows):
+def test_the_order_of_rows_does_not_matter(score: RowScore, rows: Rows):
     order = torch.randperm(len(rows.queries_Q), generator=seeded(1))
     for ours, theirs in zip(score.rows(take(rows, order)), score.rows(rows), strict=True):
         torch.testing.assert_close(ours, theirs[:, order])
     torch.testing.assert_close(answer(score, take(rows, order)), answer(score, rows), equal_nan=True)
 
 
-def test_rows_may_come_in_pieces(score: Score, rows: Rows):
+def test_rows_may_come_in_pieces(score: RowScore, rows: Rows):
     pieces = [score.rows(take(rows, index)) for index in torch.arange(len(rows.queries_Q)).split(3)]
     value_HQ, weight_HQ = (torch.cat(parts, -1) for parts in zip(*pieces, strict=True))
     for ours, theirs in zip((value_HQ, weight_HQ), score.rows(rows), strict=True):
@@ -64,13 +64,13 @@ def test_rows_may_come_in_pieces(score: Score, rows: Rows):
     torch.testing.assert_close(score.pool(value_HQ, weight_HQ), answer(score, rows), equal_nan=True)
 
 
-def test_heads_do_not_know_of_each_other(score: Score, rows: Rows):
+def test_heads_do_not_know_of_each_other(score: RowScore, rows: Rows):
     order = [2, 0, 1]
     torch.testing.assert_close(answer(score, take_heads(rows, order)), answer(score, rows)[order], equal_nan=True)
     torch.testing.assert_close(answer(score, take_heads(rows, [1])), answer(score, rows)[1:2], equal_nan=True)
 
 
-def test_nothing_is_written_into(score: Score, rows: Rows):
+def test_nothing_is_written_into(score: RowScore, rows: Rows):
     tensors = {**vars(rows), **vars(rows.logits)}
     before = {name: (value, value.clone()) for name, value in tensors.items() if isinstance(value, torch.Tensor)}
     fresh = replace(rows)
@@ -78,8 +78,8 @@ def test_nothing_is_written_into(score: Score, rows: Rows):
     kept = [x.clone() for x in first]
     for other in SCORES.values():
         answer(other, fresh)
-        if other.chance is not None:
-            other.chance(fresh, seeded())
+        if other.baseline is not None:
+            other.baseline(fresh, seeded())
     offset_mass(fresh)
     assert len(before) >= 10
     assert all(torch.equal(value, copy) for value, copy in before.values())
@@ -89,7 +89,7 @@ def test_nothing_is_written_into(score: Score, rows: Rows):
 
 
 @pytest.mark.parametrize("mask", MASKS)
-def test_float32_agrees_with_float64(score: Score, mask: str):
+def test_float32_agrees_with_float64(score: RowScore, mask: str):
     for seed in range(5):
         wide = random_rows(seed, mask=mask, keys=60, queries=20)
         torch.testing.assert_close(
@@ -97,16 +97,16 @@ def test_float32_agrees_with_float64(score: Score, mask: str):
         )
 
 
-def test_chance_is_drawn_or_known_or_said_to_be_neither(score: Score):
+def test_chance_is_drawn_or_known_or_said_to_be_neither(score: RowScore):
     unknown = {"exclusion_positional", "exclusion_symbolic", "logit_variance", "mean_frequency"}
     none = score.name in unknown or score.name.startswith("block.")
-    assert [score.chance, score.expected, score.matched].count(None) == (3 if none else 2)
+    assert [score.baseline, score.expected, score.matched].count(None) == (3 if none else 2)
 
 
-def test_chance_is_attention_on_the_same_rows(score: Score, rows: Rows):
-    if score.chance is None:
+def test_chance_is_attention_on_the_same_rows(score: RowScore, rows: Rows):
+    if score.baseline is None:
         return
-    chance = score.chance(rows, seeded())
+    chance = score.baseline(rows, seeded())
     for name in ("queries_Q", "allowed_QK", "tokens_K"):
         assert getattr(chance, name) is getattr(rows, name)
     assert chance.attention_HQK.dtype == rows.attention_HQK.dtype
@@ -115,16 +115,16 @@ def test_chance_is_attention_on_the_same_rows(score: Score, rows: Rows):
     torch.testing.assert_close(chance.mass_HQ, torch.ones_like(chance.mass_HQ))
 
 
-def test_the_same_seed_gives_the_same_chance(score: Score, rows: Rows):
-    if score.chance is None:
+def test_the_same_seed_gives_the_same_chance(score: RowScore, rows: Rows):
+    if score.baseline is None:
         return
-    once, again = (answer(score, score.chance(rows, seeded(5))) for _ in range(2))
+    once, again = (answer(score, score.baseline(rows, seeded(5))) for _ in range(2))
     torch.testing.assert_close(once, again, rtol=0, atol=0, equal_nan=True)
-    close = answer(score, score.chance(narrow(rows), seeded(5)))
+    close = answer(score, score.baseline(narrow(rows), seeded(5)))
     torch.testing.assert_close(close.double(), once.double(), rtol=1e-4, atol=1e-4, equal_nan=True)
 
 
-def test_what_is_expected_is_known_without_the_attention(score: Score, rows: Rows):
+def test_what_is_expected_is_known_without_the_attention(score: RowScore, rows: Rows):
     if score.expected is None:
         return
     low, high = score.range
@@ -138,7 +138,7 @@ def test_what_is_expected_is_known_without_the_attention(score: Score, rows: Row
     assert torch.equal(score.expected(other)[0], value_HQ)
 
 
-def test_rows_without_logits_have_nothing_to_say_of_them(score: Score, rows: Rows):
+def test_rows_without_logits_have_nothing_to_say_of_them(score: RowScore, rows: Rows):
     value_HQ, weight_HQ = score.rows(replace(rows, logits=None))
     if score.logits:
         assert value_HQ.shape == rows.attention_HQK.shape[:2]
@@ -148,7 +148,7 @@ def test_rows_without_logits_have_nothing_to_say_of_them(score: Score, rows: Row
             assert torch.equal(ours, theirs)
 
 
-def test_only_rows_chosen_for_it_have_their_logits_decomposed(score: Score, rows: Rows):
+def test_only_rows_chosen_for_it_have_their_logits_decomposed(score: RowScore, rows: Rows):
     decomposed_Q = torch.arange(len(rows.queries_Q)) % 3 == 0
     value_HQ, weight_HQ = score.rows(replace(rows, decomposed_Q=decomposed_Q))
     kept_Q = decomposed_Q if score.logits else torch.ones_like(decomposed_Q)
@@ -156,15 +156,15 @@ def test_only_rows_chosen_for_it_have_their_logits_decomposed(score: Score, rows
     torch.testing.assert_close(value_HQ[:, kept_Q], score.rows(rows)[0][:, kept_Q])
 
 
-def test_chance_does_not_look_at_the_attention(score: Score, rows: Rows):
-    if score.chance is None:
+def test_chance_does_not_look_at_the_attention(score: RowScore, rows: Rows):
+    if score.baseline is None:
         return
     other = replace(rows, attention_HQK=rows.attention_HQK.flip(0) ** 2)
-    ours, theirs = (score.chance(asked, seeded(5)).attention_HQK for asked in (other, rows))
+    ours, theirs = (score.baseline(asked, seeded(5)).attention_HQK for asked in (other, rows))
     assert torch.equal(ours, theirs)
 
 
-def test_it_explains_itself(score: Score):
+def test_it_explains_itself(score: RowScore):
     assert SCORES[score.name] is score
     for text in (score.asks, score.low, score.high, score.paper):
         assert len(text) > 4

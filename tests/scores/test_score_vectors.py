@@ -10,7 +10,7 @@ from score_rows import answer, by_hand, seeded, whole
 from torch import Tensor
 
 from wherewhat.scores.base import Rows
-from wherewhat.scores.registry import SCORES
+from wherewhat.scores.registry import ROW_SCORES as SCORES
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 KNOWN = json.loads((VECTORS / "locality_symmetry.json").read_text())
@@ -109,7 +109,7 @@ def test_chance_of_locality_is_the_closed_form(causal: bool):
     known = KNOWN["uniform_closed_form"]["causal_values" if causal else "values"]
     for n, value in known.items():
         rows = whole(torch.eye(int(n), dtype=torch.float64), mask="causal" if causal else "bidirectional")
-        chance = SCORES["locality"].chance(rows, seeded())
+        chance = SCORES["locality"].baseline(rows, seeded())
         assert answer(SCORES["locality"], chance).item() == pytest.approx(value, **NEAR)
 
 
@@ -121,7 +121,7 @@ def test_head_scores_have_the_right_denominators(name: str):
     value_HQ, weight_HQ = SCORES[name].rows(rows)
     assert weight_HQ.sum().item() == known["rows"]
     assert SCORES[name].pool(value_HQ, weight_HQ).item() == pytest.approx(known["mass"], **NEAR)
-    assert answer(SCORES[name], SCORES[name].chance(rows, seeded())).item() == pytest.approx(known["chance"], **NEAR)
+    assert answer(SCORES[name], SCORES[name].baseline(rows, seeded())).item() == pytest.approx(known["chance"], **NEAR)
     over_all_rows = torch.where(weight_HQ > 0, value_HQ, 0).mean().item()
     assert over_all_rows == pytest.approx(PROBES["all_rows_denominator"][name], **NEAR)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from wherewhat.studies.dynamics.evidence import Evidence
 from wherewhat.studies.dynamics.job import Row
+from wherewhat.studies.dynamics.means import with_means
 from wherewhat.studies.dynamics.purity import purity_rows
-from wherewhat.studies.dynamics.seeds import with_means
-from wherewhat.studies.dynamics.settings import SCALES, Scale
+from wherewhat.studies.dynamics.results import DynamicsResults
+from wherewhat.studies.dynamics.settings import SCALES, DynamicsScale
 
 SCALE = replace(SCALES["tiny"], steps=400, every=100)
 STEPS = range(0, SCALE.steps + 1, SCALE.every)
@@ -33,14 +33,14 @@ def the_other_way(task: str, layer: int, step: int) -> tuple[float, float]:
     return (1.0, near) if where else (near, 1.0)
 
 
-def world(scored: Scored, *, published: bool, seeds: int = 2, scale: Scale = SCALE) -> Evidence:
+def world(scored: Scored, *, published: bool, seeds: int = 2, scale: DynamicsScale = SCALE) -> DynamicsResults:
     """A whole result in which every claim holds, or none."""
     rows: list[Row] = []
     for seed in range(seeds):
         for task in ("number", "letter"):
             rows += [*_accuracy(task, seed, published), *_heads(task, seed, scored, scale)]
             rows += [*_lengths(task, seed, published), *_gaps(task, seed, published)]
-    return Evidence(with_means([*rows, *purity_rows(rows)]), scale)
+    return DynamicsResults(with_means([*rows, *purity_rows(rows)]), scale)
 
 
 def _accuracy(task: str, seed: int, published: bool) -> list[Row]:
@@ -55,7 +55,7 @@ def _accuracy(task: str, seed: int, published: bool) -> list[Row]:
     return rows
 
 
-def _heads(task: str, seed: int, scored: Scored, scale: Scale) -> list[Row]:
+def _heads(task: str, seed: int, scored: Scored, scale: DynamicsScale) -> list[Row]:
     rows: list[Row] = []
     for step in STEPS:
         for layer in range(scale.layers):
@@ -82,17 +82,19 @@ def _gaps(task: str, seed: int, published: bool) -> list[Row]:
     return [("gap", task, head, length, seed, "gap", value, None, None) for length, value in points]
 
 
-def changed(seen: Evidence, part: str, value: pl.Expr, **where: Any) -> Evidence:
+def changed(results: DynamicsResults, part: str, value: pl.Expr, **where: Any) -> DynamicsResults:
     """The same result with another value in some rows; `where` names the columns and what may stand in them."""
     those = pl.col("part") == part
     for column, allowed in where.items():
         those &= pl.col(column).is_in(allowed if isinstance(allowed, list) else [allowed])
-    return replace(seen, result=seen.result.with_columns(value=pl.when(those).then(value).otherwise(pl.col("value"))))
+    return replace(
+        results, result=results.result.with_columns(value=pl.when(those).then(value).otherwise(pl.col("value")))
+    )
 
 
 def rows_of(result: pl.DataFrame, part: str, **where: object) -> pl.DataFrame:
     """Some rows of a result."""
-    found = result.filter(pl.col("part") == part)
+    rows = result.filter(pl.col("part") == part)
     for column, value in where.items():
-        found = found.filter(pl.col(column).is_null() if value is None else pl.col(column) == value)
-    return found
+        rows = rows.filter(pl.col(column).is_null() if value is None else pl.col(column) == value)
+    return rows

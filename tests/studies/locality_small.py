@@ -4,13 +4,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from wherewhat.studies.base import Order
+from wherewhat.studies.base import Request
 from wherewhat.studies.locality.settings import SCALES
 from wherewhat.studies.locality.study import study
-from wherewhat.studies.locality.trials import Sweep
-from wherewhat.training.finetune import Finetuning
+from wherewhat.studies.locality.sweep import LocalitySweep
+from wherewhat.training.finetune import FinetuneSettings
 
-SWEEP = Sweep(
+SWEEP = LocalitySweep(
     n=8,
     localities=(0.6,),
     sided=(0.6,),
@@ -35,10 +35,10 @@ SMALLEST = replace(
     train=20,
     valid=10,
     test=20,
-    tuning=Finetuning(steps=2, batch=8, learning_rates=(1e-3,), warmup=1),
-    judged=10,
+    tuning=FinetuneSettings(steps=2, batch=8, learning_rates=(1e-3,), warmup=1),
+    held_out=10,
     copied=4,
 )
 
 if __name__ == "__main__":
-    study(SMALLEST, Order(folder=Path(sys.argv[1]), seeds=2), workers=1)
+    study(SMALLEST, Request(folder=Path(sys.argv[1]), seeds=2), workers=1)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from wherewhat.studies.side_by_side import side_by_side
+from wherewhat.studies.parallel import run_parallel
 
 
 def linger(folder: str, tell: Callable[[int], None]) -> None:
@@ -14,4 +14,4 @@ def linger(folder: str, tell: Callable[[int], None]) -> None:
 
 
 def main(folder: str) -> None:
-    side_by_side(linger, [folder] * 2, on_progress=lambda *told: None, workers=2)
+    run_parallel(linger, [folder] * 2, on_progress=lambda *told: None, workers=2)

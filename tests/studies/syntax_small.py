@@ -4,7 +4,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from wherewhat.studies.base import Order
+from wherewhat.studies.base import Request
 from wherewhat.studies.syntax.settings import SCALES
 from wherewhat.studies.syntax.study import study
 
@@ -20,7 +20,7 @@ SMALLEST = replace(
     steps=4,
     batch=16,
     warmup=1,
-    judged=10,
+    held_out=10,
     probed=20,
     fewest=8,
     copies=3,
@@ -28,4 +28,4 @@ SMALLEST = replace(
 )
 
 if __name__ == "__main__":
-    study(SMALLEST, Order(folder=Path(sys.argv[1]), seeds=2), workers=1)
+    study(SMALLEST, Request(folder=Path(sys.argv[1]), seeds=2), workers=1)

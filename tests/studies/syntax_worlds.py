@@ -5,54 +5,54 @@ from zlib import crc32
 
 import numpy as np
 
-from wherewhat.probing.dependencies.gold import ALL, SIDES
-from wherewhat.studies.locality.evidence import Row
-from wherewhat.studies.locality.trials import Trial
-from wherewhat.studies.syntax.evidence import ATTENTION, STATES, UNTRAINED, Evidence, What, groups_of
-from wherewhat.studies.syntax.halves import DISTANCES, EACH, KINDS
+from wherewhat.probing.dependencies.relation_rows import ALL, SIDES
+from wherewhat.studies.conditions import EncodingCondition
+from wherewhat.studies.finished_runs import Row
 from wherewhat.studies.syntax.means import bias_rows
+from wherewhat.studies.syntax.results import ATTENTION, STATES, UNTRAINED, Share, SyntaxResults, groups_of
 from wherewhat.studies.syntax.settings import SCALES
+from wherewhat.studies.syntax.split_half_scores import DISTANCES, EACH, KINDS
 from wherewhat.tables.schema import RESULT, frame
 
 TINY = SCALES["tiny"]
-TRIALS = TINY.trials()
-BLIND = {trial.name for trial in TRIALS if "symmetric" in groups_of(trial)}
-LOCAL = {trial.name: trial.bias_measures(TINY.n).get("locality", 0.3) for trial in TRIALS}
+TRIALS = TINY.conditions()
+BLIND = {condition.name for condition in TRIALS if "symmetric" in groups_of(condition)}
+LOCAL = {condition.name: condition.bias_measures(TINY.n).get("locality", 0.3) for condition in TRIALS}
 # The mean distance of relations, and what the best fixed offset finds of each.
 RELATIONS = {
     **{"amod": (1.0, 1.0), "aux:pass": (1.0, 1.0), "det": (1.3, 0.68), "nsubj": (1.8, 0.4), "obj": (2.6, 0.4)},
     **{"advmod": (2.7, 0.2), "mark": (4.3, 0.3), "ccomp": (5.1, 0.3), "obl": (5.4, 0.2)},
 }
 CHANCE = 0.1
-Said = Callable[[Trial, What], float]
+Said = Callable[[EncodingCondition, Share], float]
 
 
-def far(what: What) -> float:
+def far(share: Share) -> float:
     """How far apart the two words are."""
-    if what.at is not None:
-        return what.at + 0.5
-    return 2.0 if what.item in (ALL, EACH) else RELATIONS[what.item][0]
+    if share.at is not None:
+        return share.at + 0.5
+    return 2.0 if share.item in (ALL, EACH) else RELATIONS[share.item][0]
 
 
-def offset(what: What) -> float:
+def offset(share: Share) -> float:
     """What the best fixed offset finds."""
-    return RELATIONS[what.item][1] if what.item in RELATIONS else 0.9 / far(what)
+    return RELATIONS[share.item][1] if share.item in RELATIONS else 0.9 / far(share)
 
 
-def as_said(trial: Trial, what: What) -> float:
+def as_said(condition: EncodingCondition, share: Share) -> float:
     """Position finds near words and content far ones; all is learnt; sides and locality matter."""
-    blind = trial.name in BLIND
-    reach = (LOCAL[trial.name] - 0.5) * (0.4 if far(what) < 2 else -0.2 if far(what) > 5 else 0.0)
-    near = 0.4 if blind else 0.95 - 0.1 * far(what)
-    named = RELATIONS.get(what.item, (0.0, 0.0))[0]
-    positional = offset(what) if not blind and 0 < named < 1.5 else max(near, CHANCE) if far(what) < 3 else CHANCE
-    contextual = (0.5 if trial.name == "rope" else 0.35) - (0.1 if far(what) < 3 else 0.0)
-    full = min(1.0, max(positional, contextual, offset(what)) + 0.05 + reach - 0.15 * blind)
+    blind = condition.name in BLIND
+    reach = (LOCAL[condition.name] - 0.5) * (0.4 if far(share) < 2 else -0.2 if far(share) > 5 else 0.0)
+    near = 0.4 if blind else 0.95 - 0.1 * far(share)
+    named = RELATIONS.get(share.item, (0.0, 0.0))[0]
+    positional = offset(share) if not blind and 0 < named < 1.5 else max(near, CHANCE) if far(share) < 3 else CHANCE
+    contextual = (0.5 if condition.name == "rope" else 0.35) - (0.1 if far(share) < 3 else 0.0)
+    full = min(1.0, max(positional, contextual, offset(share)) + 0.05 + reach - 0.15 * blind)
     told = {
         "positional": positional,
         "contextual": contextual,
-        "full": 0.1 if what.item == "obl" else full,
-        "offset": offset(what),
+        "full": 0.1 if share.item == "obl" else full,
+        "offset": offset(share),
         "uniform": CHANCE,
         "shuffled": 0.2,
         "by position": positional,
@@ -60,16 +60,16 @@ def as_said(trial: Trial, what: What) -> float:
         "by content": contextual,
         "by content, shuffled": 0.3,
     }
-    learnt = what.kind in ("positional", "contextual", "full") and what.state == UNTRAINED
-    return 0.12 if learnt else told[what.kind]
+    learnt = share.kind in ("positional", "contextual", "full") and share.state == UNTRAINED
+    return 0.12 if learnt else told[share.kind]
 
 
-def the_other_way(trial: Trial, what: What) -> float:
+def the_other_way(condition: EncodingCondition, share: Share) -> float:
     """Everything opposite."""
-    reach = (LOCAL[trial.name] - 0.5) * (-0.4 if far(what) < 2 else 0.2 if far(what) > 5 else 0.0)
+    reach = (LOCAL[condition.name] - 0.5) * (-0.4 if far(share) < 2 else 0.2 if far(share) > 5 else 0.0)
     told = {
-        "positional": 0.3 if far(what) < 3 else 0.6,
-        "contextual": (0.6 if far(what) < 3 else 0.2) - 0.1 * (trial.name == "rope"),
+        "positional": 0.3 if far(share) < 3 else 0.6,
+        "contextual": (0.6 if far(share) < 3 else 0.2) - 0.1 * (condition.name == "rope"),
         "full": 0.3 + reach,
         "offset": 0.7,
         "uniform": CHANCE,
@@ -79,42 +79,54 @@ def the_other_way(trial: Trial, what: What) -> float:
         "by content": 0.3,
         "by content, shuffled": 0.02,
     }
-    if trial.family == "log" and trial.s != 1 and what.kind in ("positional", "full"):
-        told[what.kind] -= 0.2
-    if what.state == UNTRAINED and what.kind in ("positional", "contextual", "full"):
+    if condition.family == "log" and condition.s != 1 and share.kind in ("positional", "full"):
+        told[share.kind] -= 0.2
+    if share.state == UNTRAINED and share.kind in ("positional", "contextual", "full"):
         return 0.9
-    if what.item == "obl" and what.kind == "full":
+    if share.item == "obl" and share.kind == "full":
         return 0.9
-    return told[what.kind]
+    return told[share.kind]
 
 
-def shake(trial: Trial, what: What, seed: int, size: float) -> float:
+def shake(condition: EncodingCondition, share: Share, seed: int, size: float) -> float:
     """Noise that is always the same."""
-    return size * float(np.random.default_rng([crc32(f"{trial.name} {what}".encode()), seed]).normal())
+    return size * float(np.random.default_rng([crc32(f"{condition.name} {share}".encode()), seed]).normal())
 
 
-def world(said: Said, *, noise: float = 0.003, seeds: range = range(3)) -> Evidence:
+def world(said: Said, *, noise: float = 0.003, seeds: range = range(3)) -> SyntaxResults:
     """All rows that runs would give."""
     rows: list[Row] = list(bias_rows(TRIALS, TINY.n))
     asked = [*((item, None) for item in (*RELATIONS, ALL, EACH)), *((EACH, at) for at in DISTANCES)]
     for seed in seeds:
-        for trial in TRIALS:
+        for condition in TRIALS:
 
-            def row(part: str, what: What, measure: str, value: float, trial: Trial = trial, seed: int = seed) -> Row:
-                at = None if what.at is None else float(what.at)
-                return part, trial.name, what.item, at, seed, measure, value, None, None
+            def row(
+                part: str,
+                share: Share,
+                measure: str,
+                value: float,
+                condition: EncodingCondition = condition,
+                seed: int = seed,
+            ) -> Row:
+                at = None if share.at is None else float(share.at)
+                return part, condition.name, share.item, at, seed, measure, value, None, None
 
             for item, at in asked:
                 for side in SIDES:
                     for state in STATES:
                         for kind in KINDS:
-                            what = What(kind, item, at, side, state)
-                            value = said(trial, what) + shake(trial, what, seed, noise)
-                            rows.append(row(state, what, what.measure, value))
-                        facts = {"rows": 100.0, "distance": far(What("rows", item, at))}
-                        rows += [row(state, What("", item, at), f"{side}: {name}", x) for name, x in facts.items()]
-            rows.append(row("run", What("", ""), "word loss", 2.0))
+                            share = Share(kind, item, at, side, state)
+                            value = said(condition, share) + shake(condition, share, seed, noise)
+                            rows.append(row(state, share, share.measure, value))
+                        facts = {"rows": 100.0, "distance": far(Share("rows", item, at))}
+                        rows += [row(state, Share("", item, at), f"{side}: {name}", x) for name, x in facts.items()]
+            rows.append(row("run", Share("", ""), "word loss", 2.0))
             rows.append(
-                row("encoding", What("", ""), ATTENTION, LOCAL[trial.name] + shake(trial, What(""), seed, 0.01))
+                row(
+                    "encoding",
+                    Share("", ""),
+                    ATTENTION,
+                    LOCAL[condition.name] + shake(condition, Share(""), seed, 0.01),
+                )
             )
-    return Evidence(frame(rows, RESULT), TRIALS)
+    return SyntaxResults(frame(rows, RESULT), TRIALS)

@@ -1,4 +1,4 @@
-"""Heads side by side: written-out slopes against autograd, attention against plain loops, and runs that never mix."""
+"""Heads side by side: written-out gradients against autograd, attention against loops, and runs that never mix."""
 
 from dataclasses import replace
 from math import cos, exp, sin
@@ -9,25 +9,25 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot
 
-from wherewhat.studies.canonical.learn import learn, right, start
-from wherewhat.studies.canonical.net import Net, forward, net_of, slopes
-from wherewhat.studies.canonical.sequences import Rows, Sequences, read, rows_of
-from wherewhat.studies.canonical.settings import BASES, CASES, CONTEXT, SYMBOLS, Scale
-from wherewhat.studies.canonical.train import lessons, train_task
+from wherewhat.studies.canonical.measure import is_correct
+from wherewhat.studies.canonical.net import Net, forward, gradients, net_of
+from wherewhat.studies.canonical.sequences import BatchIndices, TaskSequences, batch_indices, read
+from wherewhat.studies.canonical.settings import BASES, CONDITIONS, CONTEXT, SYMBOLS, CanonicalScale
+from wherewhat.studies.canonical.train import learn, start, train_task, training_blocks
 
 SOME = (2.0, 0.1, 0.0)
-any_case = pytest.mark.parametrize("name", CASES)
+any_case = pytest.mark.parametrize("name", CONDITIONS)
 
 
 def fine(name: str, seeds: int = 2) -> Net:
-    return net_of(CASES[name], SOME, seeds, "float64")
+    return net_of(CONDITIONS[name], SOME, seeds, "float64")
 
 
-def some_of(name: str, seeds: int = 2, samples: int = 5) -> Sequences:
-    return read(CASES[name].task, seeds=range(seeds), split="train", numbers=np.arange(samples))
+def some_of(name: str, seeds: int = 2, samples: int = 5) -> TaskSequences:
+    return read(CONDITIONS[name].task, seeds=range(seeds), split="train", numbers=np.arange(samples))
 
 
-def loss_by_torch(net: Net, weights_WR: Tensor, some: Sequences) -> Tensor:
+def loss_by_torch(net: Net, weights_WR: Tensor, some: TaskSequences) -> Tensor:
     """loss_R, the plain way: one run after the other, complex numbers, one-hot values."""
     losses = []
     for run in range(weights_WR.shape[1]):
@@ -36,8 +36,8 @@ def loss_by_torch(net: Net, weights_WR: Tensor, some: Sequences) -> Tensor:
         key_NTF = torch.complex(key_CM[0::2, :, 0], key_CM[1::2, :, 0]).T[some.symbol_ENT[seed]]
         query_NF = torch.complex(query_CU[0::2, :, 0], query_CU[1::2, :, 0]).T[some.query_EN[seed]]
         angle_TF = torch.arange(CONTEXT, 0, -1)[:, None] * torch.tensor(net.theta_FA[:, number])
-        asked_NTF = query_NF[:, None] * torch.exp(1j * angle_TF)
-        attention_NT = (key_NTF.conj() * asked_NTF).real.sum(-1).softmax(-1)
+        rotated_NTF = query_NF[:, None] * torch.exp(1j * angle_TF)
+        attention_NT = (key_NTF.conj() * rotated_NTF).real.sum(-1).softmax(-1)
         value_NTV = one_hot(torch.tensor(some.value_ENT[seed]).long(), net.answers).double()
         mass_NV = (attention_NT[..., None] * value_NTV).sum(1)
         losses.append(cross_entropy(gain[0].abs() * mass_NV, torch.tensor(some.target_EN[seed]).long()))
@@ -46,14 +46,14 @@ def loss_by_torch(net: Net, weights_WR: Tensor, some: Sequences) -> Tensor:
 
 @any_case
 @pytest.mark.parametrize("gain", [1.3, -0.7])
-def test_slopes_are_those_of_autograd(name: str, gain: float) -> None:
+def test_gradients_are_those_of_autograd(name: str, gain: float) -> None:
     net, some = fine(name), some_of(name)
     weights_WR = np.random.default_rng(3).normal(0, 1.5, (net.weights, net.seeds * net.angles))
     weights_WR[-1] = gain
     theirs = torch.tensor(weights_WR, requires_grad=True)
     loss_R = loss_by_torch(net, theirs, some)
     loss_R.sum().backward()
-    ours_loss_R, ours_WR = slopes(net, weights_WR, rows_of(some))
+    ours_loss_R, ours_WR = gradients(net, weights_WR, batch_indices(some))
     np.testing.assert_allclose(ours_loss_R, loss_R.detach().numpy(), rtol=1e-12)
     assert theirs.grad is not None
     np.testing.assert_allclose(ours_WR, theirs.grad.numpy(), atol=1e-13, rtol=1e-10)
@@ -64,7 +64,9 @@ def test_attention_by_plain_loops(name: str) -> None:
     net, some = fine(name), some_of(name)
     weights_WR = np.random.default_rng(4).normal(0, 1, (net.weights, net.seeds * net.angles))
     key_CMR, query_CUR, _ = net.split(weights_WR)
-    attention_TENA = forward(net, weights_WR, rows_of(some)).attention_TY.reshape(CONTEXT, net.seeds, -1, net.angles)
+    attention_TENA = forward(net, weights_WR, batch_indices(some)).attention_TY.reshape(
+        CONTEXT, net.seeds, -1, net.angles
+    )
     for seed, sample, number in [(0, 0, 0), (1, 4, 1), (1, 2, 2), (0, 3, 1)]:
         run, logits = seed * net.angles + number, []
         for slot in range(CONTEXT):
@@ -80,9 +82,9 @@ def test_attention_by_plain_loops(name: str) -> None:
 
 def test_the_mass_on_an_answer_is_the_attention_on_its_slots() -> None:
     net, some = fine("retrieval"), some_of("retrieval")
-    seen = forward(net, net.first_weights(range(2), 0.5), rows_of(some))
-    attention_TENA = seen.attention_TY.reshape(CONTEXT, 2, -1, net.angles)
-    mass_VENA = seen.mass_VY.reshape(net.answers, 2, -1, net.angles)
+    activations = forward(net, net.first_weights(range(2), 0.5), batch_indices(some))
+    attention_TENA = activations.attention_TY.reshape(CONTEXT, 2, -1, net.angles)
+    mass_VENA = activations.mass_VY.reshape(net.answers, 2, -1, net.angles)
     for answer in (0, 7, 31):
         there_TEN = np.moveaxis(some.value_ENT == answer, -1, 0)
         np.testing.assert_allclose(mass_VENA[answer], (attention_TENA * there_TEN[..., None]).sum(0), atol=1e-14)
@@ -91,7 +93,7 @@ def test_the_mass_on_an_answer_is_the_attention_on_its_slots() -> None:
 
 @any_case
 def test_a_run_alone_learns_what_it_learns_among_others(name: str) -> None:
-    case, steps = CASES[name], 30
+    case, steps = CONDITIONS[name], 30
     among = net_of(case, SOME, 3, "float64")
     some = read(case.task, seeds=range(4, 7), split="train", numbers=np.arange(16 * steps))
     together = learn(among, start(among.first_weights(range(4, 7), 0.5)), some.batches(16), 1e-2)
@@ -127,7 +129,7 @@ def test_training_may_stop_and_go_on() -> None:
 
 
 def test_seeds_have_their_own_weights_and_angles_share_them() -> None:
-    weights_WEA = net_of(CASES["index"], BASES, 3).first_weights([5, 6, 7], 0.5).reshape(-1, 3, 10)
+    weights_WEA = net_of(CONDITIONS["index"], BASES, 3).first_weights([5, 6, 7], 0.5).reshape(-1, 3, 10)
     assert (weights_WEA == weights_WEA[..., :1]).all()
     assert (weights_WEA[:-1, 0] != weights_WEA[:-1, 1]).all()
     assert (weights_WEA[-1] == 1).all()
@@ -137,7 +139,7 @@ def test_seeds_have_their_own_weights_and_angles_share_them() -> None:
 def test_seeds_have_their_own_sequences() -> None:
     some = some_of("retrieval", seeds=2, samples=50)
     assert (some.symbol_ENT[0] != some.symbol_ENT[1]).any()
-    alone = read(CASES["retrieval"].task, seeds=[1], split="train", numbers=np.arange(50))
+    alone = read(CONDITIONS["retrieval"].task, seeds=[1], split="train", numbers=np.arange(50))
     np.testing.assert_array_equal(alone.symbol_ENT[0], some.symbol_ENT[1])
 
 
@@ -147,16 +149,16 @@ def test_sequences_say_where_the_answer_stands(name: str) -> None:
     value_EN = np.take_along_axis(some.value_ENT, some.slot_EN[..., None], -1)[..., 0]
     np.testing.assert_array_equal(value_EN, some.target_EN)
     assert some.symbol_ENT.max() < SYMBOLS
-    assert some.query_EN.max() < CASES[name].queries
+    assert some.query_EN.max() < CONDITIONS[name].queries
 
 
 def test_lessons_are_fresh_or_go_round() -> None:
-    case = CASES["index"]
-    fresh = list(lessons(case, Scale(steps=150, batch=4), [0, 1]))
+    case = CONDITIONS["index"]
+    fresh = list(training_blocks(case, CanonicalScale(steps=150, batch=4), [0, 1]))
     assert [some.query_EN.shape for some in fresh] == [(2, 400), (2, 200)]
     expected = read(case.task, seeds=[0, 1], split="train", numbers=np.arange(400, 600))
     np.testing.assert_array_equal(fresh[1].symbol_ENT, expected.symbol_ENT)
-    (round_,) = lessons(case, Scale(steps=40, batch=4, samples=80), [0, 1])
+    (round_,) = training_blocks(case, CanonicalScale(steps=40, batch=4, samples=80), [0, 1])
     pool = {row.tobytes() for row in read(case.task, seeds=[0], split="train", numbers=np.arange(80)).symbol_ENT[0]}
     first, second = round_.part(0, 80).symbol_ENT[0], round_.part(80, 160).symbol_ENT[0]
     assert {row.tobytes() for row in first} == {row.tobytes() for row in second} == pool
@@ -165,27 +167,27 @@ def test_lessons_are_fresh_or_go_round() -> None:
 
 def test_answers_are_counted_right() -> None:
     """A head by hand: with equal symbols in one place each, retrieval without rotation is always right."""
-    net, some = net_of(CASES["retrieval"], [0.0], 1, "float64"), some_of("retrieval", seeds=1, samples=300)
+    net, some = net_of(CONDITIONS["retrieval"], [0.0], 1, "float64"), some_of("retrieval", seeds=1, samples=300)
     around_M = 2 * np.pi * np.arange(SYMBOLS) / SYMBOLS
     weights_WR = np.zeros((net.weights, 1))
     key_CMR, query_CUR, gain_R = net.split(weights_WR)
     key_CMR[:, :, 0] = query_CUR[:, :, 0] = 20 * np.stack([np.cos(around_M), np.sin(around_M)])
     gain_R[:] = 1
-    assert right(net, weights_WR, some).all()
+    assert is_correct(net, weights_WR, some).all()
     key_CMR[:, :, 0] = np.roll(key_CMR[:, :, 0], 1, axis=1)
-    assert right(net, weights_WR, some).mean() < 0.2
+    assert is_correct(net, weights_WR, some).mean() < 0.2
 
 
 def test_a_few_steps_already_tell_the_angles_apart() -> None:
-    scale = replace(Scale(), seeds=1, steps=200)
+    scale = replace(CanonicalScale(), seeds=1, steps=200)
     for name, better, worse in (("index", 0, 9), ("retrieval", 9, 0)):
-        (heads,) = train_task([CASES[name]], scale, range(1))
-        accuracy_A = right(heads.net, heads.weights_WR, heads.valid(1024)).mean((0, 1))
+        (heads,) = train_task([CONDITIONS[name]], scale, range(1))
+        accuracy_A = is_correct(heads.net, heads.weights_WR, heads.valid(1024)).mean((0, 1))
         assert accuracy_A[better] > accuracy_A[worse] + 0.15
 
 
 def test_rows_know_their_samples() -> None:
-    rows = rows_of(some_of("index", seeds=3, samples=7))
-    assert isinstance(rows, Rows)
+    rows = batch_indices(some_of("index", seeds=3, samples=7))
+    assert isinstance(rows, BatchIndices)
     assert rows.samples == 7
     assert rows.key_X.dtype == np.int32

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from wherewhat.errors import UserError
-from wherewhat.studies.base import Claim, Found, Order
+from wherewhat.stats.verdict import Claim
+from wherewhat.studies.base import Request, StudyResult
 from wherewhat.studies.canonical import study
 from wherewhat.studies.canonical.claims import (
     bound_of_retrieval,
@@ -23,76 +24,78 @@ from wherewhat.studies.canonical.claims import (
     pure_heads,
     retrieval_falls,
     scores_by_angle,
-    still_tosses_a_coin,
     two_planes_succeed,
     u_shape,
+    unrotated_is_at_chance,
 )
-from wherewhat.studies.canonical.evidence import Mean, Measured
-from wherewhat.studies.canonical.measure import interval, scores, turned
-from wherewhat.studies.canonical.settings import BASES, CASES, CONTEXT, SCALES, Scale, angle
-from wherewhat.studies.canonical.study import canonical, expected
-from wherewhat.studies.canonical.train import Trained, train_task
+from wherewhat.studies.canonical.measure import rotary_logits, scores
+from wherewhat.studies.canonical.results import CanonicalResults, SeedMean
+from wherewhat.studies.canonical.settings import BASES, CONDITIONS, CONTEXT, SCALES, CanonicalScale, angle
+from wherewhat.studies.canonical.study import canonical, theory_rows
+from wherewhat.studies.canonical.train import TrainedHeads, train_task
 from wherewhat.tables.schema import RESULT, frame
 
-QUICK = Scale(seeds=2, steps=20, valid=512, scored=3)
+QUICK = CanonicalScale(seeds=2, steps=20, valid=512, scored=3)
 ONE, TWO = "partial_induction, 1 plane", "partial_induction, 2 planes"
 Curves = dict[str, dict[float, float]]
 
 
 @pytest.fixture(scope="module")
-def quick() -> dict[str, Scale]:
+def quick() -> dict[str, CanonicalScale]:
     return {"tiny": QUICK}
 
 
 @pytest.fixture(scope="module")
-def found(quick: dict[str, Scale]) -> Found:
+def study_result(quick: dict[str, CanonicalScale]) -> StudyResult:
     steps: list[tuple[int, int, str]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "SCALES", quick)
-        made = canonical(Order(seed=7, on_step=lambda *told: steps.append(told)))
+        made = canonical(Request(seed=7, on_step=lambda *step: steps.append(step)))
     assert steps[-1][0] == steps[-1][1] == 3  # one block a task
     assert steps[-1][2] == "learning partial_induction"
     return made
 
 
-def test_the_table_has_every_part_at_every_angle(found: Found) -> None:
-    assert dict(found.result.schema) == RESULT
+def test_the_table_has_every_part_at_every_angle(study_result: StudyResult) -> None:
+    assert dict(study_result.result.schema) == RESULT
     for part in ("accuracy", "by_slot", "scores", "lengths", "vectors"):
-        rows = found.result.filter(part=part)
-        assert set(rows["subject"]) == set(CASES)
+        rows = study_result.result.filter(part=part)
+        assert set(rows["subject"]) == set(CONDITIONS)
         assert set(rows["at"]) == set(BASES)
-    accuracy = found.result.filter(part="accuracy")
+    accuracy = study_result.result.filter(part="accuracy")
     assert accuracy.height == 4 * 10 * 3
     assert set(accuracy["seed"]) == {7, 8, None}
-    assert found.result.filter(part="by_slot")["item"].n_unique() == 8
-    assert found.result.filter(part="vectors", subject="index").height == 10 * (16 + 32) * 2
-    assert found.result.filter(part="vectors", subject=TWO).height == 10 * (16 + 16) * 4
-    assert found.settings["steps"] == 20
-    assert found.about["bounds"] == pytest.approx({"index": 2, "retrieval": 0.125, "tilt": 33 / (8 * 62)})
+    assert study_result.result.filter(part="by_slot")["item"].n_unique() == 8
+    assert study_result.result.filter(part="vectors", subject="index").height == 10 * (16 + 32) * 2
+    assert study_result.result.filter(part="vectors", subject=TWO).height == 10 * (16 + 16) * 4
+    assert study_result.settings["steps"] == 20
+    assert study_result.about["bounds"] == pytest.approx({"index": 2, "retrieval": 0.125, "tilt": 33 / (8 * 62)})
 
 
-def test_accuracy_by_slot_adds_up_to_accuracy(found: Found) -> None:
-    seed = found.result.filter((pl.col("seed") == 7) & (pl.col("subject") == "retrieval"))
+def test_accuracy_by_slot_adds_up_to_accuracy(study_result: StudyResult) -> None:
+    seed = study_result.result.filter((pl.col("seed") == 7) & (pl.col("subject") == "retrieval"))
     by_slot = seed.filter(part="by_slot").group_by("at").agg(pl.col("value").mean()).sort("at")
     whole = seed.filter(part="accuracy").sort("at")
     np.testing.assert_allclose(by_slot["value"], whole["value"])  # slots are balanced, so bins count alike
 
 
-def test_the_same_seed_gives_the_same_table_and_another_another(found: Found, quick: dict[str, Scale]) -> None:
+def test_the_same_seed_gives_the_same_table_and_another_another(
+    study_result: StudyResult, quick: dict[str, CanonicalScale]
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "SCALES", quick)
-        again, other = canonical(Order(seed=7)), canonical(Order(seed=8, seeds=1))
-    assert again.result.equals(found.result)
-    assert again.claims == found.claims
+        again, other = canonical(Request(seed=7)), canonical(Request(seed=8, seeds=1))
+    assert again.result.equals(study_result.result)
+    assert again.claims == study_result.claims
     assert set(other.result.filter(part="accuracy")["seed"]) == {8, None}
     single = other.result.filter((pl.col("part") == "accuracy") & pl.col("seed").is_not_null())
-    among = found.result.filter((pl.col("part") == "accuracy") & (pl.col("seed") == 8))
+    among = study_result.result.filter((pl.col("part") == "accuracy") & (pl.col("seed") == 8))
     assert single["value"].to_list() == among["value"].to_list()
 
 
 def test_a_scale_that_is_not_there() -> None:
     with pytest.raises(UserError, match="unknown scale 'tinny'; did you mean 'tiny'"):
-        canonical(Order(scale="tinny"))
+        canonical(Request(scale="tinny"))
     assert set(SCALES) == {"tiny", "small", "paper"}
     assert (SCALES["paper"].steps * 64, SCALES["paper"].samples) == (100 * 40_960, 40_960)
 
@@ -100,11 +103,11 @@ def test_a_scale_that_is_not_there() -> None:
 @pytest.mark.parametrize("name", ["index", TWO])
 def test_scores_and_shares_by_plain_loops(name: str) -> None:
     """Of one head on one sequence: the table entry by entry, every swap, and variances of rows and columns."""
-    (heads,) = train_task([CASES[name]], Scale(seeds=1, steps=30), range(3, 4))
+    (heads,) = train_task([CONDITIONS[name]], CanonicalScale(seeds=1, steps=30), range(3, 4))
     some, number = heads.valid(1), 2
     table_KS = np.array([[_logit(heads, some, number, k, s) for s in range(CONTEXT)] for k in range(CONTEXT)])
     actual_S = np.diag(table_KS)
-    np.testing.assert_allclose(turned(heads, some, number).actual_HQK[0, 0, :CONTEXT], actual_S, atol=1e-9)
+    np.testing.assert_allclose(rotary_logits(heads, some, number).actual_HQK[0, 0, :CONTEXT], actual_S, atol=1e-9)
     rows: dict[Any, Any] = {row[5]: row[6] for row in scores(heads, some) if row[3] == BASES[number] and row[4] == 3}
     content, slot = table_KS.mean(1), table_KS.mean(0)
     total = table_KS.var()
@@ -119,7 +122,7 @@ def test_scores_and_shares_by_plain_loops(name: str) -> None:
         assert rows[f"symbolic{suffix}"] == pytest.approx(symbolic, abs=1e-9)
 
 
-def _logit(heads: Trained, some: Any, number: int, content: int, slot: int) -> float:
+def _logit(heads: TrainedHeads, some: Any, number: int, content: int, slot: int) -> float:
     key_CMR, query_CUR, _ = heads.net.split(heads.weights_WR.astype(float))
     total = 0.0
     for plane, theta in enumerate(heads.net.theta_FA[:, number]):
@@ -131,28 +134,21 @@ def _logit(heads: Trained, some: Any, number: int, content: int, slot: int) -> f
 
 
 def _by_swaps(table_KS: Any, attention_S: Any, tau: float) -> tuple[float, float]:
-    found = []
+    pairs = []
     for s in range(CONTEXT):
         for t in range(s + 1, CONTEXT):
             before, after = table_KS[s, s] - table_KS[t, t], table_KS[t, s] - table_KS[s, t]
             size = sqrt(cosh(before) * cosh(after))
             cosines = cosh((before + after) / 2) / size, cosh((before - after) / 2) / size
-            found.append((abs(attention_S[s] - attention_S[t]), *cosines))
-    gap, positional, symbolic = np.array(found).T
+            pairs.append((abs(attention_S[s] - attention_S[t]), *cosines))
+    gap, positional, symbolic = np.array(pairs).T
     weight = np.exp((gap - gap.max()) / tau)
     return float(np.average(positional, weights=weight)), float(np.average(symbolic, weights=weight))
 
 
-def test_intervals_over_seeds() -> None:
-    assert interval([0.2, 0.4]) == pytest.approx((0.3, 0.3 - 1.2706, 0.3 + 1.2706), abs=1e-3)
-    assert interval([0.2, 0.4], within=(0, 1)) == pytest.approx((0.3, 0, 1))
-    assert np.isnan(interval([0.5])[1])
-    assert interval([0.5, float("nan")])[0] == 0.5
-
-
 @cache
 def theory() -> tuple[Any, ...]:
-    return tuple(expected())
+    return tuple(theory_rows())
 
 
 @dataclass(frozen=True)
@@ -166,7 +162,7 @@ class World:
     share: float = 0.99
 
     def table(self) -> pl.DataFrame:
-        rows = [row for name in CASES for base in BASES for row in self._rows(name, base)]
+        rows = [row for name in CONDITIONS for base in BASES for row in self._rows(name, base)]
         return frame([*theory(), *rows], RESULT)
 
     def _rows(self, name: str, base: float) -> Iterator[Any]:
@@ -200,7 +196,7 @@ PAPER = World(
     bends={"index": (0.2, 0.2), "retrieval": (-0.2, -0.2)},
     leans={"index": (0.0, 1.0), "retrieval": (-1.0, 0.0)},
 )
-UNLEARNT = World({name: level(0.3) for name in CASES})
+UNLEARNT = World({name: level(0.3) for name in CONDITIONS})
 
 
 def but(**curves: dict[float, float]) -> World:
@@ -209,32 +205,32 @@ def but(**curves: dict[float, float]) -> World:
     return replace(PAPER, accuracy=PAPER.accuracy | {names.get(name, name): curve for name, curve in curves.items()})
 
 
-def told(world: World, check: Callable[[Measured], Claim]) -> tuple[str, str, str]:
+def texts_of(world: World, check: Callable[[CanonicalResults], Claim]) -> tuple[str, str, str]:
     """The verdict of a claim, what it says was measured, and why."""
-    claim = check(Measured(world.table()))
+    claim = check(CanonicalResults(world.table()))
     return claim.verdict, claim.ours.replace("\N{NO-BREAK SPACE}", " "), claim.why
 
 
-def verdict(world: World, check: Callable[[Measured], Claim]) -> str:
-    return told(world, check)[0]
+def verdict(world: World, check: Callable[[CanonicalResults], Claim]) -> str:
+    return texts_of(world, check)[0]
 
 
 def test_a_world_as_published_agrees() -> None:
-    found = claims(PAPER.table())
-    assert [claim.verdict for claim in found] == ["agrees"] * 10 + ["seen", "unknown"]
-    assert [claim.published for claim in found[-2:]] == ["unknown", "unknown"]
-    assert found[4].why == found[5].why == ""  # two planes have no trouble above base 1 here
-    assert "rank correlation with the angle 1.00" in found[0].ours
-    assert "ends against middle, in points: +20 at 1, +20 at 0.8" in found[2].ours
-    assert found[2].ours.endswith("+20 at 0.01")
+    judged_claims = claims(PAPER.table())
+    assert [claim.verdict for claim in judged_claims] == ["agrees"] * 10 + ["seen", "unknown"]
+    assert [claim.published for claim in judged_claims[-2:]] == ["unknown", "unknown"]
+    assert judged_claims[4].why == judged_claims[5].why == ""  # two planes have no trouble above base 1 here
+    assert "rank correlation with the angle 1.00" in judged_claims[0].ours
+    assert "ends minus middle, in percentage points: +20 at 1, +20 at 0.8" in judged_claims[2].ours
+    assert judged_claims[2].ours.endswith("+20 at 0.01")
 
 
 def test_heads_that_learnt_nothing_tell_nothing() -> None:
     assert {claim.verdict for claim in claims(UNLEARNT.table())} == {"unknown"}
     for check in (index_rises, retrieval_falls, u_shape, inverted_u, bound_of_retrieval, pure_heads, scores_by_angle):
-        assert told(UNLEARNT, check)[2] == "No head reached 95 %, so that it cannot be told."
-    assert "training may have been too short" in told(UNLEARNT, one_plane_fails)[2]
-    assert "worse than a coin" in told(UNLEARNT, still_tosses_a_coin)[2]
+        assert texts_of(UNLEARNT, check)[2] == "No head reached 95 %, so this cannot be decided."
+    assert "training may have been too short" in texts_of(UNLEARNT, one_plane_fails)[2]
+    assert "below chance" in texts_of(UNLEARNT, unrotated_is_at_chance)[2]
 
 
 def test_a_world_upside_down_disagrees() -> None:
@@ -242,21 +238,21 @@ def test_a_world_upside_down_disagrees() -> None:
     upside = but(index=curves["retrieval"], retrieval=curves["index"], two=level(0.2))
     for check in (index_rises, retrieval_falls, two_planes_succeed, bound_of_retrieval):
         assert verdict(upside, check) == "disagrees"
-    assert told(upside, u_shape) == (
+    assert texts_of(upside, u_shape) == (
         "unknown",
         "no such angle",
-        "It is learnt at the smallest angle, so that none is too small.",
+        "Index is learnt at the smallest angle, so no angle is too small.",
     )
     assert verdict(upside, inverted_u) == verdict(upside, one_plane_fails) == "unknown"
 
 
 def test_a_world_without_limits_is_no_error() -> None:
-    easy = World({name: level(0.97) for name in CASES}, leans=PAPER.leans)
+    easy = World({name: level(0.97) for name in CONDITIONS}, leans=PAPER.leans)
     assert [claim.verdict for claim in claims(easy.table())] == [
         *("disagrees", "disagrees", "unknown", "unknown", "disagrees", "in part", "disagrees", "disagrees"),
         *("in part", "agrees", "seen", "unknown"),
     ]
-    assert told(easy, one_plane_fails)[2] == ""  # theory has no reason for it at large angles
+    assert texts_of(easy, one_plane_fails)[2] == ""  # theory has no reason for it at large angles
 
 
 @pytest.mark.parametrize(("angle_0", "base_2"), [(0.15, 0.94), (0.21, 1.0)])
@@ -274,13 +270,13 @@ def test_a_weak_trend_is_not_even_in_part() -> None:
 
 def test_shapes_are_judged_at_every_angle_that_is_too_small_or_too_large() -> None:
     flat = replace(PAPER, bends={})
-    assert told(flat, u_shape)[0] == told(flat, inverted_u)[0] == "disagrees"
-    assert told(flat, inverted_u)[1].startswith("ends against middle, in points: 0 at 2, 0 at 1.5")
-    assert "no clear shape at 1 and 0.8 and 0.5 and" in told(flat, u_shape)[1]
+    assert texts_of(flat, u_shape)[0] == texts_of(flat, inverted_u)[0] == "disagrees"
+    assert texts_of(flat, inverted_u)[1].startswith("ends minus middle, in percentage points: 0 at 2, 0 at 1.5")
+    assert "no clear shape at 1 and 0.8 and 0.5 and" in texts_of(flat, u_shape)[1]
     wrong = replace(PAPER, bends={"index": (-0.2, -0.2), "retrieval": (0.2, 0.2)})
-    assert told(wrong, u_shape)[0] == told(wrong, inverted_u)[0] == "disagrees"
+    assert texts_of(wrong, u_shape)[0] == texts_of(wrong, inverted_u)[0] == "disagrees"
     mixed = pl.concat([PAPER.table().filter(pl.col("at") != 0.01), flat.table().filter(pl.col("at") == 0.01)])
-    claim = u_shape(Measured(mixed))
+    claim = u_shape(CanonicalResults(mixed))
     assert (claim.verdict, claim.ours[-40:]) == ("in part", "+20 at 0.1, 0 at 0.01; no clear shape at 0.01"[-40:])
 
 
@@ -294,37 +290,39 @@ def test_a_bend_that_seeds_do_not_share_makes_no_u() -> None:
     scattered = PAPER.table().with_columns(
         value=pl.when(ends).then(pl.col("value") + 0.4 * (pl.col("seed") - 1)).otherwise("value")
     )
-    assert (u_shape(Measured(scattered)).verdict, inverted_u(Measured(scattered)).verdict) == ("disagrees",) * 2
+    assert (u_shape(CanonicalResults(scattered)).verdict, inverted_u(CanonicalResults(scattered)).verdict) == (
+        "disagrees",
+    ) * 2
 
 
 def test_one_plane_that_succeeds_disagrees_and_says_why() -> None:
     succeeding = level(0.3) | {0.1: 0.93, 0.01: 0.99}
-    assert told(but(one=succeeding), one_plane_fails)[:2] == (
+    assert texts_of(but(one=succeeding), one_plane_fails)[:2] == (
         "disagrees",
         "at best 99.0 % (98.0 to 100.0) at base 0.01 and 93.0 % (92.0 to 94.0) at base 0.1",
     )
-    why = told(but(one=succeeding), one_plane_fails)[2]
-    assert "Symbols lie 2π/16 apart" in why
-    assert "turns by less than half of that" in why
+    why = texts_of(but(one=succeeding), one_plane_fails)[2]
+    assert "Symbols are 2π/16 apart" in why
+    assert "rotates by less than half of that" in why
     assert "up to base 0.066." in why
-    assert told(but(one=level(0.8)), one_plane_fails)[::2] == ("in part", "")
+    assert texts_of(but(one=level(0.8)), one_plane_fails)[::2] == ("in part", "")
     assert verdict(but(two=level(0.5)), one_plane_fails) == "unknown"
 
 
 def test_two_planes_say_what_happens_above_base_1_only_if_it_does() -> None:
     losing = PAPER.accuracy[TWO] | {1.5: 0.85, 2.0: 0.68}
-    assert "by theory it looks near again" in told(but(two=losing), two_planes_succeed)[2]
-    assert told(but(two=losing | {0.5: 0.6}), two_planes_succeed)[::2] == ("in part", "")
+    assert "by theory it then looks near" in texts_of(but(two=losing), two_planes_succeed)[2]
+    assert texts_of(but(two=losing | {0.5: 0.6}), two_planes_succeed)[::2] == ("in part", "")
     assert verdict(but(two=level(0.5)), two_planes_succeed) == "disagrees"
 
 
 def test_a_head_that_stands_still_and_knows_disagrees() -> None:
-    assert told(but(one=level(0.8)), still_tosses_a_coin)[::2] == ("disagrees", "")
-    assert "It has to be so" in told(PAPER, still_tosses_a_coin)[2]
+    assert texts_of(but(one=level(0.8)), unrotated_is_at_chance)[::2] == ("disagrees", "")
+    assert "This must be so" in texts_of(PAPER, unrotated_is_at_chance)[2]
 
 
 def test_lengths_decide_the_claim_about_lengths() -> None:
-    assert told(PAPER, norm_of_index)[1].endswith(
+    assert texts_of(PAPER, norm_of_index)[1].endswith(
         ": 75 of 44 at base 2 (100 %), 75 of 77 at base 1.5 (98 %), 75 of 174 at base 1 (70 %), "
         "75 of 694 at base 0.5 (43 %)"
     )
@@ -335,21 +333,21 @@ def test_lengths_decide_the_claim_about_lengths() -> None:
 
 
 def test_heads_are_called_pure_only_where_they_learnt_something_and_turn() -> None:
-    assert told(PAPER, pure_heads)[1] == (
-        "place explains at least 99.0 % of the logits of index (base 1.5); "
-        "content explains at least 99.0 % of the logits of retrieval (base 0.01)"
+    assert texts_of(PAPER, pure_heads)[1] == (
+        "position explains at least 99.0 % of the logits' variance in index (base 1.5); "
+        "content explains at least 99.0 % of the logits' variance in retrieval (base 0.01)"
     )
     assert verdict(replace(PAPER, share=0.6), pure_heads) == "disagrees"
     still = but(retrieval=level(0.5) | {0.0: 1.0})  # without rotation every head is symbolic
-    assert told(still, pure_heads)[0] == "unknown"
-    assert "retrieval" not in told(still, pure_heads)[1]
+    assert texts_of(still, pure_heads)[0] == "unknown"
+    assert "retrieval" not in texts_of(still, pure_heads)[1]
 
 
 def test_scores_by_angle_are_seen_or_not() -> None:
-    assert told(PAPER, scores_by_angle)[1] == (
+    assert texts_of(PAPER, scores_by_angle)[1] == (
         "positional minus symbolic score, base 0.01 to 2: from 0 to +1.00 for index and from −1.00 to 0 for retrieval"
     )
-    assert "By theory a small angle" in told(PAPER, scores_by_angle)[2]
+    assert "By theory a small angle" in texts_of(PAPER, scores_by_angle)[2]
     other_way = {"index": (1.0, 0.0), "retrieval": (0.0, -1.0)}
     assert verdict(replace(PAPER, leans=other_way), scores_by_angle) == "not seen"
     the_same = {"index": (1.0, 1.0), "retrieval": (-1.0, -1.0)}
@@ -358,27 +356,31 @@ def test_scores_by_angle_are_seen_or_not() -> None:
     back = PAPER.table().with_columns(
         value=pl.when((pl.col("measure") == "positional") & (pl.col("at") == 1)).then(0.0).otherwise("value")
     )
-    assert scores_by_angle(Measured(back)).verdict == "not seen"
+    assert scores_by_angle(CanonicalResults(back)).verdict == "not seen"
 
 
 def test_what_is_not_all_is_never_said_to_be() -> None:
-    assert str(Mean(0.9996, None, None)) == "99.9\N{NO-BREAK SPACE}%"
+    assert str(SeedMean(0.9996, None, None)) == "99.9\N{NO-BREAK SPACE}%"
     nearly = but(retrieval=PAPER.accuracy["retrieval"] | {0.1: 0.9996})
-    assert told(nearly, bound_of_retrieval)[1].startswith("99.9 % (99.0 to 100.0) at base 0.1,")
+    assert texts_of(nearly, bound_of_retrieval)[1].startswith("99.9 % (99.0 to 100.0) at base 0.1,")
 
 
 def test_means_say_their_interval() -> None:
-    assert (Mean(0.5, None, None).least, Mean(0.5, 0.4, 0.6).least, Mean(0.5, 0.4, 0.6).most) == (0.5, 0.4, 0.6)
+    assert (SeedMean(0.5, None, None).least, SeedMean(0.5, 0.4, 0.6).least, SeedMean(0.5, 0.4, 0.6).most) == (
+        0.5,
+        0.4,
+        0.6,
+    )
     assert angle(1.0) == pytest.approx(np.pi / 33)
 
 
-def test_notes_say_how_training_differs_from_the_paper(found: Found) -> None:
-    assert found.notes[0] == (
-        "Training takes 20 steps of 64 samples, all of them fresh; the paper takes 64,000 steps, 100 epochs of 40,960 "
-        "samples; accuracy is read on 512 samples a seed, 20,480 in the paper."
+def test_notes_say_how_training_differs_from_the_paper(study_result: StudyResult) -> None:
+    assert study_result.notes[0] == (
+        "Training takes 20 steps of 64 samples, each used once; the paper takes 64,000 steps, 100 epochs of 40,960 "
+        "samples; accuracy is measured on 512 samples per seed, 20,480 in the paper."
     )
-    assert found.settings["samples"] == "fresh"
-    assert any("learnt gain" in note and "the query is no key" in note for note in found.notes)
-    assert study.training(SCALES["paper"]).startswith("As published")
-    assert "from 80; the paper" in study.training(Scale(samples=80))
+    assert study_result.settings["samples"] == "fresh"
+    assert any("learnt gain" in note and "the query is not a key" in note for note in study_result.notes)
+    assert study.training_note(SCALES["paper"]).startswith("As published")
+    assert "from a set of 80; the paper" in study.training_note(CanonicalScale(samples=80))
     assert study.settings(SCALES["paper"], 0)["samples"] == 40_960

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wherewhat.studies.canonical.sequences import Sequences, read
-from wherewhat.studies.canonical.settings import BASES, CASES, CONTEXT, TOKENS, angle
+from wherewhat.studies.canonical.sequences import TaskSequences, read
+from wherewhat.studies.canonical.settings import BASES, CONDITIONS, CONTEXT, TOKENS, angle
 from wherewhat.studies.canonical.theory import (
-    BY_HAND,
-    accuracy_by_hand,
+    HAND_BUILT,
+    hand_built_accuracy,
     index_bound,
     index_margin,
     index_norm,
@@ -27,8 +27,8 @@ KNOWN = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").re
 ONE, TWO = "partial_induction, 1 plane", "partial_induction, 2 planes"
 
 
-def samples(name: str, blocks: int = 2) -> Sequences:
-    task = CASES[name].task
+def samples(name: str, blocks: int = 2) -> TaskSequences:
+    task = CONDITIONS[name].task
     return read(task, seeds=[1], split="valid", numbers=np.arange(blocks * int(np.prod(task.cells))))
 
 
@@ -72,50 +72,50 @@ def test_bounds_in_base_angles() -> None:
 
 @pytest.mark.parametrize("base", KNOWN["constructed_index_accuracy"])
 def test_index_by_hand(base: str) -> None:
-    assert accuracy_by_hand("index", float(base), samples("index", 1)) == KNOWN["constructed_index_accuracy"][base]
+    assert hand_built_accuracy("index", float(base), samples("index", 1)) == KNOWN["constructed_index_accuracy"][base]
 
 
 def test_without_rotation_index_by_hand_is_a_guess_among_slots() -> None:
-    assert accuracy_by_hand("index", 0.0, samples("index", 1)) == pytest.approx(1 / CONTEXT)
+    assert hand_built_accuracy("index", 0.0, samples("index", 1)) == pytest.approx(1 / CONTEXT)
 
 
 def test_retrieval_by_hand() -> None:
     some = samples("retrieval", 8)
-    assert [accuracy_by_hand("retrieval", base, some) for base in (0, 0.01, 0.1, 0.125)] == [1] * 4
-    assert accuracy_by_hand("retrieval", 0.2, some) == pytest.approx(0.64, abs=0.02)
-    assert accuracy_by_hand("retrieval", 0.25, some) == pytest.approx(0.44, abs=0.02)
+    assert [hand_built_accuracy("retrieval", base, some) for base in (0, 0.01, 0.1, 0.125)] == [1] * 4
+    assert hand_built_accuracy("retrieval", 0.2, some) == pytest.approx(0.64, abs=0.02)
+    assert hand_built_accuracy("retrieval", 0.25, some) == pytest.approx(0.44, abs=0.02)
 
 
 def test_two_planes_by_hand() -> None:
     some = samples(TWO, 8)
-    assert [accuracy_by_hand(TWO, base, some) for base in (0.01, 0.1, 0.125)] == [1] * 3
-    assert accuracy_by_hand(TWO, 0.0, some) == 0.5
+    assert [hand_built_accuracy(TWO, base, some) for base in (0.01, 0.1, 0.125)] == [1] * 3
+    assert hand_built_accuracy(TWO, 0.0, some) == 0.5
     # Known for two slots drawn alike, where late answers are more frequent: slot j then comes j times as often.
     for base, known in ((0.1875, 0.93), (0.375, 0.66)):
-        by_slot = [accuracy_by_hand(TWO, base, only(some, slot)) for slot in range(1, CONTEXT)]
+        by_slot = [hand_built_accuracy(TWO, base, only(some, slot)) for slot in range(1, CONTEXT)]
         assert np.average(by_slot, weights=np.arange(1, CONTEXT)) == pytest.approx(known, abs=0.02)
 
 
-def only(some: Sequences, slot: int) -> Sequences:
+def only(some: TaskSequences, slot: int) -> TaskSequences:
     """The samples whose answer stands in one slot."""
     here = some.slot_EN[0] == slot
-    return Sequences(*(getattr(some, name)[:, here] for name in vars(some)))
+    return TaskSequences(*(getattr(some, name)[:, here] for name in vars(some)))
 
 
 def test_one_plane_by_hand_solves_partial_induction_below_its_bound() -> None:
     """What was published as impossible: symbols apart and the later pair ahead, in one plane."""
     some, bound = samples(ONE, 8), tilt_bound() / angle(1)
-    assert [accuracy_by_hand(ONE, base, some) for base in (0.001, 0.01, 0.99 * bound)] == [1] * 3
-    assert accuracy_by_hand(ONE, 0.0, some) == 0.5
-    assert accuracy_by_hand(ONE, 1.5 * bound, some) < 0.95
+    assert [hand_built_accuracy(ONE, base, some) for base in (0.001, 0.01, 0.99 * bound)] == [1] * 3
+    assert hand_built_accuracy(ONE, 0.0, some) == 0.5
+    assert hand_built_accuracy(ONE, 1.5 * bound, some) < 0.95
 
 
-@pytest.mark.parametrize("name", BY_HAND)
+@pytest.mark.parametrize("name", HAND_BUILT)
 def test_heads_by_hand_are_what_one_plane_or_two_can_do(name: str) -> None:
     """Every logit is Σ k · R(θ (32 - slot)) q for some key and query in as many planes as the case has."""
     theta, some = angle(0.3), samples(name, 1).part(0, 20)
     turn_T = np.exp(1j * theta * (np.arange(CONTEXT) - CONTEXT))
-    logits_NT, symbol_NT, asked_N = BY_HAND[name](theta, some)[0], some.symbol_ENT[0], some.query_EN[0]
+    logits_NT, symbol_NT, asked_N = HAND_BUILT[name](theta, some)[0], some.symbol_ENT[0], some.query_EN[0]
     around_M = np.exp(2j * pi * np.arange(16) / 16)
     lost = {"index": None, "retrieval": 15.5, ONE: 31.0}.get(name)
     if name == "index":

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from wherewhat.editing.measures import Interval
-from wherewhat.studies.base import Claim
+from wherewhat.stats.estimate import Estimate
+from wherewhat.stats.verdict import Claim
 from wherewhat.studies.control.claims import (
     FAST_POSITIONAL,
     MATCHING,
     SLOW_SYMBOLIC,
-    Outcome,
     beyond_controls,
     by_heads,
     by_pair,
@@ -19,7 +18,8 @@ from wherewhat.studies.control.claims import (
     dissociation,
     slow_or_fast,
 )
-from wherewhat.studies.control.correlate import Correlations, Line
+from wherewhat.studies.control.compare import BandEffects
+from wherewhat.studies.control.correlate import Correlations, RankCorrelation
 from wherewhat.studies.control.settings import (
     CONTROLS,
     EQUAL,
@@ -34,24 +34,24 @@ from wherewhat.studies.control.settings import (
 PLACES = [(kind, side) for kind in KINDS for side in SIDES]
 
 
-def every(value: float, wide: float = 0.01) -> dict[str, Interval]:
-    return {name: Interval(value, value - wide, value + wide) for name in ("loss", "copy", "induction")}
+def every(value: float, wide: float = 0.01) -> dict[str, Estimate]:
+    return {name: Estimate(value, value - wide, value + wide) for name in ("loss", "copy", "induction")}
 
 
-def world(matching: float, crossed: float, beyond: float = 0.1) -> Outcome:
+def world(matching: float, crossed: float, beyond: float = 0.1) -> BandEffects:
     """Cells where the band fits the heads do so much harm, the crossed ones so much."""
     harm = {place: matching if place in MATCHING else crossed for place in PLACES}
     both = [(place, control) for place in PLACES for control in CONTROLS]
     pairs = [(one, other) for one in PLACES for other in PLACES if one != other]
     against = {(one, other): every(harm[one] - harm[other]) for one, other in pairs}
-    return Outcome(
+    return BandEffects(
         operation="drop",
         share=0.25,
         harm={place: every(value) for place, value in harm.items()},
-        above={key: every(beyond) for key in both},
-        beaten={key: dict.fromkeys(("loss", "copy", "induction"), (13, 16)) for key in both},
-        standing=dict.fromkeys(both, EQUAL),
-        against=against,
+        excess={key: every(beyond) for key in both},
+        less_harmful={key: dict.fromkeys(("loss", "copy", "induction"), (13, 16)) for key in both},
+        norm_match=dict.fromkeys(both, EQUAL),
+        difference=against,
         per_norm=against,
     )
 
@@ -60,7 +60,7 @@ EXPECTED, NOTHING, REVERSED = world(0.5, 0.1), world(0.1, 0.1, 0.0), world(0.1, 
 
 
 @pytest.mark.parametrize(("outcome", "verdict"), [(EXPECTED, "seen"), (NOTHING, "not seen"), (REVERSED, "not seen")])
-def test_every_causal_claim_follows_the_numbers(outcome: Outcome, verdict: str):
+def test_every_causal_claim_follows_the_numbers(outcome: BandEffects, verdict: str):
     assert beyond_controls(outcome, FAST_POSITIONAL, "loss").verdict == verdict
     assert beyond_controls(outcome, SLOW_SYMBOLIC, "copy").verdict == verdict
     assert slow_or_fast(outcome, "symbolic", "copy").verdict == verdict
@@ -73,23 +73,25 @@ def test_what_is_said_has_the_numbers_in_it():
         "Dropping the fast quarter in positional heads hurts the loss more than random bands and random heads of equal "
         "norm do."
     )
-    assert claim.published == "unknown" and claim.ours.startswith("The loss +0.50 (+0.49 to +0.51) nats a token.")
-    assert "Harm beyond random heads: +0.10 (+0.090 to +0.11); 13 of 16 draws did less harm." in claim.ours
+    assert claim.published == "unknown" and claim.ours.startswith(
+        "The loss changes by +0.50 (+0.49 to +0.51) nats per token."
+    )
+    assert "Excess harm over random heads: +0.10 (+0.090 to +0.11); 13 of 16 draws did less harm." in claim.ours
     copying = slow_or_fast(EXPECTED, "symbolic", "copy")
     assert copying.claim == (
         "In symbolic heads, dropping the slow quarter hurts copying more than dropping the fast quarter does."
     )
-    assert copying.ours.startswith("Slow: copying −0.50 (−0.51 to −0.49) of tokens copied; fast: copying −0.10"), (
-        "harm to copying is less copying"
-    )
-    assert "Harm of the slow band beyond the fast: +0.40 (+0.39 to +0.41); for each percent" in copying.ours
+    assert copying.ours.startswith(
+        "Slow: copying changes by −0.50 (−0.51 to −0.49) of the tokens; fast: copying changes by −0.10"
+    ), "harm to copying is less copying"
+    assert "Excess harm of the slow band over the fast: +0.40 (+0.39 to +0.41); per percent" in copying.ours
 
 
 def test_what_is_clearly_the_other_way_is_said_to_be():
     for claim in (beyond_controls(REVERSED, FAST_POSITIONAL, "loss"), slow_or_fast(REVERSED, "symbolic", "loss")):
-        assert claim.verdict == "not seen" and claim.ours.count(", the other way") == 2
-    assert "Of 4 comparisons 0 are clear and 4 the other way" in dissociation(REVERSED).ours
-    assert not any("the other way" in claim.ours for claim in claims(NONE, [NOTHING, EXPECTED], "copy"))
+        assert claim.verdict == "not seen" and claim.ours.count(", reversed") == 2
+    assert "Of 4 comparisons, 0 are clear and 4 are reversed" in dissociation(REVERSED).ours
+    assert not any("reversed" in claim.ours for claim in claims(NONE, [NOTHING, EXPECTED], "copy"))
 
 
 def held(standing: str, beyond: float, draws: int = 16) -> Claim:
@@ -97,9 +99,9 @@ def held(standing: str, beyond: float, draws: int = 16) -> Claim:
     key = (FAST_POSITIONAL, HEADS)
     other = replace(
         EXPECTED,
-        standing={**EXPECTED.standing, key: standing},
-        above={**EXPECTED.above, key: every(beyond)},
-        beaten={**EXPECTED.beaten, key: {"loss": (0, draws)}},
+        norm_match={**EXPECTED.norm_match, key: standing},
+        excess={**EXPECTED.excess, key: every(beyond)},
+        less_harmful={**EXPECTED.less_harmful, key: {"loss": (0, draws)}},
     )
     return beyond_controls(other, FAST_POSITIONAL, "loss")
 
@@ -116,10 +118,10 @@ def held(standing: str, beyond: float, draws: int = 16) -> Claim:
 def test_controls_of_smaller_norm_speak_only_against_and_of_larger_only_for(standing: str, beyond: float, verdict: str):
     claim = held(standing, beyond)
     assert claim.verdict == verdict
-    assert ("speak only against" in claim.why) == (standing != EQUAL)
+    assert ("can only refute" in claim.why) == (standing != EQUAL)
     if standing == SMALLER:
-        assert "There are no random heads of equal norm; harm beyond the nearest, which are smaller: " in claim.ours
-    assert ("the other way" in claim.ours) == (beyond < 0 and standing in (EQUAL, SMALLER)), "where it may say so"
+        assert "No random heads have an equal norm; excess harm over the nearest, which are smaller: " in claim.ours
+    assert ("reversed" in claim.ours) == (beyond < 0 and standing in (EQUAL, SMALLER)), "where it may say so"
 
 
 def test_what_does_no_harm_does_not_do_more_of_it():
@@ -132,56 +134,56 @@ def test_what_does_no_harm_does_not_do_more_of_it():
 def test_a_handful_of_draws_decides_nothing():
     assert held(EQUAL, -0.1, draws=5).verdict == "not seen"
     few = held(EQUAL, -0.1, draws=4)
-    assert few.verdict == "in part" and few.why == "Fewer than 5 draws decide nothing."
-    endless = {"loss": Interval(0.1, float("-inf"), float("inf"))}
+    assert few.verdict == "in part" and few.why == "Fewer than 5 draws do not allow a verdict."
+    endless = {"loss": Estimate(0.1, float("-inf"), float("inf"))}
     one = replace(
         EXPECTED,
-        above=dict.fromkeys(EXPECTED.above, endless),
-        beaten={key: {"loss": (1, 1)} for key in EXPECTED.beaten},
+        excess=dict.fromkeys(EXPECTED.excess, endless),
+        less_harmful={key: {"loss": (1, 1)} for key in EXPECTED.less_harmful},
     )
     claim = beyond_controls(one, FAST_POSITIONAL, "loss")
     assert claim.verdict == "unknown" and "+0.10 (no interval); 1 of 1 draw did less harm." in claim.ours
 
 
 def test_without_any_control_that_may_speak_it_cannot_be_told():
-    outcome = replace(EXPECTED, standing=dict.fromkeys(EXPECTED.standing, SMALLER))
+    outcome = replace(EXPECTED, norm_match=dict.fromkeys(EXPECTED.norm_match, SMALLER))
     claim = beyond_controls(outcome, FAST_POSITIONAL, "loss")
-    assert claim.verdict == "unknown" and "speak only against" in claim.why
-    worse = replace(outcome, above=dict.fromkeys(EXPECTED.above, every(-0.1)))
+    assert claim.verdict == "unknown" and "can only refute" in claim.why
+    worse = replace(outcome, excess=dict.fromkeys(EXPECTED.excess, every(-0.1)))
     assert beyond_controls(worse, FAST_POSITIONAL, "loss").verdict == "not seen", "less norm did more harm"
 
 
 def test_without_copying_there_is_nothing_to_lose():
     told = [claim for claim in claims(NONE, [EXPECTED], None) if "copying" in claim.claim]
     assert len(told) == 2 and all(claim.verdict == "unknown" for claim in told)
-    assert all(claim.ours == "There is no copying of random tokens to lose." for claim in told)
+    assert all(claim.ours == "The model does not copy random tokens, so it has no copying to lose." for claim in told)
 
 
 def test_a_dissociation_must_also_hold_for_equal_norm():
-    claim = dissociation(replace(EXPECTED, per_norm=NOTHING.against))
+    claim = dissociation(replace(EXPECTED, per_norm=NOTHING.difference))
     assert claim.verdict == "in part"
-    assert "Of 4 comparisons 4 are clear; for each percent of the model's norm 0 are clear." in claim.ours
-    half = {**EXPECTED.against, (SLOW_SYMBOLIC, ("positional", "low")): every(-0.1)}
-    assert dissociation(replace(EXPECTED, against=half, per_norm=half)).verdict == "not seen"
+    assert "Of 4 comparisons, 4 are clear; per percent of the model's norm, 0 are clear." in claim.ours
+    half = {**EXPECTED.difference, (SLOW_SYMBOLIC, ("positional", "low")): every(-0.1)}
+    assert dissociation(replace(EXPECTED, difference=half, per_norm=half)).verdict == "not seen"
 
 
 @pytest.mark.parametrize(
     ("each", "why"),
     [
         (EXPECTED, ""),
-        (NOTHING, "As a whole it is clear; for each percent of norm it cannot be told."),
-        (REVERSED, "As a whole it is clear; for each percent of norm it is the other way."),
+        (NOTHING, "Overall the difference is clear; per percent of norm it is not clear."),
+        (REVERSED, "Overall the difference is clear; per percent of norm it is reversed."),
     ],
 )
-def test_what_the_norm_changes_is_said_as_it_is(each: Outcome, why: str):
-    claim = slow_or_fast(replace(EXPECTED, per_norm=each.against), "symbolic", "loss")
+def test_what_the_norm_changes_is_said_as_it_is(each: BandEffects, why: str):
+    claim = slow_or_fast(replace(EXPECTED, per_norm=each.difference), "symbolic", "loss")
     assert claim.why == why and claim.verdict == ("in part" if why else "seen")
 
 
 def test_what_would_be_told_as_nothing_is_not_seen():
-    tiny = {key: {"loss": Interval(3e-5, 1e-5, 4e-5)} for key in EXPECTED.above}
-    claim = beyond_controls(replace(EXPECTED, above=tiny), FAST_POSITIONAL, "loss")
-    assert claim.verdict == "not seen" and "Harm beyond random bands: 0 (0 to 0)" in claim.ours
+    tiny = {key: {"loss": Estimate(3e-5, 1e-5, 4e-5)} for key in EXPECTED.excess}
+    claim = beyond_controls(replace(EXPECTED, excess=tiny), FAST_POSITIONAL, "loss")
+    assert claim.verdict == "not seen" and "Excess harm over random bands: 0 (0 to 0)" in claim.ours
 
 
 def test_bands_of_another_size_are_added_and_do_not_judge():
@@ -189,8 +191,8 @@ def test_bands_of_another_size_are_added_and_do_not_judge():
     assert found[2].verdict == "seen" and found[2].why.endswith("With bands of a half: not seen.")
 
 
-def line(x: str, y: str, rho: float) -> Line:
-    return Line(x, y, rho, rho - 0.1, rho + 0.1)
+def line(x: str, y: str, rho: float) -> RankCorrelation:
+    return RankCorrelation(x, y, Estimate(rho, rho - 0.1, rho + 0.1))
 
 
 NONE = (Correlations([], []), Correlations([], []))
@@ -209,8 +211,8 @@ def pairs(positional: float, symbolic: float) -> Correlations:
 )
 def test_what_was_published_must_go_beyond_what_arithmetic_gives(learnt: tuple[float, float], verdict: str):
     claim = by_pair(pairs(*learnt), pairs(0.5, -0.5))
-    assert claim.verdict == verdict and "weights drawn anew" in claim.why
-    assert "; with weights drawn anew, by 0.50 (0.40 to 0.60) and −0.50 (−0.60 to −0.40)." in claim.ours
+    assert claim.verdict == verdict and "redrawn weights" in claim.why
+    assert "; with redrawn weights, 0.50 (0.40 to 0.60) and −0.50 (−0.60 to −0.40)." in claim.ours
     assert claim.ours.endswith("The fastest frequency of a head is at 0.90 and 0.20 (medians).")
 
 
@@ -243,7 +245,7 @@ def heads(mean: float, norm: float) -> Correlations:
 )
 def test_the_norm_has_a_say_in_which_frequencies_heads_use(mean: float, norm: float, verdict: str):
     claim = by_heads(heads(mean, norm), heads(0.3, 0.3))
-    assert claim.verdict == verdict and "drawn anew −0.30 (−0.40 to −0.20)" in claim.ours
+    assert claim.verdict == verdict and "redrawn −0.30 (−0.40 to −0.20)" in claim.ours
 
 
 def test_heads_differ_only_if_both_shares_say_so():
@@ -254,8 +256,8 @@ def test_heads_differ_only_if_both_shares_say_so():
 
 def test_a_correlation_is_told_from_another_by_both_intervals():
     one = line("x", "y", 0.5)
-    assert [one.beyond(line("x", "y", rho)) for rho in (0.35, 0.37, 0.63, 0.65)] == [1, 0, 0, -1], "by 0.14 and more"
-    assert one.beyond(Line("x", "y", None, None, None)) == 0 == Line("x", "y", 0.9, None, None).beyond(one)
+    assert [one.compare(line("x", "y", rho)) for rho in (0.35, 0.37, 0.63, 0.65)] == [1, 0, 0, -1], "by 0.14 and more"
+    assert one.compare(RankCorrelation("x", "y")) == 0 == RankCorrelation("x", "y", Estimate(0.9)).compare(one)
 
 
 def test_every_comparison_that_a_verdict_asks_is_counted():

@@ -6,16 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from wherewhat.editing import measures
-from wherewhat.editing.abilities import Ability
+from wherewhat.editing.abilities import Ability, ability_estimates
 from wherewhat.errors import UserError
-from wherewhat.profiling.accumulate import draws
-from wherewhat.studies.control.choose import choose
-from wherewhat.studies.control.contrast import Term, beyond, contrast, level, measured
+from wherewhat.stats.bootstrap import draws
+from wherewhat.studies.control.contrast import Term, contrast, excess_over_controls, level, measures_of
 from wherewhat.studies.control.correlate import by_head, correlations, over_heads, over_pairs
-from wherewhat.studies.control.matched import Cell, Change, change_of, controls_of
+from wherewhat.studies.control.frequency_norms import FrequencyNorms, read_norms
+from wherewhat.studies.control.head_selection import select_heads
+from wherewhat.studies.control.matched_controls import Cell, PairMask, controls_of, mask_of
 from wherewhat.studies.control.settings import BANDS, EQUAL, HEADS, LARGER, MIXED, SCALES, SMALLER
-from wherewhat.studies.control.use import Use, use
 from wherewhat.tables.schema import FREQUENCIES, frame
 
 TINY = SCALES["tiny"]
@@ -25,17 +24,17 @@ def named(heads: int) -> tuple[str, ...]:
     return tuple(f"L{head // 4}H{head % 4}" for head in range(heads))
 
 
-def uses(heads: int, pairs: int, seed: int = 0) -> Use:
+def uses(heads: int, pairs: int, seed: int = 0) -> FrequencyNorms:
     """Heads that put very different amounts into their pairs."""
     norm_HF = np.random.default_rng(seed).lognormal(0, 0.8, size=(heads, pairs))
     theta_HF = np.tile(100.0 ** (-np.arange(pairs) / pairs), (heads, 1))
-    return Use(named(heads), theta_HF, norm_HF / norm_HF.sum())
+    return FrequencyNorms(named(heads), theta_HF, norm_HF / norm_HF.sum())
 
 
-def target_of(used: Use, band: str, heads: int) -> tuple[Change, np.ndarray]:
+def target_of(used: FrequencyNorms, band: str, heads: int) -> tuple[PairMask, np.ndarray]:
     """A band of the first so many heads."""
     band_HF = used.band(band)
-    return change_of(used, band_HF & (np.arange(len(used.names)) < heads)[:, None]), band_HF
+    return mask_of(used, band_HF & (np.arange(len(used.names)) < heads)[:, None]), band_HF
 
 
 # Choosing ---------------------------------------------------------------------------------------------------------
@@ -44,7 +43,7 @@ def target_of(used: Use, band: str, heads: int) -> tuple[Change, np.ndarray]:
 def test_as_many_positional_heads_as_symbolic_ones_the_purest_first():
     shares = {"L0H0": (0.9, 0.05), "L0H1": (0.6, 0.2), "L0H2": (0.4, 0.4), "L0H3": (0.1, 0.8), "L1H0": (0.2, 0.6)}
     shares |= {"L1H1": (0.7, 0.2), "L1H2": (0.3, 0.3)}
-    chosen = choose(shares, TINY)
+    chosen = select_heads(shares, TINY)
     assert chosen.positional == ("L0H0", "L1H1") and chosen.symbolic == ("L0H3", "L1H0") and chosen.pure
     assert chosen.kind("L0H2") == "other" and chosen.kind("L0H3") == "symbolic"
     assert chosen.of("positional") == chosen.positional and "at most a third" in chosen.rule
@@ -54,7 +53,7 @@ def test_as_many_positional_heads_as_symbolic_ones_the_purest_first():
 def test_the_rule_is_what_it_says(seed: int):
     drawn = np.random.default_rng(seed).dirichlet([0.6, 0.6, 0.3], size=17)
     shares = {name: (float(row[0]), float(row[1])) for name, row in zip(named(17), drawn, strict=True)}
-    chosen = choose(shares, TINY)
+    chosen = select_heads(shares, TINY)
     clear = min(sum(pair[side] > 0.5 for pair in shares.values()) for side in (0, 1))
     many = min(clear, 17 // 3) if clear >= 17 / 8 else 17 // 3
     ranked = sorted(shares, key=lambda name: shares[name][0] - shares[name][1])
@@ -63,7 +62,7 @@ def test_the_rule_is_what_it_says(seed: int):
 
 
 def test_where_hardly_any_head_is_symbolic_the_outer_thirds_are_taken_and_that_is_told():
-    chosen = choose({name: (0.6 + 0.01 * at, 0.2) for at, name in enumerate(named(9))}, TINY)
+    chosen = select_heads({name: (0.6 + 0.01 * at, 0.2) for at, name in enumerate(named(9))}, TINY)
     assert chosen.symbolic == ("L0H0", "L0H1", "L0H2") and chosen.positional == ("L2H0", "L1H3", "L1H2")
     assert not chosen.pure and "because too few heads" in chosen.rule
 
@@ -72,7 +71,7 @@ def test_two_heads_are_too_few():
     with pytest.raises(
         UserError, match="the shares of 2 head.s. could be measured; .* takes at least 3; name a larger"
     ):
-        choose({"L0H0": (0.9, 0.1), "L0H1": (0.1, 0.9)}, TINY)
+        select_heads({"L0H0": (0.9, 0.1), "L0H1": (0.1, 0.9)}, TINY)
 
 
 # Norms ------------------------------------------------------------------------------------------------------------
@@ -93,7 +92,7 @@ def test_norms_are_shares_of_the_whole_model_and_pairs_that_stand_still_are_left
     table = frequencies_of(
         {(0, 0): [(1.0, 2.0, 3.0), (0.1, 1.0, 1.0), (0.0, 9.0, 9.0)], (1, 1): [(1.0, 1.0, 2.0), (0.5, 1.0, 1.0)]}
     )
-    used = use(table, ["L0H0", "L1H1"], {0: 2, 1: 2})
+    used = read_norms(table, ["L0H0", "L1H1"], {0: 2, 1: 2})
     assert used.names == ("L0H0", "L1H1")
     np.testing.assert_allclose(used.norm_HF, np.array([[6, 1], [2, 1]]) / 10)
     assert used.band("high:0.5").tolist() == [[True, False], [True, False]]
@@ -102,14 +101,14 @@ def test_norms_are_shares_of_the_whole_model_and_pairs_that_stand_still_are_left
 
 def test_heads_with_fewer_frequencies_have_bands_of_their_own():
     table = frequencies_of({(0, 0): [(1.0, 1, 1)] * 4, (1, 0): [(0.5, 1, 1), (0.1, 1, 1)]})
-    used = use(table, ["L0H0", "L1H0"], {0: 4, 1: 2})
+    used = read_norms(table, ["L0H0", "L1H0"], {0: 4, 1: 2})
     assert used.band("low:0.5").tolist() == [[False, False, True, True], [False, True, False, False]]
     assert used.norm_HF[1, 2:].tolist() == [0, 0]
 
 
 def test_no_norms_at_all_is_an_error():
     with pytest.raises(UserError, match="no head has rotary frequencies whose norms could be measured"):
-        use(pl.DataFrame(schema=FREQUENCIES), ["L0H0"], {0: 2})
+        read_norms(pl.DataFrame(schema=FREQUENCIES), ["L0H0"], {0: 2})
 
 
 # Controls of equal norm -------------------------------------------------------------------------------------------
@@ -164,7 +163,7 @@ def test_where_no_equal_number_of_pairs_is_of_equal_norm_another_number_is_drawn
     used = uses(8, 4)
     norm_HF = used.norm_HF.copy()
     norm_HF[:3, 0] = norm_HF[:3, 1:].sum(1) * 0.95  # one pair of these heads outweighs any other one
-    used = Use(used.names, used.theta_HF, norm_HF / norm_HF.sum())
+    used = FrequencyNorms(used.names, used.theta_HF, norm_HF / norm_HF.sum())
     target, band_HF = target_of(used, "high:0.25", 3)
     found = controls_of(used, target, band_HF=band_HF, count=4, seed=0)[BANDS]
     assert found[0].near(target) and found[0].pairs > target.pairs == 3
@@ -174,7 +173,7 @@ def test_what_cannot_be_matched_is_not_called_equal():
     used = uses(8, 4)
     norm_HF = used.norm_HF.copy()
     norm_HF[:3, 0] = 10.0
-    used = Use(used.names, used.theta_HF, norm_HF / norm_HF.sum())
+    used = FrequencyNorms(used.names, used.theta_HF, norm_HF / norm_HF.sum())
     target, band_HF = target_of(used, "high:0.25", 3)
     found = controls_of(used, target, band_HF=band_HF, count=4, seed=0)
     assert not found[BANDS][0].near(target) and not found[HEADS][0].near(target)
@@ -196,8 +195,8 @@ def test_halves_are_held_against_what_is_left_and_never_against_themselves(seed:
 )
 def test_norms_are_equal_within_a_tenth(norms: tuple[float, ...], standing: str):
     mask_HF = np.zeros((1, 1), dtype=bool)
-    controls = {HEADS: tuple(Change(mask_HF, norm) for norm in norms)}
-    assert Cell("positional", "high", 0.25, Change(mask_HF, 1.0), controls).standing(HEADS) == standing
+    controls = {HEADS: tuple(PairMask(mask_HF, norm) for norm in norms)}
+    assert Cell("positional", "high", 0.25, PairMask(mask_HF, 1.0), controls).norm_match(HEADS) == standing
 
 
 # Comparing --------------------------------------------------------------------------------------------------------
@@ -212,7 +211,7 @@ def able(seed: int, texts: int = 5) -> Ability:
 @pytest.mark.parametrize("measure", ["loss", "copy", "induction"])
 def test_a_contrast_of_two_is_the_change_with_the_interval_of_effects(measure: str):
     before, after = able(0), able(1)
-    theirs = measures(before, after, seed=5)[measure]
+    theirs = ability_estimates(before, after, seed=5)[measure]
     ours = contrast([Term(1, after), Term(-1, before)], measure, seed=5)
     np.testing.assert_allclose(
         [ours.value, ours.low, ours.high], [theirs.value, theirs.low, theirs.high], rtol=1e-12, atol=1e-12
@@ -238,7 +237,7 @@ def even(means: np.ndarray) -> Ability:
 
 def test_beyond_draws_that_are_alike_only_texts_vary():
     own_N, other_N = np.random.default_rng(0).normal(size=(2, 400))
-    ours = beyond(even(own_N), [even(other_N)] * 6, "loss", seed=0)
+    ours = excess_over_controls(even(own_N), [even(other_N)] * 6, "loss", seed=0)
     gap_N = own_N - other_N
     half = 1.966 * gap_N.std(ddof=1) / 20  # Student's t with 399 degrees of freedom
     assert ours.value == pytest.approx(gap_N.mean())
@@ -247,7 +246,7 @@ def test_beyond_draws_that_are_alike_only_texts_vary():
 
 def test_beyond_texts_that_are_alike_only_draws_vary():
     levels = np.array([0.1, 0.4, 0.2, 0.5, 0.3])
-    ours = beyond(even(np.ones(9)), [even(np.full(9, one)) for one in levels], "loss", seed=0)
+    ours = excess_over_controls(even(np.ones(9)), [even(np.full(9, one)) for one in levels], "loss", seed=0)
     half = 2.776445 * levels.std(ddof=1) / np.sqrt(5)  # Student's t with 4 degrees of freedom
     np.testing.assert_allclose([ours.value, ours.low, ours.high], [0.7, 0.7 - half, 0.7 + half], rtol=1e-6)
 
@@ -258,19 +257,22 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(count: int):
     for _ in range(300):
         text_N, own = rng.normal(size=16), rng.normal(size=16)
         controls = [even(text_N + draw) for draw in rng.normal(size=count)]  # the mean of all draws there are is 0
-        ours = beyond(even(text_N + own), controls, "loss", seed=0)
+        ours = excess_over_controls(even(text_N + own), controls, "loss", seed=0)
         held += ours.low <= 0 <= ours.high
     assert held / 300 > 0.915, "95 %, less twice what 300 worlds leave open, and a little"
 
 
 def test_from_one_draw_or_one_text_no_interval_follows():
-    for ours in (beyond(able(0), [able(1)], "loss", seed=0), beyond(able(0, 1), [able(1, 1)] * 9, "loss", seed=0)):
+    for ours in (
+        excess_over_controls(able(0), [able(1)], "loss", seed=0),
+        excess_over_controls(able(0, 1), [able(1, 1)] * 9, "loss", seed=0),
+    ):
         assert np.isfinite(ours.value) and (ours.low, ours.high) == (-np.inf, np.inf)
 
 
 def test_a_net_that_copies_nothing_is_measured_by_its_loss():
-    assert measured(able(0)) == ("loss", "copy", "induction")
-    assert measured(Ability(np.ones(2), np.ones(2), None, None)) == ("loss",)
+    assert measures_of(able(0)) == ("loss", "copy", "induction")
+    assert measures_of(Ability(np.ones(2), np.ones(2), None, None)) == ("loss",)
 
 
 # Correlations -----------------------------------------------------------------------------------------------------
@@ -283,15 +285,15 @@ def test_correlations_over_heads_and_over_pairs_have_the_sign_that_was_put_in():
     rows += [("m", 0, head, "mean_frequency", 2 - 0.1 * head, None, None, None, 1, "decoder") for head in range(6)]
     names = ("model", "layer", "head", "score", "value", "low", "high", "chance", "texts", "part")
     heads = pl.DataFrame(rows, schema=names, orient="row")
-    wide = by_head(heads, use(table, [f"L0H{head}" for head in range(6)], {0: 2}), 0.5)
+    wide = by_head(heads, read_norms(table, [f"L0H{head}" for head in range(6)], {0: 2}), 0.5)
     lines = {(line.x, line.y): line for line in over_heads(wide, 0.5, seed=0)}
-    assert lines["high:0.5", "position_share"].rho == pytest.approx(1)
-    assert lines["low:0.5", "position_share"].side == -1
-    assert lines["mean_speed", "position_share"].side == 1, "what faster heads do more goes with speed"
+    assert lines["high:0.5", "position_share"].rho.value == pytest.approx(1)
+    assert lines["low:0.5", "position_share"].rho.side == -1
+    assert lines["mean_speed", "position_share"].rho.side == 1, "what faster heads do more goes with speed"
     scored = table.with_columns(measure=pl.lit("positional"), value=pl.col("theta") + 0.01 * pl.col("head")).unique(
         ["layer", "head", "frequency"]
     )
-    assert [(line.x, line.y, line.side) for line in over_pairs(scored, seed=0)] == [("theta", "positional", 1)]
+    assert [(line.x, line.y, line.rho.side) for line in over_pairs(scored, seed=0)] == [("theta", "positional", 1)]
 
 
 def test_of_the_fastest_frequencies_the_medians_are_told():

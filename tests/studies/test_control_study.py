@@ -12,21 +12,21 @@ from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadMode
 
 from wherewhat.capture.editing.survey import survey
 from wherewhat.capture.loading.load import LoadedModel, wrap_module
-from wherewhat.capture.outputs.generate import written
-from wherewhat.capture.tokens.encode import Encoded
-from wherewhat.editing.abilities import ability, trial
+from wherewhat.capture.outputs.language_model import generate_texts
+from wherewhat.capture.tokens.encode import EncodedTexts
+from wherewhat.editing.abilities import ability_tests, measure_ability
 from wherewhat.editing.edit import edit
 from wherewhat.editing.plan import Edit
-from wherewhat.editing.resolve import resolved
+from wherewhat.editing.resolve import resolve
 from wherewhat.errors import UserError
-from wherewhat.studies.base import Order
+from wherewhat.studies.base import Request
 from wherewhat.studies.control import study
-from wherewhat.studies.control.matched import change_of
+from wherewhat.studies.control.frequency_norms import FrequencyNorms
+from wherewhat.studies.control.interventions import InterventionSetup, edits_by_layer
+from wherewhat.studies.control.matched_controls import mask_of
+from wherewhat.studies.control.redrawn_weights import with_redrawn_weights
 from wherewhat.studies.control.settings import CONTROLS
 from wherewhat.studies.control.study import control
-from wherewhat.studies.control.trying import Bench, tables_of
-from wherewhat.studies.control.unlearnt import unlearnt
-from wherewhat.studies.control.use import Use
 from wherewhat.tables.schema import RESULT
 
 
@@ -46,28 +46,30 @@ def texts_of(count: int, tokens: int = 12) -> list[torch.Tensor]:
     return list(torch.randint(3, 50, (count, tokens), generator=torch.Generator().manual_seed(1)))
 
 
-def used_by(model: torch.nn.Module) -> Use:
+def used_by(model: torch.nn.Module) -> FrequencyNorms:
     theta = next(layer.theta_F for layer in survey(model) if layer.theta_F is not None)
     names = tuple(f"L{layer}H{head}" for layer in range(2) for head in range(4))
-    return Use(names, np.tile(theta.numpy(), (8, 1)), np.full((8, len(theta)), 1 / (8 * len(theta))))
+    return FrequencyNorms(names, np.tile(theta.numpy(), (8, 1)), np.full((8, len(theta)), 1 / (8 * len(theta))))
 
 
 @pytest.mark.parametrize("operation", ["drop", "unrotate"])
 def test_a_change_is_the_edit_of_the_same_name(operation: str):
     model, names = llama(), ("L0H1", "L1H2")
     layers, used = survey(model), used_by(model)
-    change = change_of(used, used.band("high:0.25") & used.rows(names)[:, None])
-    ours = tables_of(used, change, operation, layers)
-    theirs = resolved(Edit(**{operation: ("high:0.25",)}, heads=names), layers)
+    mask = mask_of(used, used.band("high:0.25") & used.rows(names)[:, None])
+    ours = edits_by_layer(used, mask, operation, layers)
+    theirs = resolve(Edit(**{operation: ("high:0.25",)}, heads=names), layers)
     assert ours.keys() == theirs.keys() == {0, 1}
     for number, table in ours.items():
         assert torch.equal(table.gain_HF, theirs[number].gain_HF)
-        assert torch.equal(table.turned_HF, theirs[number].turned_HF)
+        assert torch.equal(table.rotated_HF, theirs[number].rotated_HF)
     loaded_model = wrap_module(model)
-    bench = Bench(loaded_model, layers, trial(loaded_model, Encoded.of(texts_of(3)), random=2, half=4), used)
+    bench = InterventionSetup(
+        loaded_model, layers, ability_tests(loaded_model, EncodedTexts.of(texts_of(3)), random=2, half=4), used
+    )
     with edit(model, **{operation: "high:0.25"}, heads=names):
-        theirs_able = ability(loaded_model, bench.trial)
-    ours_able, before = bench.under(change, operation), ability(loaded_model, bench.trial)
+        theirs_able = measure_ability(loaded_model, bench.tests)
+    ours_able, before = bench.under(mask, operation), measure_ability(loaded_model, bench.tests)
     np.testing.assert_allclose(ours_able.nats_N, theirs_able.nats_N, rtol=rounding(torch.float32))
     assert np.abs(ours_able.nats_N - before.nats_N).max() > 1e-3, "and the model was put back"
 
@@ -84,8 +86,8 @@ def few():
 @pytest.fixture(scope="module")
 def found(few):
     steps: list[tuple[int, int, str]] = []
-    order = Order(model=llama(), texts=texts_of(4), on_step=lambda *step: steps.append(step))
-    return control(order), steps
+    request = Request(model=llama(), texts=texts_of(4), on_step=lambda *step: steps.append(step))
+    return control(request), steps
 
 
 def test_a_whole_run_has_every_part(found):
@@ -122,24 +124,24 @@ def test_every_control_says_how_equal_it_is(found):
 
 
 def test_what_waits_is_told_how_far_it_is(found):
-    trying = [step for step in found[1] if step[2] == "trying"]
+    trying = [step for step in found[1] if step[2] == "interventions"]
     assert [done for done, _, _ in trying] == list(range(1, trying[-1][1] + 1))
 
 
 def test_the_same_order_gives_the_same_table(found):
-    again = control(Order(model=llama(), texts=texts_of(4)))
+    again = control(Request(model=llama(), texts=texts_of(4)))
     assert again.result.equals(found[0].result) and again.claims == found[0].claims
 
 
 def test_a_net_of_ours_is_asked_for_its_answers():
-    result = control(Order(seeds=1, model="tiny")).result
+    result = control(Request(seeds=1, model="tiny")).result
     assert result.filter(pl.col("part").is_in(CONTROLS))["at"].max() == 0, "one draw, as was asked for"
     assert set(result.filter(pl.col("part") == "before")["measure"]) == {"loss"}
 
 
 def test_without_texts_a_model_writes_its_own():
     model = wrap_module(llama())
-    first, again, other = (written(model, 3, 9, seed=seed) for seed in (0, 0, 1))
+    first, again, other = (generate_texts(model, 3, 9, seed=seed) for seed in (0, 0, 1))
     assert [len(text) for text in first] == [9] * 3
     assert all(torch.equal(*both) for both in zip(first, again, strict=True))
     assert not all(torch.equal(*both) for both in zip(first, other, strict=True))
@@ -153,7 +155,7 @@ def test_what_a_model_writes_follows_what_it_says():
         for parameter in model.model.layers.parameters():
             parameter.zero_()
         model.model.embed_tokens.weight.fill_(1.0)  # every hidden state is the same, and says 7
-    assert all((text[1:] == 7).all() for text in written(wrap_module(model), 2, 6, seed=0))
+    assert all((text[1:] == 7).all() for text in generate_texts(wrap_module(model), 2, 6, seed=0))
 
 
 def test_a_model_that_fills_in_masks_writes_nothing():
@@ -164,8 +166,8 @@ def test_a_model_that_fills_in_masks_writes_nothing():
         model_max_length = 32
 
     model = LoadedModel("masks", BertForMaskedLM(config).eval(), Masks())
-    with pytest.raises(UserError, match="there is no text for masks, and it does not write any; give --text FILE"):
-        written(model, 2, 5, seed=0)
+    with pytest.raises(UserError, match="there is no text for masks, and it cannot generate any; give --text FILE"):
+        generate_texts(model, 2, 5, seed=0)
 
 
 def test_a_model_without_rotary_frequencies_is_refused():
@@ -173,30 +175,30 @@ def test_a_model_without_rotary_frequencies_is_refused():
     with pytest.raises(
         UserError, match="gpt2 has no rotary frequencies, so there are no bands to compare; name a model"
     ):
-        control(Order(model=model, texts=texts_of(3)))
+        control(Request(model=model, texts=texts_of(3)))
 
 
 def test_one_frequency_has_no_fast_and_slow_half():
-    with pytest.raises(UserError, match="has 1 rotary frequency a head; a fast and a slow band take at least 2"):
-        control(Order(model=llama(head_dim=2), texts=texts_of(3)))
+    with pytest.raises(UserError, match="has 1 rotary frequency per head; a fast and a slow band need at least 2"):
+        control(Request(model=llama(head_dim=2), texts=texts_of(3)))
 
 
 def test_one_text_has_no_interval():
-    with pytest.raises(UserError, match="there is one text, and intervals go over texts; give --text FILE"):
-        control(Order(model=llama(), texts=texts_of(1)))
+    with pytest.raises(UserError, match="there is one text, and intervals resample texts; give --text FILE"):
+        control(Request(model=llama(), texts=texts_of(1)))
 
 
 def test_an_unknown_scale_is_answered_with_those_there_are():
     with pytest.raises(UserError, match="unknown scale 'huge'; .*known: paper, small, tiny"):
-        control(Order(scale="huge", model=llama(), texts=texts_of(3)))
+        control(Request(scale="huge", model=llama(), texts=texts_of(3)))
 
 
 @pytest.mark.shared
 def test_a_real_model_runs_to_claims(shared: Path):
-    found = control(Order(seeds=1, model=str(shared / "models" / "stories260K")))
+    found = control(Request(seeds=1, model=str(shared / "models" / "stories260K")))
     assert found.claims[0].verdict in ("in part", "agrees"), "fast pairs are more positional than arithmetic makes them"
     assert len(found.about["chosen"]["symbolic"]) >= 2
-    assert any("wrote them itself" in note for note in found.notes)
+    assert any("the model generated them" in note for note in found.notes)
     from_one_draw = {claim.verdict for claim in found.claims if "random bands" in claim.claim}
     assert "unknown" in from_one_draw and not from_one_draw & {"seen", "in part"}
 
@@ -212,7 +214,9 @@ def test_what_a_model_has_not_learnt_does_not_agree_with_what_was_published(foun
 def test_weights_are_drawn_anew_and_those_of_the_model_stay():
     model = llama()
     before = {name: weight.clone() for name, weight in model.named_parameters()}
-    first, again, other = (dict(unlearnt(wrap_module(model), seed=seed).model.named_parameters()) for seed in (0, 0, 1))
+    first, again, other = (
+        dict(with_redrawn_weights(wrap_module(model), seed=seed).module.named_parameters()) for seed in (0, 0, 1)
+    )
     assert all(torch.equal(weight, before[name]) for name, weight in model.named_parameters())
     name = "model.layers.0.self_attn.q_proj.weight"
     assert torch.equal(first[name], again[name]) and not torch.equal(first[name], other[name])

@@ -6,28 +6,28 @@ import polars as pl
 import pytest
 from dynamics_worlds import SCALE, as_published, changed, the_other_way, world
 
-from wherewhat.studies.base import Claim
+from wherewhat.stats.verdict import Claim
 from wherewhat.studies.dynamics.claims import CLAIMS, claims_of
-from wherewhat.studies.dynamics.evidence import Evidence
 from wherewhat.studies.dynamics.purity import measure_of
+from wherewhat.studies.dynamics.results import DynamicsResults
 
 TIED = "\u00a0"
 
 
 @pytest.fixture(scope="module")
-def agreeing() -> Evidence:
+def agreeing() -> DynamicsResults:
     return world(as_published, published=True)
 
 
-def claims(seen: Evidence) -> dict[str, Claim]:
-    return dict(zip(CLAIMS, claims_of(seen), strict=True))
+def claims(results: DynamicsResults) -> dict[str, Claim]:
+    return dict(zip(CLAIMS, claims_of(results), strict=True))
 
 
-def verdicts(seen: Evidence) -> dict[str, str]:
-    return {name: claim.verdict for name, claim in claims(seen).items()}
+def verdicts(results: DynamicsResults) -> dict[str, str]:
+    return {name: claim.verdict for name, claim in claims(results).items()}
 
 
-def test_a_world_as_published_agrees(agreeing: Evidence) -> None:
+def test_a_world_as_published_agrees(agreeing: DynamicsResults) -> None:
     assert verdicts(agreeing) == dict.fromkeys(CLAIMS, "agrees")
 
 
@@ -39,21 +39,21 @@ def test_a_world_the_other_way_round_disagrees() -> None:
 def test_a_single_seed_agrees_with_nothing_for_sure() -> None:
     alone = claims(world(as_published, published=True, seeds=1))
     assert {claim.verdict for claim in alone.values()} == {"in part"}
-    assert all("A single seed cannot tell what others would do." in claim.why for claim in alone.values())
+    assert all("A single seed does not show what other seeds would do." in claim.why for claim in alone.values())
     assert (
         "s_POS − s_SYM by layer, ± half its 95 % interval: 0.94, −0.94, −0.94, −0.94" in alone["early_then_late"].ours
     )
 
 
-def test_nets_that_learnt_nothing_say_nothing(agreeing: Evidence) -> None:
+def test_nets_that_learnt_nothing_say_nothing(agreeing: DynamicsResults) -> None:
     asleep = changed(agreeing, "accuracy", pl.lit(0.2))
-    found = claims(asleep)
-    assert {name for name, claim in found.items() if claim.verdict != "unknown"} == {"starts_flat"}
-    assert found["symbolic_throughout"].ours == "no seed learnt the letter task (20 % right)"
-    assert "1 hop never (20 % at the end), 2 hops never (20 % at the end)" in found["in_turn"].ours
+    by_name = claims(asleep)
+    assert {name for name, claim in by_name.items() if claim.verdict != "unknown"} == {"starts_flat"}
+    assert by_name["symbolic_throughout"].ours == "no seed learnt the letter task (20 % correct)"
+    assert "1 hop never (20 % at the end), 2 hops never (20 % at the end)" in by_name["in_turn"].ours
 
 
-def test_what_there_was_before_learning_is_not_learnt(agreeing: Evidence) -> None:
+def test_what_there_was_before_learning_is_not_learnt(agreeing: DynamicsResults) -> None:
     start = changed(agreeing, "heads", pl.lit(0.03), measure="positional", subject="letter", at=0.0)
     start = changed(start, "heads", pl.lit(0.99), measure="symbolic", subject="letter", at=0.0)
     assert verdicts(start)["symbolic_throughout"] == "in part"
@@ -65,12 +65,12 @@ def test_seeds_that_did_not_learn_are_left_out_and_told() -> None:
     three = world(as_published, published=True, seeds=3)
     half = changed(three, "accuracy", pl.lit(0.5), subject="letter", item="2 hops", seed=2)
     half = changed(half, "heads", pl.lit(0.99), subject="letter", measure="positional", seed=2)
-    found = claims(half)
-    assert found["symbolic_throughout"].verdict == "in part"
-    assert found["symbolic_throughout"].why == "1 of 3 seeds did not learn the letter task and is left out."
-    assert found["symbolic_throughout"].ours == claims(three)["symbolic_throughout"].ours
-    assert found["early_then_late"].verdict == "agrees"  # of the other task
-    assert found["longer_inputs"].verdict == "in part"
+    by_name = claims(half)
+    assert by_name["symbolic_throughout"].verdict == "in part"
+    assert by_name["symbolic_throughout"].why == "1 of 3 seeds did not learn the letter task and is excluded."
+    assert by_name["symbolic_throughout"].ours == claims(three)["symbolic_throughout"].ours
+    assert by_name["early_then_late"].verdict == "agrees"  # of the other task
+    assert by_name["longer_inputs"].verdict == "in part"
 
 
 def test_hops_that_some_seeds_never_learn_are_not_learnt_together() -> None:
@@ -81,41 +81,43 @@ def test_hops_that_some_seeds_never_learn_are_not_learnt_together() -> None:
     assert "2 hops 90 (never in 2 of 3 seeds)" in together.ours
 
 
-def test_hops_that_are_learnt_at_one_time_but_not_side_by_side_are_together_in_part(agreeing: Evidence) -> None:
+def test_hops_that_are_learnt_at_one_time_but_not_side_by_side_are_together_in_part(agreeing: DynamicsResults) -> None:
     ahead = changed(agreeing, "accuracy", pl.lit(0.5), subject="letter", item="2 hops", at=0.0)
     ahead = changed(ahead, "accuracy", pl.lit(0.0), subject="letter", item="1 hop", at=0.0)
     together = claims(ahead)["together"]
     assert together.verdict == "in part"
-    assert together.why == "At one look they are up to 50 points apart; in the number task up to 67."
+    assert together.why == "Within one evaluation they differ by up to 50 points; in the number task by up to 67."
 
 
-def test_when_hops_are_learnt_is_read_between_looks(agreeing: Evidence) -> None:
+def test_when_hops_are_learnt_is_read_between_looks(agreeing: DynamicsResults) -> None:
     assert agreeing.learnt("number", "2 hops", 0) == pytest.approx(270)
     assert agreeing.learnt("number", "1 hop", 1) == pytest.approx(100 * 0.7 / 0.8)
     assert agreeing.learnt("number", "1 hop", 0) == pytest.approx(90)
-    said = "90 % right after, in steps of 128: 1 hop 89, 2 hops 270; interpolated between looks 100 steps apart"
-    assert claims(agreeing)["in_turn"].ours == said
+    assert claims(agreeing)["in_turn"].ours == (
+        "steps of 128 sequences until 90 % are correct: 1 hop 89, 2 hops 270; "
+        "interpolated between evaluations 100 steps apart"
+    )
 
 
-def test_hops_that_come_one_just_after_the_other_do_not_take_turns(agreeing: Evidence) -> None:
+def test_hops_that_come_one_just_after_the_other_do_not_take_turns(agreeing: DynamicsResults) -> None:
     near = changed(agreeing, "accuracy", pl.min_horizontal(pl.col("at") / 105, 1.0), subject="number", item="2 hops")
     assert claims(near)["in_turn"].verdict == "disagrees"
     never = changed(agreeing, "accuracy", pl.lit(0.5), subject="number", item="2 hops")
     assert claims(never)["in_turn"].verdict == "in part"
 
 
-def test_the_jump_must_come_with_purity_not_somewhere_after_it(agreeing: Evidence) -> None:
+def test_the_jump_must_come_with_purity_not_somewhere_after_it(agreeing: DynamicsResults) -> None:
     late = pl.when(pl.col("at") < 400).then(0.1 + pl.col("at") / 1e5).otherwise(1.0)
-    found = claims(changed(agreeing, "accuracy", late))["with_purity"]
-    assert found.verdict == "disagrees"
-    assert found.ours.endswith("by looks 100 steps apart: number 400 and 100, letter 400 and 100")
+    claim = claims(changed(agreeing, "accuracy", late))["with_purity"]
+    assert claim.verdict == "disagrees"
+    assert claim.ours.endswith("with evaluations 100 steps apart: number 400 and 100, letter 400 and 100")
     assert verdicts(changed(agreeing, "accuracy", late, subject="number"))["with_purity"] == "in part"
 
 
-def test_heads_that_never_change_do_not_jump(agreeing: Evidence) -> None:
+def test_heads_that_never_change_do_not_jump(agreeing: DynamicsResults) -> None:
     still = changed(agreeing, "heads", pl.lit(0.5), measure=["positional", "symbolic"])
-    found = claims(still)["with_purity"]
-    assert found.verdict == "disagrees" and "number 100 and never" in found.ours
+    claim = claims(still)["with_purity"]
+    assert claim.verdict == "disagrees" and "number 100 and never" in claim.ours
 
 
 def test_layers_that_seeds_do_not_agree_on_are_not_sure() -> None:
@@ -123,23 +125,23 @@ def test_layers_that_seeds_do_not_agree_on_are_not_sure() -> None:
     for seed, value in enumerate((0.1, 0.3, 0.99)):
         where = {"subject": "number", "item": "L3H0", "measure": "positional", "at": 400.0}
         three = changed(three, "heads", pl.lit(value), seed=seed, **where)
-    found = claims(three)["early_then_late"]
-    assert found.verdict == "in part"
-    assert found.why == "Neither positional nor symbolic for sure: L3."
-    assert f"0.94, −0.94, −0.94, −0.53{TIED}±{TIED}1.16" in found.ours
+    claim = claims(three)["early_then_late"]
+    assert claim.verdict == "in part"
+    assert claim.why == "Not clearly positional or symbolic: L3."
+    assert f"0.94, −0.94, −0.94, −0.53{TIED}±{TIED}1.16" in claim.ours
 
 
-def test_layers_of_which_only_some_seeds_go_the_published_way_are_unknown(agreeing: Evidence) -> None:
+def test_layers_of_which_only_some_seeds_go_the_published_way_are_unknown(agreeing: DynamicsResults) -> None:
     one = changed(agreeing, "heads", pl.lit(0.0), subject="number", measure="positional", seed=1)
     assert verdicts(one)["early_then_late"] == "unknown"
     both = changed(agreeing, "heads", pl.lit(0.0), subject="number", measure="positional")
     assert verdicts(both)["early_then_late"] == "disagrees"
 
 
-def test_the_lowest_score_is_one_of_a_single_net(agreeing: Evidence) -> None:
+def test_the_lowest_score_is_one_of_a_single_net(agreeing: DynamicsResults) -> None:
     one = changed(agreeing, "heads", pl.lit(0.7), item="L1H0", measure="positional", seed=1, at=0.0, subject="letter")
-    found = claims(one)["starts_flat"]
-    assert found.verdict == "in part" and "lowest single score 0.70" in found.ours
+    claim = claims(one)["starts_flat"]
+    assert claim.verdict == "in part" and "lowest single score 0.70" in claim.ours
 
 
 @pytest.mark.parametrize(
@@ -151,18 +153,22 @@ def test_the_lowest_score_is_one_of_a_single_net(agreeing: Evidence) -> None:
         ((1.0, 0.4, 0.1), (1.0, 0.95, 0.9), "disagrees"),
     ],
 )
-def test_longer_inputs(agreeing: Evidence, letter: tuple[float, ...], number: tuple[float, ...], verdict: str) -> None:
-    seen = agreeing
+def test_longer_inputs(
+    agreeing: DynamicsResults, letter: tuple[float, ...], number: tuple[float, ...], verdict: str
+) -> None:
+    results = agreeing
     for task, values in (("letter", letter), ("number", number)):
         for length, value in zip((9.0, 32.0, 200.0), values, strict=True):
-            seen = changed(seen, "length", pl.lit(value), subject=task, at=length)
-    assert verdicts(seen)["longer_inputs"] == verdict
+            results = changed(results, "length", pl.lit(value), subject=task, at=length)
+    assert verdicts(results)["longer_inputs"] == verdict
 
 
-def pure(seen: Evidence, task: str, where: float, what: float) -> Evidence:
+def pure(results: DynamicsResults, task: str, where: float, what: float) -> DynamicsResults:
     for kind, count in (("positional", where), ("symbolic", what)):
-        seen = changed(seen, "purity", pl.lit(count), subject=task, item="all", measure=measure_of(kind, "scores", 0.1))
-    return seen
+        results = changed(
+            results, "purity", pl.lit(count), subject=task, item="all", measure=measure_of(kind, "scores", 0.1)
+        )
+    return results
 
 
 @pytest.mark.parametrize(
@@ -180,12 +186,14 @@ def pure(seen: Evidence, task: str, where: float, what: float) -> Evidence:
     ],
 )
 def test_counts_of_smaller_nets_are_judged_by_kind(
-    agreeing: Evidence, task: str, where: float, what: float, verdict: str
+    agreeing: DynamicsResults, task: str, where: float, what: float, verdict: str
 ) -> None:
-    found = claims(pure(agreeing, task, where, what))[f"{task}_counts"]
-    assert found.verdict == verdict
-    assert f"γ{TIED}={TIED}0.1: {where:.2g}{TIED}+{TIED}{what:.2g} by scores" in found.ours
-    assert found.why.startswith("With 4 layers the counts cannot be the same; judged is which kinds there are")
+    claim = claims(pure(agreeing, task, where, what))[f"{task}_counts"]
+    assert claim.verdict == verdict
+    assert f"γ{TIED}={TIED}0.1: {where:.2g}{TIED}+{TIED}{what:.2g} by scores" in claim.ours
+    assert claim.why.startswith(
+        "With 4 layers the counts cannot match the published ones; the verdict is about the kinds of heads"
+    )
 
 
 @pytest.mark.parametrize(
@@ -193,34 +201,36 @@ def test_counts_of_smaller_nets_are_judged_by_kind(
 )
 def test_counts_of_nets_of_the_published_size_must_be_near(counts: tuple[float, float], verdict: str) -> None:
     whole = world(as_published, published=True, scale=replace(SCALE, layers=12))
-    found = claims(pure(whole, "number", *counts))["number_counts"]
-    assert (found.verdict, found.why) == (verdict, "")
+    claim = claims(pure(whole, "number", *counts))["number_counts"]
+    assert (claim.verdict, claim.why) == (verdict, "")
 
 
 @pytest.mark.parametrize(
     ("number", "letter", "verdict"),
     [(0.01, 0.25, "agrees"), (0.2, 0.25, "in part"), (0.19, 0.005, "disagrees"), (0.4, 0.45, "disagrees")],
 )
-def test_the_lead_must_shrink_faster_for_place(agreeing: Evidence, number: float, letter: float, verdict: str) -> None:
-    seen = changed(agreeing, "gap", pl.lit(number), subject="number", at=200.0)
-    seen = changed(seen, "gap", pl.lit(letter), subject="letter", at=200.0)
-    found = claims(seen)["leads"]
-    assert found.verdict == verdict
-    assert f"from 9 to 200 tokens number 0.300 → {number:.3f}, letter 0.300 → {letter:.3f}" in found.ours
+def test_the_lead_must_shrink_faster_for_place(
+    agreeing: DynamicsResults, number: float, letter: float, verdict: str
+) -> None:
+    results = changed(agreeing, "gap", pl.lit(number), subject="number", at=200.0)
+    results = changed(results, "gap", pl.lit(letter), subject="letter", at=200.0)
+    claim = claims(results)["margins"]
+    assert claim.verdict == verdict
+    assert f"from 9 to 200 tokens: number 0.300 → {number:.3f}, letter 0.300 → {letter:.3f}" in claim.ours
 
 
-def test_leads_of_seeds_that_overlap_tell_nothing(agreeing: Evidence) -> None:
-    seen = changed(agreeing, "gap", pl.lit(0.27), subject="number", at=200.0, seed=1)
-    found = claims(seen)["leads"]
-    assert (found.verdict, found.why) == ("unknown", "Seeds of the two tasks overlap.")
-    assert found.ours.endswith("kept by single seeds: number 0.03 to 0.90, letter 0.83 to 0.87")
+def test_leads_of_seeds_that_overlap_tell_nothing(agreeing: DynamicsResults) -> None:
+    results = changed(agreeing, "gap", pl.lit(0.27), subject="number", at=200.0, seed=1)
+    claim = claims(results)["margins"]
+    assert (claim.verdict, claim.why) == ("unknown", "Seeds of the two tasks overlap.")
+    assert claim.ours.endswith("part kept by single seeds: number 0.03 to 0.90, letter 0.83 to 0.87")
 
 
-def test_frequencies_are_those_of_heads_of_a_clear_kind(agreeing: Evidence) -> None:
-    found = claims(agreeing)["frequencies"]
-    assert "positional heads 0.03 (0.03 to 0.03), symbolic heads 0.68 (0.68 to 0.68)" in found.ours
-    assert "published 0.00–0.02 and 0.14–0.65" in found.ours
-    assert found.published.endswith("letter 0 at 18, 1 at 32, 2 at 42, 3–11 at 37–41")
+def test_frequencies_are_those_of_heads_of_a_clear_kind(agreeing: DynamicsResults) -> None:
+    claim = claims(agreeing)["frequencies"]
+    assert "positional heads 0.03 (0.03 to 0.03), symbolic heads 0.68 (0.68 to 0.68)" in claim.ours
+    assert "published 0.00–0.02 and 0.14–0.65" in claim.ours
+    assert claim.published.endswith("letter 0 at 18, 1 at 32, 2 at 42, 3–11 at 37–41")
     unclear = changed(agreeing, "heads", pl.lit(0.6), subject="number", measure="symbolic", item="L0H0", at=400.0)
-    found = claims(unclear)["frequencies"]
-    assert found.verdict == "unknown" and "positional heads none" in found.ours
+    claim = claims(unclear)["frequencies"]
+    assert claim.verdict == "unknown" and "positional heads none" in claim.ours

@@ -9,28 +9,26 @@ import polars as pl
 import pytest
 import torch
 from dynamics_jobs import square, stumble, vanish
-from scipy import stats
 
 from wherewhat.errors import UserError
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
-from wherewhat.studies.dynamics.gaps import gaps
-from wherewhat.studies.dynamics.job import Job, Row
+from wherewhat.studies.dynamics.job import DynamicsJob, Row
+from wherewhat.studies.dynamics.margins import margins
+from wherewhat.studies.dynamics.means import with_means
 from wherewhat.studies.dynamics.purity import kind_of, purity_rows
-from wherewhat.studies.dynamics.seeds import with_means
 from wherewhat.studies.dynamics.settings import SCALES
-from wherewhat.studies.dynamics.theory import index_lead, retrieval_lead, theta_of
-from wherewhat.studies.intervals import of_mean, of_share
-from wherewhat.studies.side_by_side import side_by_side
+from wherewhat.studies.dynamics.theory import index_margin_bound, retrieval_margin_bound, theta_of
+from wherewhat.studies.parallel import run_parallel
 
 THEORY = json.loads((Path(__file__).parents[1] / "vectors" / "discrepancy.json").read_text())["I_theory"]
 
 
 def test_bounds_of_the_publication() -> None:
     for length, values in THEORY["discrepancy_bounds"].items():
-        assert index_lead(0.8, int(length)) == pytest.approx(values["index_theta_0p8"], abs=1e-9)
-        retrieval = retrieval_lead(0.0027, int(length), 8)
+        assert index_margin_bound(0.8, int(length)) == pytest.approx(values["index_theta_0p8"], abs=1e-9)
+        retrieval = retrieval_margin_bound(0.0027, int(length), 8)
         assert retrieval == pytest.approx(values["retrieval_theta_0p0027_8_letters"], abs=1e-9)
 
 
@@ -44,8 +42,10 @@ def test_no_index_head_leads_by_more_than_its_bound(length: int) -> None:
     generator = np.random.default_rng(length)
     for theta in generator.uniform(1e-3, math.pi, 200):
         lead = min(1 - math.cos(theta * away) for away in range(1, length))  # keys alike but for their slot
-        assert lead <= index_lead(theta, length) + 1e-12
-    assert min(1 - math.cos(1e-3 * away) for away in range(1, length)) == pytest.approx(index_lead(1e-3, length))
+        assert lead <= index_margin_bound(theta, length) + 1e-12
+    assert min(1 - math.cos(1e-3 * away) for away in range(1, length)) == pytest.approx(
+        index_margin_bound(1e-3, length)
+    )
 
 
 @pytest.mark.parametrize("letters", [4, 8, 26])
@@ -54,23 +54,9 @@ def test_a_retrieval_head_can_lead_by_its_bound_and_no_more(letters: int) -> Non
     for theta, length in [(0.001, 9), (0.0027, 17), (0.004, 50), (0.03, 3)]:
         others = [(k, away) for k in range(1, letters) for away in range(length + 1)]
         lead = min(1 - math.cos(omega * k - theta * away) for k, away in others)
-        assert lead == pytest.approx(retrieval_lead(theta, length, letters), abs=1e-12)
-    assert retrieval_lead(omega / 10, 10, letters) == 0
-    assert retrieval_lead(omega / 10, 1000, letters) == 0  # not up again where the formula would go
-
-
-@pytest.mark.parametrize(("right", "count"), [(0, 20), (7, 20), (20, 20), (450, 1000)])
-def test_the_interval_of_a_share_is_wilson_s(right: int, count: int) -> None:
-    theirs = stats.binomtest(right, count).proportion_ci(method="wilson")
-    assert of_share(right / count, count) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
-
-
-def test_the_interval_of_a_mean_is_student_s() -> None:
-    values = [0.2, 0.5, 0.9]
-    mean, low, high = of_mean(values)
-    theirs = stats.t.interval(0.95, 2, loc=np.mean(values), scale=stats.sem(values))
-    assert (low, high) == pytest.approx(theirs, abs=1e-12)
-    assert mean == pytest.approx(np.mean(values))
+        assert lead == pytest.approx(retrieval_margin_bound(theta, length, letters), abs=1e-12)
+    assert retrieval_margin_bound(omega / 10, 10, letters) == 0
+    assert retrieval_margin_bound(omega / 10, 1000, letters) == 0  # not up again where the formula would go
 
 
 @pytest.mark.parametrize(
@@ -105,12 +91,12 @@ def head(name: str, where: float, what: float, *, seed: int = 0, step: float = 5
 
 def test_pure_heads_are_counted_in_all_and_by_layer() -> None:
     rows = [*head("L0H0", 1.0, 0.0), *head("L1H0", 0.92, 0.08), *head("L10H0", 0.0, 1.0), *head("L3H0", 0.5, 0.5)]
-    found = {(item, measure): value for _, _, item, _, _, measure, value, _, _ in purity_rows(rows)}
-    assert found["all", "positional by scores at 0.1"] == 2
-    assert found["all", "positional by scores at 0.05"] == 1
-    assert found["all", "symbolic by shares at 0.05"] == 1
-    assert [found[layer, "positional by scores at 0.1"] for layer in ("L0", "L1", "L10", "L3")] == [1, 1, 0, 0]
-    assert len(found) == 5 * 8
+    counts = {(item, measure): value for _, _, item, _, _, measure, value, _, _ in purity_rows(rows)}
+    assert counts["all", "positional by scores at 0.1"] == 2
+    assert counts["all", "positional by scores at 0.05"] == 1
+    assert counts["all", "symbolic by shares at 0.05"] == 1
+    assert [counts[layer, "positional by scores at 0.1"] for layer in ("L0", "L1", "L10", "L3")] == [1, 1, 0, 0]
+    assert len(counts) == 5 * 8
 
 
 def test_means_over_seeds_and_the_only_seed_s_own_interval() -> None:
@@ -170,28 +156,30 @@ def lead_by_hand(net: Trunk, ids: torch.Tensor, layer: int) -> float:
 def test_the_lead_is_the_difference_of_the_two_largest_cosines(layer: int) -> None:
     net, texts = a_net()
     by_hand = [lead_by_hand(net, ids, layer) for ids in texts]
-    assert gaps(net, texts, layer=layer) == pytest.approx(by_hand, abs=1e-5)
+    assert margins(net, texts, layer=layer) == pytest.approx(by_hand, abs=1e-5)
     assert all(lead > 0 for lead in by_hand)
 
 
 @torch.no_grad()
 def test_longer_queries_and_keys_do_not_change_the_lead() -> None:
     net, texts = a_net()
-    before = gaps(net, texts, layer=0)
+    before = margins(net, texts, layer=0)
     net.blocks[0].attention.qkv.weight[:16] *= 7  # type: ignore[union-attr, index]  # queries and keys of layer 0
-    assert gaps(net, texts, layer=0) == pytest.approx(before, abs=1e-5)
+    assert margins(net, texts, layer=0) == pytest.approx(before, abs=1e-5)
 
 
 def test_a_net_that_does_not_turn_has_no_such_lead() -> None:
     net = build(NetConfig(vocabulary=30, width=8, layers=1, heads=1, encoding="none"))
-    with pytest.raises(UserError, match="only a rotary head has a lead that the theory speaks of; train with encoding"):
-        gaps(net, [torch.arange(5)], layer=0)
+    with pytest.raises(
+        UserError, match="the theory of margins covers rotary heads only, and this net has none; train with encoding"
+    ):
+        margins(net, [torch.arange(5)], layer=0)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_jobs_side_by_side_give_what_they_give_alone(workers: int) -> None:
     heard: list[tuple[int, int]] = []
-    found = side_by_side(square, [3, 1, 2], on_progress=lambda *told: heard.append(told), workers=workers)
+    found = run_parallel(square, [3, 1, 2], on_progress=lambda *told: heard.append(told), workers=workers)
     assert found == [9, 1, 4]
     assert sorted(heard) == [(0, 3), (1, 1), (2, 2)]
 
@@ -199,19 +187,19 @@ def test_jobs_side_by_side_give_what_they_give_alone(workers: int) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_job_that_stumbles_says_why(workers: int) -> None:
     with pytest.raises(ValueError, match="job 2 stumbled"):
-        side_by_side(stumble, [1, 2, 3, 4], on_progress=lambda *told: None, workers=workers)
+        run_parallel(stumble, [1, 2, 3, 4], on_progress=lambda *told: None, workers=workers)
 
 
 def test_a_process_that_dies_is_told_in_one_sentence() -> None:
-    with pytest.raises(UserError, match=r"a process that trained a net ended too early; see whether memory ran out"):
-        side_by_side(vanish, [1, 2], on_progress=lambda *told: None, workers=2)
+    with pytest.raises(UserError, match=r"a process that trained a net ended too early; check whether memory ran out"):
+        run_parallel(vanish, [1, 2], on_progress=lambda *told: None, workers=2)
 
 
 def test_every_scale_is_whole() -> None:
     for scale in SCALES.values():
         assert json.loads(json.dumps(scale.plain())) == scale.plain()
         for name in ("number", "letter"):
-            job = Job(scale, name, 0)
+            job = DynamicsJob(scale, name, 0)
             settings = scale.training(name, seed=2)
             assert settings.net.heads == 1 and settings.net.layers == scale.layers and settings.seed == 2
             assert scale.steps % scale.every == 0

@@ -12,24 +12,25 @@ from precision import rounding
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk
 from wherewhat.profiling.profile import profile
-from wherewhat.studies.base import VERDICTS, Found, Order
-from wherewhat.studies.dynamics import watch as watching
+from wherewhat.stats.verdict import VERDICTS
+from wherewhat.studies.base import Request, StudyResult
+from wherewhat.studies.dynamics import train_and_measure as watching
 from wherewhat.studies.dynamics.claims import CLAIMS
-from wherewhat.studies.dynamics.job import Job
-from wherewhat.studies.dynamics.settings import SCALES, Scale
+from wherewhat.studies.dynamics.job import DynamicsJob
+from wherewhat.studies.dynamics.settings import SCALES, DynamicsScale
 from wherewhat.studies.dynamics.study import dynamics, notes_of, study
-from wherewhat.studies.dynamics.watch import SCORES, watch
+from wherewhat.studies.dynamics.train_and_measure import SCORES, train_and_measure
 from wherewhat.tables.schema import RESULT
 from wherewhat.tasks.base import Task
-from wherewhat.tasks.letter import Letter
-from wherewhat.tasks.number import Number
-from wherewhat.training.evaluate import evaluate
+from wherewhat.tasks.letter import LetterTask
+from wherewhat.tasks.number import NumberTask
 from wherewhat.training.loop import train
+from wherewhat.training.task_training import evaluate
 
 SIZES = {"window": 3, "pre": 3, "hops": (1, 2)}
-MICRO = Scale(
-    number=Number(n_letters=5, **SIZES),  # type: ignore[arg-type]
-    letter=Letter(n_letters=4, n_int=3, **SIZES),  # type: ignore[arg-type]
+MICRO = DynamicsScale(
+    number=NumberTask(n_letters=5, **SIZES),  # type: ignore[arg-type]
+    letter=LetterTask(n_letters=4, n_int=3, **SIZES),  # type: ignore[arg-type]
     layers=2,
     width=8,
     steps=20,
@@ -46,12 +47,12 @@ MICRO = Scale(
 
 
 @pytest.fixture(scope="module")
-def found() -> Found:
-    return study(MICRO, Order(seed=5), workers=1)
+def study_result() -> StudyResult:
+    return study(MICRO, Request(seed=5), workers=1)
 
 
 def test_the_rows_tell_what_the_net_does() -> None:
-    rows = watch(Job(MICRO, "number", 5), lambda step: None)
+    rows = train_and_measure(DynamicsJob(MICRO, "number", 5), lambda step: None)
     run = train(MICRO.training("number", 5))
     measured = evaluate(run.net, MICRO.number, seed=1, samples=60)
     ours = {item: value for part, _, item, at, _, _, value, _, _ in rows if part == "accuracy" and at == 20}
@@ -62,7 +63,7 @@ def test_the_rows_tell_what_the_net_does() -> None:
     }
     longer = evaluate(run.net, replace(MICRO.number, before=7), seed=1, samples=40)["accuracy"]
     assert longer in [value for part, _, item, at, *_, value, _, _ in rows if (part, item, at) == ("length", "all", 14)]
-    texts = Job(MICRO, "number", 5).texts(7)
+    texts = DynamicsJob(MICRO, "number", 5).texts(7)
     scores = profile(run.net, texts, queries="last", first=0, scores=("positional",)).heads["value"].to_list()
     watched = [row[6] for row in rows if row[0] == "heads" and row[3] == 20 and row[5] == "positional"]
     assert watched == pytest.approx(scores, abs=rounding(torch.float32))
@@ -76,65 +77,65 @@ def test_no_look_asks_for_the_same_answers_twice(monkeypatch: pytest.MonkeyPatch
         return evaluate(net, task, seed=seed, samples=samples)
 
     monkeypatch.setattr(watching, "evaluate", counted)
-    rows = watch(Job(MICRO, "letter", 5), lambda step: None)
+    rows = train_and_measure(DynamicsJob(MICRO, "letter", 5), lambda step: None)
     assert asked == [60, 40, 40, 40]  # before training and for three lengths; the run itself asks for the rest
     assert [row[3] for row in rows if row[0] == "accuracy" and row[2] == "1 hop"] == [0, 20]
 
 
-def test_the_result_has_every_part_for_every_run(found: Found) -> None:
-    assert found.result.schema == pl.Schema(RESULT)
-    heads = rows_of(found.result, "heads", subject="letter", seed=6)
+def test_the_result_has_every_part_for_every_run(study_result: StudyResult) -> None:
+    assert study_result.result.schema == pl.Schema(RESULT)
+    heads = rows_of(study_result.result, "heads", subject="letter", seed=6)
     assert heads.height == 2 * 2 * len(SCORES)
     assert sorted(heads["at"].unique()) == [0, 20]
-    assert sorted(rows_of(found.result, "accuracy", seed=5)["at"].unique()) == [0, 20]
-    assert sorted(rows_of(found.result, "loss", seed=5)["at"].unique()) == [20]
-    assert sorted(rows_of(found.result, "length", seed=None)["at"].unique()) == [7, 9, 14]
-    assert sorted(rows_of(found.result, "gap", seed=5, measure="gap")["at"].unique()) == [7, 9, 14]
-    assert set(found.result["seed"].drop_nulls()) == {5, 6}
-    assert rows_of(found.result, "purity", seed=None, item="all").height == 2 * 2 * 8
+    assert sorted(rows_of(study_result.result, "accuracy", seed=5)["at"].unique()) == [0, 20]
+    assert sorted(rows_of(study_result.result, "loss", seed=5)["at"].unique()) == [20]
+    assert sorted(rows_of(study_result.result, "length", seed=None)["at"].unique()) == [7, 9, 14]
+    assert sorted(rows_of(study_result.result, "gap", seed=5, measure="gap")["at"].unique()) == [7, 9, 14]
+    assert set(study_result.result["seed"].drop_nulls()) == {5, 6}
+    assert rows_of(study_result.result, "purity", seed=None, item="all").height == 2 * 2 * 8
 
 
-def test_the_means_are_means_of_the_runs(found: Found) -> None:
+def test_the_means_are_means_of_the_runs(study_result: StudyResult) -> None:
     keys = ["part", "subject", "item", "at", "measure"]
-    runs = found.result.filter(pl.col("seed").is_not_null() & (pl.col("part") != "gap"))
-    means = found.result.filter(pl.col("seed").is_null() & (pl.col("part") != "gap"))
+    runs = study_result.result.filter(pl.col("seed").is_not_null() & (pl.col("part") != "gap"))
+    means = study_result.result.filter(pl.col("seed").is_null() & (pl.col("part") != "gap"))
     both = runs.group_by(keys).agg(pl.col("value").mean().alias("mean")).join(means, on=keys)
     assert both.height == means.height
     assert both.select((pl.col("mean") - pl.col("value")).abs().max()).item() < 1e-12
 
 
-def test_every_claim_has_a_verdict(found: Found) -> None:
-    assert len(found.claims) == len(CLAIMS)
-    assert {claim.verdict for claim in found.claims} <= set(VERDICTS)
-    assert all(claim.claim.endswith(".") and claim.published and claim.ours for claim in found.claims)
+def test_every_claim_has_a_verdict(study_result: StudyResult) -> None:
+    assert len(study_result.claims) == len(CLAIMS)
+    assert {claim.verdict for claim in study_result.claims} <= set(VERDICTS)
+    assert all(claim.claim.endswith(".") and claim.published and claim.ours for claim in study_result.claims)
 
 
-def test_everything_beside_the_rows_is_plain(found: Found) -> None:
-    json.dumps([dict(found.settings), dict(found.about), list(found.notes)], allow_nan=False)
-    assert found.settings["seeds"] == [5, 6]
-    assert found.settings["number"]["n_letters"] == 5
+def test_everything_beside_the_rows_is_plain(study_result: StudyResult) -> None:
+    json.dumps([dict(study_result.settings), dict(study_result.about), list(study_result.notes)], allow_nan=False)
+    assert study_result.settings["seeds"] == [5, 6]
+    assert study_result.settings["number"]["n_letters"] == 5
 
 
-def test_the_same_seed_gives_the_same_rows_and_progress_goes_from_nothing_to_all(found: Found) -> None:
-    heard: list[tuple[int, int, str]] = []
-    one = study(MICRO, Order(seed=6, seeds=1, on_step=lambda *told: heard.append(told)), workers=1)
-    runs = found.result.filter(pl.col("seed") == 6)
+def test_the_same_seed_gives_the_same_rows_and_progress_goes_from_nothing_to_all(study_result: StudyResult) -> None:
+    steps: list[tuple[int, int, str]] = []
+    one = study(MICRO, Request(seed=6, seeds=1, on_step=lambda *told: steps.append(told)), workers=1)
+    runs = study_result.result.filter(pl.col("seed") == 6)
     assert one.result.filter(pl.col("seed") == 6).equals(runs)
-    assert heard[-1][:2] == (40, 40)
-    assert [done for done, _, _ in heard] == sorted(done for done, _, _ in heard)
-    assert "number 10" in heard[0][2]
+    assert steps[-1][:2] == (40, 40)
+    assert [done for done, _, _ in steps] == sorted(done for done, _, _ in steps)
+    assert "number 10" in steps[0][2]
 
 
 def test_an_unknown_scale() -> None:
     with pytest.raises(UserError, match="unknown scale 'smal'; did you mean 'small'"):
-        dynamics(Order(scale="smal"))
+        dynamics(Request(scale="smal"))
     assert set(SCALES) == {"tiny", "small", "paper"}
 
 
 def test_notes_tell_how_a_scale_differs_from_the_publication() -> None:
     tiny = notes_of(SCALES["tiny"])[0]
     assert tiny.startswith(
-        "What this scale has, and in brackets what was published: window and tokens after it 4 + 4 (8"
+        "This scale differs from the publication, whose values are in brackets: window and tokens after it 4 + 4 (8"
     )
     for part in (
         "hops 1 to 2 (1 to 4)",

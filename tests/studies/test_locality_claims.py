@@ -10,66 +10,65 @@ import polars as pl
 import pytest
 from locality_worlds import BLIND, TRIALS, as_local, bias, world
 
-from wherewhat.studies.base import Claim
-from wherewhat.studies.intervals import of_mean
-from wherewhat.studies.locality.answers import LEADS, answers_of
-from wherewhat.studies.locality.claims import CLAIMS, claims_of
+from wherewhat.stats.intervals import student
+from wherewhat.stats.verdict import Claim
+from wherewhat.studies.conditions import EncodingCondition
+from wherewhat.studies.locality.claims import CLAIMS, LEADS, answers_of, claims_of
 from wherewhat.studies.locality.contrasts import FLATTER, STEEPER, contrast, matched
-from wherewhat.studies.locality.evidence import ALL, Evidence
-from wherewhat.studies.locality.trials import Trial
+from wherewhat.studies.locality.results import ALL, LocalityResults
 from wherewhat.tables.schema import RESULT, frame
 
 
-def claims(seen: Evidence) -> dict[str, Claim]:
-    return dict(zip(CLAIMS, claims_of(seen), strict=True))
+def claims(results: LocalityResults) -> dict[str, Claim]:
+    return dict(zip(CLAIMS, claims_of(results), strict=True))
 
 
-def verdicts(seen: Evidence) -> dict[str, str]:
-    return {name: claim.verdict for name, claim in claims(seen).items()}
+def verdicts(results: LocalityResults) -> dict[str, str]:
+    return {name: claim.verdict for name, claim in claims(results).items()}
 
 
-def good(trial: Trial, question: str, *, way: int = 1) -> float:
+def good(condition: EncodingCondition, question: str, *, way: int = 1) -> float:
     """Local and symmetric is good, or bad where the way is -1."""
     if question == "names" and way == -1:
         return 0.5
-    value = 0.7 + way * 0.1 * bias(trial, "locality")
-    if trial.kind == "encoder":
-        value += way * 0.1 * bias(trial, "balance")
-    if trial.family in ("log", "raw", "ours") or (trial.family == "decoder" and trial.w is not None):
+    value = 0.7 + way * 0.1 * bias(condition, "locality")
+    if condition.kind == "encoder":
+        value += way * 0.1 * bias(condition, "balance")
+    if condition.family in ("log", "raw", "ours") or (condition.family == "decoder" and condition.w is not None):
         value += way * 0.02  # above a table, and above nothing
     return value
 
 
-def published(trial: Trial, question: str) -> float:
+def published(condition: EncodingCondition, question: str) -> float:
     """As published; and a learned side weight adds to roles."""
-    return good(trial, question) + 0.15 * (trial.family == "ours" and question in ("agent", "names"))
+    return good(condition, question) + 0.15 * (condition.family == "ours" and question in ("agent", "names"))
 
 
-def stable(trial: Trial, question: str) -> float:
-    return 2 - bias(trial, "locality") - bias(trial, "balance")
-
-
-@pytest.fixture(scope="module")
-def agreeing() -> Evidence:
-    steady = {trial.name: 0.01 * stable(trial, "") for trial in TRIALS}
-    return world(published, forgetting=stable, noise=lambda trial: steady[trial.name])
+def stable(condition: EncodingCondition, question: str) -> float:
+    return 2 - bias(condition, "locality") - bias(condition, "balance")
 
 
 @pytest.fixture(scope="module")
-def opposite() -> Evidence:
+def agreeing() -> LocalityResults:
+    steady = {condition.name: 0.01 * stable(condition, "") for condition in TRIALS}
+    return world(published, forgetting=stable, noise=lambda condition: steady[condition.name])
+
+
+@pytest.fixture(scope="module")
+def opposite() -> LocalityResults:
     return world(
-        lambda trial, question: good(trial, question, way=-1),
-        forgetting=lambda trial, question: -stable(trial, question),
-        attention=lambda trial: 0.5 if trial.family == "raw" else 0.3 if trial.family == "log" else 0.1,
+        lambda condition, question: good(condition, question, way=-1),
+        forgetting=lambda condition, question: -stable(condition, question),
+        attention=lambda condition: 0.5 if condition.family == "raw" else 0.3 if condition.family == "log" else 0.1,
     )
 
 
 @pytest.fixture(scope="module")
-def flat() -> Evidence:
-    return world(lambda trial, question: 0.5 if question == "names" else 0.75, noise=lambda trial: 0.01)
+def flat() -> LocalityResults:
+    return world(lambda condition, question: 0.5 if question == "names" else 0.75, noise=lambda condition: 0.01)
 
 
-def test_a_world_as_published_agrees(agreeing: Evidence) -> None:
+def test_a_world_as_published_agrees(agreeing: LocalityResults) -> None:
     found = verdicts(agreeing)
     assert [found[name] for name in ("locality", "symmetry", "by_hand")] == ["agrees"] * 3
     assert found["roles"] == "in part"  # three words are blind by construction, whole sentences are not
@@ -78,15 +77,15 @@ def test_a_world_as_published_agrees(agreeing: Evidence) -> None:
     assert found["raw"] == "in part"  # it moves no attention, and yet accuracy
 
 
-def test_a_world_the_other_way_round_disagrees(opposite: Evidence) -> None:
+def test_a_world_the_other_way_round_disagrees(opposite: LocalityResults) -> None:
     found = verdicts(opposite)
     assert [found[name] for name in ("locality", "symmetry", "by_hand")] == ["disagrees"] * 3
     assert found["decoder"] == found["leaning"] == found["stability"] == "not seen"
-    assert "Clearly the other way: the less local, the better." in claims(opposite)["decoder"].why
+    assert "Clearly the reverse: the less local, the better." in claims(opposite)["decoder"].why
     assert "forgetting rises with locality" in claims(opposite)["stability"].why
 
 
-def test_where_nothing_makes_a_difference_nothing_is_seen(flat: Evidence) -> None:
+def test_where_nothing_makes_a_difference_nothing_is_seen(flat: LocalityResults) -> None:
     found = verdicts(flat)
     assert found["middle"] == found["decoder"] == found["leaning"] == found["stability"] == "not seen"
     assert found["by_hand"] == "unknown"
@@ -102,15 +101,15 @@ def test_fewer_than_three_seeds_decide_nothing() -> None:
 
 
 def test_a_middle_that_is_best_is_seen() -> None:
-    hill = world(lambda trial, question: 0.8 - (bias(trial, "locality") - 0.5) ** 2)
+    hill = world(lambda condition, question: 0.8 - (bias(condition, "locality") - 0.5) ** 2)
     assert verdicts(hill)["middle"] == "seen"
     assert verdicts(hill)["locality"] == "disagrees"
-    assert "of middle locality against the flattest: +11." in claims(hill)["middle"].ours
-    valley = world(lambda trial, question: 0.6 + (bias(trial, "locality") - 0.5) ** 2)
+    assert "of middle locality compared with the flattest: +11." in claims(hill)["middle"].ours
+    valley = world(lambda condition, question: 0.6 + (bias(condition, "locality") - 0.5) ** 2)
     assert verdicts(valley)["middle"] == "not seen"
 
 
-def test_a_symmetric_encoding_that_tells_names_apart_refutes_blindness(agreeing: Evidence) -> None:
+def test_a_symmetric_encoding_that_tells_names_apart_refutes_blindness(agreeing: LocalityResults) -> None:
     rows = agreeing.rows.with_columns(
         value=agreeing.rows["value"].set(
             (agreeing.rows["item"] == "names")
@@ -119,26 +118,28 @@ def test_a_symmetric_encoding_that_tells_names_apart_refutes_blindness(agreeing:
             0.9,
         )
     )
-    told = claims(Evidence(rows, TRIALS, agreeing.questions))["roles"]
+    told = claims(LocalityResults(rows, TRIALS, agreeing.questions))["roles"]
     assert told.verdict == "in part"  # one-sided curves are above the rest all the same
     assert "at most 40.0 points from guessing" in told.ours
 
 
 def test_one_sided_curves_that_are_blind_too_show_no_blindness_of_symmetry() -> None:
-    assert verdicts(world(lambda trial, question: 0.5))["roles"] == "in part"
-    assert verdicts(world(lambda trial, question: 0.3))["roles"] == "in part"  # blind they are, but not from symmetry
+    assert verdicts(world(lambda condition, question: 0.5))["roles"] == "in part"
+    assert (
+        verdicts(world(lambda condition, question: 0.3))["roles"] == "in part"
+    )  # blind they are, but not from symmetry
 
 
 def test_blindness_in_whole_sentences_too_agrees() -> None:
-    def blind(trial: Trial, question: str) -> float:
-        return 0.5 if trial.name in BLIND and question == "agent" else 0.8
+    def blind(condition: EncodingCondition, question: str) -> float:
+        return 0.5 if condition.name in BLIND and question == "agent" else 0.8
 
     assert verdicts(world(blind))["roles"] == "agrees"
 
 
 def test_a_repair_that_costs_elsewhere_is_one_in_part() -> None:
-    def costly(trial: Trial, question: str) -> float:
-        return 0.7 + (trial.family == "ours") * (0.1 if question in ("agent", "names") else -0.05)
+    def costly(condition: EncodingCondition, question: str) -> float:
+        return 0.7 + (condition.family == "ours") * (0.1 if question in ("agent", "names") else -0.05)
 
     told = claims(world(costly))["leaning"]
     assert (told.verdict, told.why) == ("in part", "It clearly costs something elsewhere.")
@@ -146,99 +147,103 @@ def test_a_repair_that_costs_elsewhere_is_one_in_part() -> None:
 
 
 def test_a_repair_of_names_alone_is_one_in_part() -> None:
-    only = world(lambda trial, question: 0.7 + 0.2 * (trial.family == "ours" and question == "names"))
+    only = world(lambda condition, question: 0.7 + 0.2 * (condition.family == "ours" and question == "names"))
     assert verdicts(only)["leaning"] == "in part"
 
 
 def test_raw_curves_that_do_nothing_are_inert() -> None:
-    inert = world(lambda trial, question: 0.6 + 0.1 * (trial.family == "log"))
+    inert = world(lambda condition, question: 0.6 + 0.1 * (condition.family == "log"))
     assert verdicts(inert)["raw"] == "seen"
     assert "an unknown amount" not in claims(inert)["raw"].ours
 
 
 def test_what_another_s_does_to_locality_is_not_counted_as_symmetry() -> None:
-    seen = world(lambda trial, question: 0.6 + 0.3 * bias(trial, "locality"))
-    at_same_w, fair = contrast(seen, "symmetric over one-sided", ALL), matched(seen, FLATTER, ALL)
+    results = world(lambda condition, question: 0.6 + 0.3 * bias(condition, "locality"))
+    at_same_w, fair = contrast(results, "symmetric over one-sided", ALL), matched(results, FLATTER, ALL)
     assert at_same_w.side == 1 and at_same_w.value > 0.02
-    assert abs(fair.value) < 0.002 and verdicts(seen)["symmetry"] not in ("agrees", "in part")
+    assert abs(fair.value) < 0.002 and verdicts(results)["symmetry"] not in ("agrees", "in part")
 
 
 @pytest.mark.parametrize("name", [FLATTER, STEEPER])
 def test_curves_are_matched_along_a_line_between_symmetric_ones(name: str) -> None:
-    seen = world(lambda trial, question: 0.7 + 0.2 * bias(trial, "balance") * bias(trial, "locality") ** 2)
-    sweep = [(seen.bias(one, "locality"), one.name) for one in seen.symmetric]
+    results = world(
+        lambda condition, question: 0.7 + 0.2 * bias(condition, "balance") * bias(condition, "locality") ** 2
+    )
+    sweep = [(results.bias(one, "locality"), one.name) for one in results.symmetric]
     by_seed = []
-    for seed in seen.seeds:
+    for seed in results.seeds:
         gaps = []
-        for trial in (one for one in seen.of("log") if one.s != 1 and (one.s < 1) == (name == FLATTER)):
-            x = seen.bias(trial, "locality")
+        for condition in (one for one in results.of("log") if one.s != 1 and (one.s < 1) == (name == FLATTER)):
+            x = results.bias(condition, "locality")
             (x0, below), (x1, above) = next((a, b) for a, b in pairwise(sweep) if a[0] <= x <= b[0])
-            y0, y1, y = (seen.value(one, "accuracy", ALL, seed) for one in (below, above, trial.name))
+            y0, y1, y = (results.value(one, "accuracy", ALL, seed) for one in (below, above, condition.name))
             gaps.append(y0 + (y1 - y0) * (x - x0) / (x1 - x0) - y)
         by_seed.append(fmean(gaps))
-    mean, low, high = of_mean(by_seed)
-    found = matched(seen, name, ALL)
+    mean, low, high = student(by_seed)
+    found = matched(results, name, ALL)
     assert (found.value, found.low, found.high) == pytest.approx((mean, low, high), abs=1e-12) and found.side == 1
 
 
-def test_the_number_of_questions_is_told(agreeing: Evidence) -> None:
+def test_the_number_of_questions_is_told(agreeing: LocalityResults) -> None:
     assert (
-        "Of 6 questions, each by itself and not corrected for their number, 5 are clearly for it (number, tense, "
+        "Of 6 questions, taken singly and not corrected for their number, 5 are clearly for it (number, tense, "
         in claims(agreeing)["locality"].ours
     )
 
 
 def test_symmetry_that_helps_against_one_side_and_hurts_against_the_other_is_so_in_part() -> None:
-    seen = world(lambda trial, question: 0.7 + 0.03 * ((trial.s or 1.0) - 1) if trial.family == "log" else 0.7)
-    assert (matched(seen, FLATTER, ALL).side, matched(seen, STEEPER, ALL).side) == (1, -1)
-    assert verdicts(seen)["symmetry"] == "in part"
-    assert answers_of(seen)["symmetry"]["lead"] == "Symmetry helps in part: it depends on which side is steeper."
+    results = world(
+        lambda condition, question: 0.7 + 0.03 * ((condition.s or 1.0) - 1) if condition.family == "log" else 0.7
+    )
+    assert (matched(results, FLATTER, ALL).side, matched(results, STEEPER, ALL).side) == (1, -1)
+    assert verdicts(results)["symmetry"] == "in part"
+    assert answers_of(results)["symmetry"]["lead"] == "Symmetry helps in part: it depends on which side is steeper."
 
 
 def test_locality_that_is_clear_only_with_one_sided_curves_is_so_in_part() -> None:
-    def wavy(trial: Trial, question: str) -> float:
-        where = bias(trial, "locality")
-        if trial.s != 1.0:
+    def wavy(condition: EncodingCondition, question: str) -> float:
+        where = bias(condition, "locality")
+        if condition.s != 1.0:
             return 0.7 + 0.3 * where
         return 0.78 if where > 0.98 else 0.7 + 0.3 * where if where < 0.4 else 0.88 - 0.08 * (where > 0.7)
 
-    seen = world(wavy, noise=lambda trial: 0.0001)
-    assert claims(seen)["locality"].verdict == "in part", claims(seen)["locality"].ours
+    results = world(wavy, noise=lambda condition: 0.0001)
+    assert claims(results)["locality"].verdict == "in part", claims(results)["locality"].ours
 
 
 def test_a_slope_that_hangs_on_the_steepest_decoder_is_not_clearly_the_other_way() -> None:
-    seen = world(lambda trial, question: 0.7 - 0.2 * (trial.family == "decoder" and (trial.w or 0) > 4))
-    assert verdicts(seen)["decoder"] == "not seen" and "Clearly the other way" not in claims(seen)["decoder"].why
-    assert answers_of(seen)["decoder"]["lead"] == "In decoders no clear gain from locality was seen."
+    results = world(lambda condition, question: 0.7 - 0.2 * (condition.family == "decoder" and (condition.w or 0) > 4))
+    assert verdicts(results)["decoder"] == "not seen" and "Clearly the reverse" not in claims(results)["decoder"].why
+    assert answers_of(results)["decoder"]["lead"] == "Locality brings decoders no clear gain."
 
 
 def test_who_only_guesses_is_not_called_steady() -> None:
-    seen = world(lambda trial, question: 0.5 if question == "tense" else 0.8, noise=lambda trial: 0.001)
-    one = seen.symmetric[2]
-    assert math.isnan(seen.spread(one, "tense"))
-    rest = [q for q in seen.items[ALL] if q != "tense"]
-    assert seen.spread(one, ALL) == pytest.approx(fmean(seen.spread(one, q) for q in rest), abs=1e-15)
+    results = world(lambda condition, question: 0.5 if question == "tense" else 0.8, noise=lambda condition: 0.001)
+    one = results.symmetric[2]
+    assert math.isnan(results.spread(one, "tense"))
+    rest = [q for q in results.items[ALL] if q != "tense"]
+    assert results.spread(one, ALL) == pytest.approx(fmean(results.spread(one, q) for q in rest), abs=1e-15)
 
 
 def test_spread_is_of_the_same_questions_for_all_curves() -> None:
-    def flattest_guesses(trial: Trial, question: str) -> float:
-        return 0.5 if question == "agent" and trial.family == "log" and as_local(trial) < 0.15 else 0.8
+    def flattest_guesses(condition: EncodingCondition, question: str) -> float:
+        return 0.5 if question == "agent" and condition.family == "log" and as_local(condition) < 0.15 else 0.8
 
-    seen = world(flattest_guesses, noise=lambda trial: 0.001)
-    steep = seen.symmetric[-1]
-    rest = [q for q in seen.items[ALL] if q != "agent"]
-    assert math.isnan(seen.spread(steep, "agent"))
-    assert seen.spread(steep, ALL) == pytest.approx(fmean(seen.spread(steep, q) for q in rest), abs=1e-15)
+    results = world(flattest_guesses, noise=lambda condition: 0.001)
+    steep = results.symmetric[-1]
+    rest = [q for q in results.items[ALL] if q != "agent"]
+    assert math.isnan(results.spread(steep, "agent"))
+    assert results.spread(steep, ALL) == pytest.approx(fmean(results.spread(steep, q) for q in rest), abs=1e-15)
 
 
-def test_questions_that_nets_cannot_read_decide_nothing(agreeing: Evidence) -> None:
+def test_questions_that_nets_cannot_read_decide_nothing(agreeing: LocalityResults) -> None:
     strange = [
-        ("run", agreeing.trials[0].name, question, None, 0, "unknown words", 0.9, None, None)
+        ("run", agreeing.conditions[0].name, question, None, 0, "unknown words", 0.9, None, None)
         for question in agreeing.questions
     ]
-    seen = replace(agreeing, rows=pl.concat([agreeing.rows, frame(strange, RESULT)]))
-    assert seen.readable == [] and ALL not in seen.items
-    found = claims(seen)
+    results = replace(agreeing, rows=pl.concat([agreeing.rows, frame(strange, RESULT)]))
+    assert results.readable == [] and ALL not in results.items
+    found = claims(results)
     assert {name: found[name].verdict for name in ("middle", "leaning", "roles")} == dict.fromkeys(
         ("middle", "leaning", "roles"), "unknown"
     )
@@ -247,33 +252,41 @@ def test_questions_that_nets_cannot_read_decide_nothing(agreeing: Evidence) -> N
 
 def test_raw_curves_that_may_gain_half_as_much_are_not_known_to_be_inert() -> None:
     loose = world(
-        lambda trial, question: 0.6 + 0.1 * (trial.family == "log") + 0.05 * (trial.family == "raw"),
-        noise=lambda trial: 0.05 if trial.family == "raw" else 0.001,
+        lambda condition, question: 0.6 + 0.1 * (condition.family == "log") + 0.05 * (condition.family == "raw"),
+        noise=lambda condition: 0.05 if condition.family == "raw" else 0.001,
     )
     assert verdicts(loose)["raw"] == "unknown"
 
 
-def test_what_learning_adds_to_leaning_is_told(agreeing: Evidence) -> None:
-    leans = world(lambda trial, question: 0.7 + 0.1 * (trial.encoding == "leaning"), noise=lambda trial: 0.0001)
+def test_what_learning_adds_to_leaning_is_told(agreeing: LocalityResults) -> None:
+    leans = world(
+        lambda condition, question: 0.7 + 0.1 * (condition.encoding == "leaning"), noise=lambda condition: 0.0001
+    )
     assert verdicts(leans)["leaning"] == "seen" and contrast(leans, "leaning over not learned", ALL).value < 0.001
     assert contrast(agreeing, "leaning over not learned", "agent").side == 1
     for name in ("rope", "deberta", "learned positions"):
         assert f"{name} {contrast(agreeing, f'leaning over {name}', ALL).points()}" in claims(agreeing)["leaning"].ours
 
 
-def test_a_question_of_unknown_words_does_not_count_together_with_others(agreeing: Evidence) -> None:
+def test_a_question_of_unknown_words_does_not_count_together_with_others(agreeing: LocalityResults) -> None:
     unread = [("run", one.name, "tense", None, 0, "unknown words", 0.3, None, None) for one in TRIALS]
-    seen = Evidence(pl.concat([agreeing.rows, frame(unread, RESULT)]), TRIALS, agreeing.questions)
-    assert "tense" not in seen.items[ALL] and "tense" not in seen.items["others"] and seen.items["tense"] == ("tense",)
+    results = LocalityResults(pl.concat([agreeing.rows, frame(unread, RESULT)]), TRIALS, agreeing.questions)
+    assert (
+        "tense" not in results.items[ALL]
+        and "tense" not in results.items["others"]
+        and results.items["tense"] == ("tense",)
+    )
 
 
-def test_answers_follow_from_the_verdict_alone(agreeing: Evidence, opposite: Evidence, flat: Evidence) -> None:
-    for seen in (agreeing, opposite, flat, world(published, seeds=range(1))):
-        found = verdicts(seen)
-        for name, answer in answers_of(seen).items():
+def test_answers_follow_from_the_verdict_alone(
+    agreeing: LocalityResults, opposite: LocalityResults, flat: LocalityResults
+) -> None:
+    for results in (agreeing, opposite, flat, world(published, seeds=range(1))):
+        found = verdicts(results)
+        for name, answer in answers_of(results).items():
             assert re.split("[.:]", answer["lead"])[0] == LEADS[name][found[name]]
             assert answer["lead"].endswith(".") and answer["rest"].endswith(".")
     assert answers_of(agreeing)["locality"]["lead"] == "Locality helps."
-    assert answers_of(opposite)["locality"]["lead"] == "That accuracy goes closely with locality was not seen."
+    assert answers_of(opposite)["locality"]["lead"] == "Accuracy does not correlate closely with locality."
     assert answers_of(opposite)["decoder"]["lead"].endswith(": the less local, the better.")
     assert len({lead for leads in LEADS.values() for lead in leads.values()}) == sum(map(len, LEADS.values()))

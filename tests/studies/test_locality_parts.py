@@ -13,20 +13,18 @@ import numpy as np
 import pytest
 from dynamics_jobs import square, stumble
 from locality_worlds import world
-from scipy import stats
 
-from wherewhat.corpora.questions import Example, Labelled, labelled
+from wherewhat.corpora.questions import Example, LabelledDataset, labelled
 from wherewhat.errors import UserError
-from wherewhat.studies import finished
-from wherewhat.studies.finished import Finished, Outcome, code_of, finished_in
-from wherewhat.studies.locality.bag import bag_accuracy
-from wherewhat.studies.locality.correlations import MANY, partial, pearson, slope, spearman
-from wherewhat.studies.locality.estimate import Estimate, over_seeds
+from wherewhat.studies import finished_runs
+from wherewhat.studies.bell_curves import curve_measures, w_for
+from wherewhat.studies.conditions import EncodingCondition, curve
+from wherewhat.studies.finished_runs import FinishedRuns, RunOutcome, code_of, finished_runs_in
+from wherewhat.studies.locality.bag_of_words import bag_accuracy
 from wherewhat.studies.locality.notes import notes_of
 from wherewhat.studies.locality.settings import SCALES
-from wherewhat.studies.locality.steepness import curve_measures, w_for
-from wherewhat.studies.locality.trials import FAMILIES, Trial, curve
-from wherewhat.studies.side_by_side import processors, side_by_side
+from wherewhat.studies.locality.sweep import FAMILIES
+from wherewhat.studies.parallel import processors, run_parallel
 
 HERE = Path(__file__).parent
 
@@ -84,77 +82,25 @@ def test_a_locality_that_no_curve_has_is_refused(target: float) -> None:
         w_for(target, n=32)
 
 
-def points(count: int) -> np.ndarray:
-    x, given = np.random.default_rng(3).normal(size=(2, count))
-    return np.array([x, x - 0.5 * given + np.random.default_rng(4).normal(size=count), given])
-
-
-def left_of(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    line = np.polyfit(other, one, 1)
-    return one - np.polyval(line, other)
-
-
-@pytest.mark.parametrize("count", [6, MANY - 1, MANY, 50])
-def test_correlations_are_those_of_scipy(count: int) -> None:
-    x, y, given = points(count)
-    assert pearson(x, y, seed=0).value == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-12)
-    assert spearman(x, y, seed=0).value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
-    expected = stats.pearsonr(left_of(x, given), left_of(y, given)).statistic
-    assert partial(x, y, given, seed=0).value == pytest.approx(expected, abs=1e-10)
-
-
-def test_few_points_have_fishers_interval_and_many_are_drawn_again() -> None:
-    x, y, given = points(MANY - 1)
-    theirs = stats.pearsonr(x, y).confidence_interval()
-    ours = pearson(x, y, seed=0)
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
-    assert spearman(x, y, seed=0).high - spearman(x, y, seed=0).low > 0
-    held, z = partial(x, y, given, seed=0), math.atanh(partial(x, y, given, seed=0).value)
-    assert held.low == pytest.approx(math.tanh(z - 1.959964 / math.sqrt(MANY - 1 - 1 - 3)), abs=1e-6)
-    x, y, _ = points(60)
-    drawn = np.random.default_rng(8).integers(0, 60, size=(2000, 60))
-    again = [np.corrcoef(x[one], y[one])[0, 1] for one in drawn]
-    ours = pearson(x, y, seed=0)
-    assert (ours.low, ours.high) == pytest.approx(np.quantile(again, [0.025, 0.975]), abs=0.02)
-    assert pearson(x, y, seed=0) == pearson(x, y, seed=0) != pearson(x, y, seed=1)
-
-
-def test_what_does_not_vary_or_is_too_little_correlates_with_nothing() -> None:
-    for found in (pearson([1.0] * 8, range(8), seed=0), pearson([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], seed=0)):
-        assert not found.known and found.side == 0 and found.numbers == (None, None, None)
-    assert not slope([1.0, 1.0], [[1.0, 2.0]]).known and not slope([], []).known
-    missing = pearson([1.0, 2.0, 3.0, 4.0, math.nan], [1.0, 2.0, 3.0, 5.0, 0.0], seed=0)
-    assert missing == pearson([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 5.0], seed=0)
-
-
-def test_a_slope_is_least_squares_seed_by_seed() -> None:
-    x, ys = [0.1, 0.4, 0.9, 1.0], [[0.5, 0.6, 0.9, 0.8], [0.4, 0.7, 0.7, 0.9], [0.6, 0.6, 0.8, 0.8]]
-    each = [np.polyfit(x, y, 1)[0] for y in ys]
-    reach = stats.t.ppf(0.975, 2) * np.std(each, ddof=1) / math.sqrt(3)
-    found = slope(x, ys)
-    assert (found.value, found.low) == pytest.approx((np.mean(each), np.mean(each) - reach), abs=1e-12)
-
-
-def test_an_estimate_says_how_sure_it_is() -> None:
-    found = [Estimate(1, 0.5, 2), Estimate(-1, -2, -0.5), Estimate(1, -1, 2), Estimate(1)]
-    assert [one.side for one in found] == [1, -1, 0, 0]
-    assert over_seeds([0.5]).numbers == (0.5, None, None)
-    assert not over_seeds([]).known and over_seeds([math.nan, 1.0]).value == 1.0
-    assert Estimate(-0.0001, -0.00012, 0.00012).points() == "−0.01 points (−0.01 to +0.01)"
-    assert Estimate(0.1, 1e-17, 0.2).side == 0 and Estimate(0.1, 1e-17, 0.2).plain() == "+0.10 (0.00 to +0.20)"
-
-
 @pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
 def test_every_scale_is_whole(scale) -> None:
-    trials = scale.sweep.trials()
-    assert len({trial.name for trial in trials}) == len(trials) and {trial.family for trial in trials} == set(FAMILIES)
+    conditions = scale.sweep.conditions()
+    assert len({condition.name for condition in conditions}) == len(conditions) and {
+        condition.family for condition in conditions
+    } == set(FAMILIES)
     assert json.loads(json.dumps(scale.plain())) == scale.plain() and scale.seeds >= 3
-    localities = [trial.bias_measures(scale.sweep.n)["locality"] for trial in trials if trial.name.startswith("log w")]
+    localities = [
+        condition.bias_measures(scale.sweep.n)["locality"]
+        for condition in conditions
+        if condition.name.startswith("log w")
+    ]
     assert min(localities) < 0.11 and max(localities) > 0.98
-    assert {0.0, 0.25, 0.5, 2.0, 4.0} <= {trial.s for trial in trials if trial.family == "log"}
-    beside = [trial.w for trial in trials if trial.family == "ours"]
-    assert len(beside) == 2 and set(beside) <= {trial.w for trial in trials if trial.family == "log" and trial.s == 1}
-    assert {trial.encoding for trial in trials if trial.family == "reference"} == {
+    assert {0.0, 0.25, 0.5, 2.0, 4.0} <= {condition.s for condition in conditions if condition.family == "log"}
+    beside = [condition.w for condition in conditions if condition.family == "ours"]
+    assert len(beside) == 2 and set(beside) <= {
+        condition.w for condition in conditions if condition.family == "log" and condition.s == 1
+    }
+    assert {condition.encoding for condition in conditions if condition.family == "reference"} == {
         "learned",
         "sinusoidal",
         "rope",
@@ -166,20 +112,24 @@ def test_every_scale_is_whole(scale) -> None:
 
 
 def test_what_is_symmetric_for_good_is_told_by_the_encoding() -> None:
-    assert curve("log", 0.5).mirrored and curve("raw", 0.5).mirrored and Trial("a", "reference", "alibi").mirrored
-    assert not curve("log", 0.5, 0.5).mirrored and not Trial("r", "reference", "rope").mirrored
-    assert not Trial("l", "ours", "leaning", {"w": 0.5}).mirrored
-    assert curve("log", 0.5, 0.5).bias_measures(8) and not Trial("r", "reference", "rope").bias_measures(8)
+    assert (
+        curve("log", 0.5).mirrored
+        and curve("raw", 0.5).mirrored
+        and EncodingCondition("a", "reference", "alibi").mirrored
+    )
+    assert not curve("log", 0.5, 0.5).mirrored and not EncodingCondition("r", "reference", "rope").mirrored
+    assert not EncodingCondition("l", "ours", "leaning", {"w": 0.5}).mirrored
+    assert curve("log", 0.5, 0.5).bias_measures(8) and not EncodingCondition("r", "reference", "rope").bias_measures(8)
 
 
 def test_finished_runs_come_back_as_they_were(tmp_path: Path) -> None:
-    kept, settings = finished_in(tmp_path), {"steps": 3, "sizes": (1, 2)}
+    kept, settings = finished_runs_in(tmp_path), {"steps": 3, "sizes": (1, 2)}
     rows = [("run", "a", "", None, 0, "loss", 0.1 + 0.2, None, None)]
     assert kept.outcome("a, seed 0", settings) is None
-    kept.keep("a, seed 0", settings, Outcome(rows, 1.5))
-    assert kept.outcome("a, seed 0", settings) == Outcome(rows, 1.5)
+    kept.keep("a, seed 0", settings, RunOutcome(rows, 1.5))
+    assert kept.outcome("a, seed 0", settings) == RunOutcome(rows, 1.5)
     with pytest.raises(UserError, match=r"a-seed-0.json was made by another version of the code; start again with"):
-        finished_in(tmp_path, "other").outcome("a, seed 0", settings)
+        finished_runs_in(tmp_path, "other").outcome("a, seed 0", settings)
     assert [path.name for path in (tmp_path / "done").iterdir()] == ["a-seed-0.json"]
     with pytest.raises(UserError, match="made with other settings: steps was 3 and is 4; resume with the"):
         kept.outcome("a, seed 0", {**settings, "steps": 4})
@@ -189,7 +139,7 @@ def test_finished_runs_come_back_as_they_were(tmp_path: Path) -> None:
     damages = [{"rows": []}, {"rows": [["run", "a"]]}, {"rows": 3}, {"rows": [[1, {}, "", "x", "y", 2, "z", [], 0]]}]
     for text in ('{"settings": {}', "[]", *(json.dumps({**whole, **damage}) for damage in damages)):
         (tmp_path / "done" / "a-seed-0.json").write_text(text)
-        with pytest.raises(UserError, match=r"a-seed-0.json is damaged .*; delete it, and that run is done again"):
+        with pytest.raises(UserError, match=r"a-seed-0.json is damaged .*; delete it, and that run is repeated"):
             kept.outcome("a, seed 0", settings)
     (tmp_path / "done" / ".b.json.xyz.partial").write_text("half")
     kept.forget()
@@ -198,15 +148,15 @@ def test_finished_runs_come_back_as_they_were(tmp_path: Path) -> None:
 
 
 def test_without_a_folder_nothing_is_kept() -> None:
-    kept = Finished(None)
-    kept.keep("a", {}, Outcome([], 0.0))
+    kept = FinishedRuns(None)
+    kept.keep("a", {}, RunOutcome([], 0.0))
     kept.refuse_any()
     kept.forget()
     assert kept.outcome("a", {}) is None
 
 
 def test_other_words_in_a_file_do_not_make_it_other_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finished, "PACKAGE", tmp_path)
+    monkeypatch.setattr(finished_runs, "PACKAGE", tmp_path)
     codes = []
     for text in ('"""A."""\nx = 1\n', '"""B."""\nx = 1  # as it is\n', '"""A."""\nx = 2\n'):
         (tmp_path / "room.py").write_text(text)
@@ -218,10 +168,10 @@ def test_other_words_in_a_file_do_not_make_it_other_code(tmp_path: Path, monkeyp
 
 def test_a_bag_of_words_tells_what_words_alone_tell() -> None:
     by_word = [Example((word, "x"), label) for word, label in (("a", "yes"), ("b", "no"))] * 4
-    assert bag_accuracy(Labelled("q", ("no", "yes"), *[tuple(by_word)] * 3), 8) == 1.0
+    assert bag_accuracy(LabelledDataset("q", ("no", "yes"), *[tuple(by_word)] * 3), 8) == 1.0
     assert bag_accuracy(labelled("agent", seed=0, train=40, valid=2, test=20), 32) == 0.5  # twins hold the same words
     by_order = [Example(words, label) for words, label in ((("a", "b"), "yes"), (("b", "a"), "no"))] * 4
-    assert bag_accuracy(Labelled("q", ("no", "yes"), *[tuple(by_order)] * 3), 8) == 0.5
+    assert bag_accuracy(LabelledDataset("q", ("no", "yes"), *[tuple(by_order)] * 3), 8) == 0.5
 
 
 def test_a_bag_of_words_is_ridge_regression() -> None:
@@ -240,7 +190,7 @@ def test_a_bag_of_words_is_ridge_regression() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_a_job_gives_is_handed_over_as_it_comes(workers: int) -> None:
     given: list[tuple[int, int]] = []
-    side_by_side(
+    run_parallel(
         square, [3, 1, 2], on_progress=lambda *told: None, on_done=lambda *done: given.append(done), workers=workers
     )
     assert sorted(given) == [(0, 9), (1, 1), (2, 4)]
@@ -249,7 +199,7 @@ def test_what_a_job_gives_is_handed_over_as_it_comes(workers: int) -> None:
 def test_what_was_finished_before_one_stumbled_is_handed_over() -> None:
     given: list[int] = []
     with pytest.raises(ValueError, match="job 2 stumbled"):
-        side_by_side(
+        run_parallel(
             stumble, [1, 2], on_progress=lambda *told: None, on_done=lambda *got: given.append(got[1]), workers=1
         )
     assert given == [1]
@@ -287,8 +237,8 @@ def test_jobs_take_no_more_processors_than_they_may(monkeypatch: pytest.MonkeyPa
 
 
 def test_notes_say_how_settings_came_about() -> None:
-    seen = world(lambda trial, question: 0.7, seeds=range(1))
-    tiny, small = (" ".join(notes_of(SCALES[name], seen)) for name in ("tiny", "small"))
-    assert "here there is one rate, 0.002, and nothing to choose." in tiny and "three variants" in tiny
-    assert "here the best of 2 is chosen on sentences that are neither" in small and "three variants" not in small
+    results = world(lambda condition, question: 0.7, seeds=range(1))
+    tiny, small = (" ".join(notes_of(SCALES[name], results)) for name in ("tiny", "small"))
+    assert "here there is only one rate, 0.002." in tiny and "three variants" in tiny
+    assert "here the best of 2 is chosen on validation sentences" in small and "three variants" not in small
     assert "a correlation is close from 0.5 on; within 2 points of chance is guessing" in tiny

@@ -14,7 +14,7 @@ import pytest
 from locality_small import SMALLEST
 
 from wherewhat.errors import UserError
-from wherewhat.studies.base import Found, Order
+from wherewhat.studies.base import Request, StudyResult
 from wherewhat.studies.locality.claims import CLAIMS
 from wherewhat.studies.locality.study import study
 from wherewhat.tables.schema import RESULT
@@ -23,20 +23,20 @@ HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
-def whole() -> Found:
+def whole() -> StudyResult:
     """An uninterrupted run."""
-    return study(SMALLEST, Order(seeds=2), workers=1)
+    return study(SMALLEST, Request(seeds=2), workers=1)
 
 
 def finished(folder: Path) -> list[Path]:
     return sorted((folder / "done").glob("*.json"))
 
 
-def test_every_run_gives_its_rows(whole: Found) -> None:
+def test_every_run_gives_its_rows(whole: StudyResult) -> None:
     rows = whole.result
     assert rows.columns == list(RESULT) and set(rows["part"]) == {"encoding", "run", "mean", "link", "contrast"}
-    trials = [one["name"] for one in whole.about["subjects"]]
-    assert trials == [
+    conditions = [one["name"] for one in whole.about["subjects"]]
+    assert conditions == [
         "log w 0.241",
         "log w 0.241 s 0",
         "leaning w 0.241",
@@ -45,7 +45,7 @@ def test_every_run_gives_its_rows(whole: Found) -> None:
         "decoder w 0.241",
     ]
     runs = rows.filter(part="run", measure="accuracy")
-    assert sorted(set(runs["subject"])) == sorted(trials) and len(runs) == len(trials) * 2 * 2
+    assert sorted(set(runs["subject"])) == sorted(conditions) and len(runs) == len(conditions) * 2 * 2
     assert set(rows.filter(part="run")["measure"]) == {
         "accuracy",
         "frozen accuracy",
@@ -65,26 +65,26 @@ def test_every_run_gives_its_rows(whole: Found) -> None:
         "attention.locality all",
         "attention.excess",
         "attention.excess all",
-        "attention.beyond",
-        "attention.beyond all",
+        "attention.off_diagonal_locality",
+        "attention.off_diagonal_locality all",
     }
 
 
-def test_forgetting_is_the_loss_after_minus_before(whole: Found) -> None:
+def test_forgetting_is_the_loss_after_minus_before(whole: StudyResult) -> None:
     rows = whole.result.filter(part="run", subject="none", seed=1)
     one = dict(rows.filter(item="number").select("measure", "value").iter_rows())
     before = rows.filter(item="", measure="word loss")["value"][0]
     assert one["forgetting"] == pytest.approx(one["word loss after"] - before, abs=1e-12)
 
 
-def test_symmetric_encoders_guess_where_only_order_tells(whole: Found) -> None:
+def test_symmetric_encoders_guess_where_only_order_tells(whole: StudyResult) -> None:
     rows = whole.result.filter(part="run", item="names", measure="accuracy")
     blind = [one["name"] for one in whole.about["subjects"] if one["mirrored"] and one["kind"] == "encoder"]
     assert "none" in blind and "log w 0.241" in blind and "log w 0.241 s 0" not in blind
     assert set(rows.filter(pl.col("subject").is_in(blind))["value"]) == {0.5}
 
 
-def test_it_says_what_it_did(whole: Found) -> None:
+def test_it_says_what_it_did(whole: StudyResult) -> None:
     assert len(whole.claims) == len(CLAIMS)
     assert whole.settings["seeds"] == [0, 1] and whole.settings["corpus"]["name"] == "grammar"
     assert json.loads(json.dumps(whole.settings)) == whole.settings
@@ -97,7 +97,7 @@ def test_it_says_what_it_did(whole: Found) -> None:
     assert dict(bag.select("item", "value").iter_rows())["names"] == 0.5  # twins hold the same words
 
 
-def test_a_run_that_is_killed_goes_on_and_ends_the_same(whole: Found, tmp_path: Path) -> None:
+def test_a_run_that_is_killed_goes_on_and_ends_the_same(whole: StudyResult, tmp_path: Path) -> None:
     command = [sys.executable, str(HERE / "locality_small.py"), str(tmp_path)]
     process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
     while len(finished(tmp_path)) < 2 and process.poll() is None:
@@ -110,7 +110,7 @@ def test_a_run_that_is_killed_goes_on_and_ends_the_same(whole: Found, tmp_path: 
     steps: list[int] = []
     resumed = study(
         SMALLEST,
-        Order(seeds=2, folder=tmp_path, resume=True, on_step=lambda done, of, note: steps.append(done)),
+        Request(seeds=2, folder=tmp_path, resume=True, on_step=lambda done, of, note: steps.append(done)),
         workers=1,
     )
     assert resumed.result.equals(whole.result) and resumed.claims == whole.claims
@@ -119,17 +119,17 @@ def test_a_run_that_is_killed_goes_on_and_ends_the_same(whole: Found, tmp_path: 
     assert min(steps) > 2 * SMALLEST.steps  # what was finished counts from the start
 
 
-def test_more_seeds_can_be_added_and_nothing_is_repeated(whole: Found, tmp_path: Path) -> None:
+def test_more_seeds_can_be_added_and_nothing_is_repeated(whole: StudyResult, tmp_path: Path) -> None:
     small = replace(SMALLEST, sweep=replace(SMALLEST.sweep, sides=(), decoder=()))
-    study(small, Order(seeds=1, folder=tmp_path), workers=1)
+    study(small, Request(seeds=1, folder=tmp_path), workers=1)
     first = {path: path.stat().st_mtime_ns for path in finished(tmp_path)}
-    study(small, Order(seeds=2, folder=tmp_path, resume=True), workers=1)
+    study(small, Request(seeds=2, folder=tmp_path, resume=True), workers=1)
     assert len(finished(tmp_path)) == 2 * len(first)
     assert {path: path.stat().st_mtime_ns for path in first} == first
     with pytest.raises(UserError, match=r"done holds 8 finished runs; add --resume to go on from there, or"):
-        study(small, Order(seeds=1, folder=tmp_path), workers=1)
+        study(small, Request(seeds=1, folder=tmp_path), workers=1)
     with pytest.raises(UserError, match=r"was made with other settings: scale.steps was 4 and is 5; resume with"):
-        study(replace(small, steps=5), Order(seeds=1, folder=tmp_path, resume=True), workers=1)
+        study(replace(small, steps=5), Request(seeds=1, folder=tmp_path, resume=True), workers=1)
 
 
 def test_questions_and_texts_of_ones_own(tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ def test_questions_and_texts_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text("\n".join(texts))
     small = replace(SMALLEST, sweep=replace(SMALLEST.sweep, sides=(), decoder=()))
     warnings: list[str] = []
-    order = Order(seeds=1, tasks=(tmp_path / "mine.tsv",), files=(tmp_path / "book.txt",), folder=tmp_path)
-    order = replace(order, on_warning=warnings.append)
-    found = study(small, order, workers=1)
+    request = Request(seeds=1, tasks=(tmp_path / "mine.tsv",), files=(tmp_path / "book.txt",), folder=tmp_path)
+    request = replace(request, on_warning=warnings.append)
+    found = study(small, request, workers=1)
     assert [one["name"] for one in found.about["questions"]] == ["number", "names", "mine"]
     assert found.settings["corpus"]["name"] == "text" and found.settings["tasks"] == [str(tmp_path / "mine.tsv")]
     assert len(found.result.filter(part="run", item="mine", measure="accuracy")) == 4
@@ -151,7 +151,7 @@ def test_questions_and_texts_of_ones_own(tmp_path: Path) -> None:
     assert found.result.filter(part="mean", item="all", measure="accuracy").is_empty()  # none can be read
     (tmp_path / "mine.tsv").write_text("\n".join([*lines, "yes\tone more"]))
     with pytest.raises(UserError, match=r"was made with other settings: files\..*mine.tsv was "):
-        study(small, replace(order, resume=True), workers=1)
+        study(small, replace(request, resume=True), workers=1)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_questions_and_texts_of_ones_own(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_used_stops_it_before_any_net_learns(text: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "task.tsv").write_text(text)
     with pytest.raises(UserError, match=sentence):
-        study(SMALLEST, Order(tasks=(tmp_path / "task.tsv",), folder=tmp_path), workers=1)
+        study(SMALLEST, Request(tasks=(tmp_path / "task.tsv",), folder=tmp_path), workers=1)
     assert not (tmp_path / "done").exists()
 
 
@@ -182,21 +182,21 @@ def test_a_file_that_cannot_be_used_stops_it_before_any_net_learns(text: str, se
 def test_a_name_that_is_taken_is_refused(name: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / f"{name}.tsv").write_text("a\tb\n")
     with pytest.raises(UserError, match=sentence):
-        study(SMALLEST, Order(tasks=(tmp_path / f"{name}.tsv",)), workers=1)
+        study(SMALLEST, Request(tasks=(tmp_path / f"{name}.tsv",)), workers=1)
 
 
 def test_texts_too_few_to_judge_by_stop_it_before_any_net_learns(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text("a dog sees a cat .\n")
     with pytest.raises(UserError, match=r"book.txt|the corpus"):
-        study(SMALLEST, Order(files=(tmp_path / "book.txt",), folder=tmp_path), workers=1)
+        study(SMALLEST, Request(files=(tmp_path / "book.txt",), folder=tmp_path), workers=1)
     assert not (tmp_path / "done").exists()
 
 
 def test_runs_of_other_code_are_not_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = replace(SMALLEST, sweep=replace(SMALLEST.sweep, sides=(), decoder=(), references=()))
-    first = study(small, Order(seeds=1, folder=tmp_path), workers=1)
-    again = study(small, Order(seeds=1, folder=tmp_path, resume=True), workers=1)
+    first = study(small, Request(seeds=1, folder=tmp_path), workers=1)
+    again = study(small, Request(seeds=1, folder=tmp_path, resume=True), workers=1)
     assert again.about["seconds"] == first.about["seconds"]  # those of the runs, whenever they were done
     monkeypatch.setattr("wherewhat.studies.locality.study.DECIDES", ("names.py",))
     with pytest.raises(UserError, match=r"was made by another version of the code; start again with --overwrite"):
-        study(small, Order(seeds=1, folder=tmp_path, resume=True), workers=1)
+        study(small, Request(seeds=1, folder=tmp_path, resume=True), workers=1)

@@ -8,22 +8,31 @@ import pytest
 from wherewhat.corpora.base import split_of
 from wherewhat.encodings.attenuated import Attenuated
 from wherewhat.encodings.base import Context
-from wherewhat.probing.dependencies.gold import ALL, SIDES, Rows
-from wherewhat.studies.syntax.halves import CHOICES, DISTANCES, EACH, KINDS, PARTS, Asked, frequent, shares
-from wherewhat.studies.syntax.job import Job
+from wherewhat.probing.dependencies.relation_rows import ALL, SIDES, RelationRows
+from wherewhat.studies.syntax.job import SyntaxJob
 from wherewhat.studies.syntax.settings import SCALES
+from wherewhat.studies.syntax.split_half_scores import (
+    CHOICES,
+    DISTANCES,
+    EACH,
+    KINDS,
+    PARTS,
+    ScoredRows,
+    frequent,
+    shares,
+)
 
 HEADS, OFFSETS = 3, 4
 
 
 @pytest.fixture(scope="module")
-def asked() -> Asked:
+def scored() -> ScoredRows:
     """Random rows of three relations, one of them rare."""
     drawn = np.random.default_rng(5)
     rows = 120
     relation_N = drawn.choice(["det", "obj", "obl"], rows, p=[0.5, 0.45, 0.05])
     parts = {name: drawn.random((rows, HEADS)) < 0.4 for name in (*PARTS, "shuffled")}
-    asked_rows = Rows(
+    asked_rows = RelationRows(
         sentence_N=np.arange(rows),
         half_N=drawn.integers(0, 2, rows),
         from_N=np.arange(rows),
@@ -33,36 +42,36 @@ def asked() -> Asked:
         side_N=np.full(rows, SIDES[0]),
         chance_N=drawn.random(rows),
     )
-    return Asked(asked_rows, {**parts, "offset": drawn.random((rows, OFFSETS)) < 0.3})
+    return ScoredRows(asked_rows, {**parts, "offset": drawn.random((rows, OFFSETS)) < 0.3})
 
 
-def by_hand(asked: Asked, kind: str, which: list[int]) -> list[float]:
+def by_hand(scored: ScoredRows, kind: str, which: list[int]) -> list[float]:
     """By plain loops: choose where the half is another one, count where it is this one."""
     by, counted = CHOICES[kind]
     found = []
     for row in which:
-        hits = Counter(dict.fromkeys(range(asked.hits[by].shape[1]), 0))
+        hits = Counter(dict.fromkeys(range(scored.hits[by].shape[1]), 0))
         for other in which:
-            if asked.rows.half_N[other] != asked.rows.half_N[row]:
-                hits.update({who: int(hit) for who, hit in enumerate(asked.hits[by][other])})
+            if scored.rows.half_N[other] != scored.rows.half_N[row]:
+                hits.update({who: int(hit) for who, hit in enumerate(scored.hits[by][other])})
         best = min(hits, key=lambda who: (-hits[who], who))
-        found.append(float(asked.hits[counted][row][best]))
+        found.append(float(scored.hits[counted][row][best]))
     return found
 
 
-def test_shares_are_those_of_plain_loops(asked: Asked) -> None:
-    told = {(item, at, kind): value for item, at, kind, value in shares(asked, fewest=20)}
-    rows = asked.rows
+def test_shares_are_those_of_plain_loops(scored: ScoredRows) -> None:
+    told = {(item, at, kind): value for item, at, kind, value in shares(scored, fewest=20)}
+    rows = scored.rows
     of = {name: [n for n in range(len(rows)) if rows.relation_N[n] == name] for name in ("det", "obj")}
     for kind in CHOICES:
         each = {}
         for name, which in of.items():
-            hits = by_hand(asked, kind, which)
+            hits = by_hand(scored, kind, which)
             assert told[name, None, kind] == pytest.approx(np.mean(hits), abs=1e-12)
             each |= dict(zip(which, hits, strict=True))
         assert told[EACH, None, kind] == pytest.approx(np.mean(list(each.values())), abs=1e-12)
         both = sorted(each)
-        assert told[ALL, None, kind] == pytest.approx(np.mean(by_hand(asked, kind, both)), abs=1e-12)
+        assert told[ALL, None, kind] == pytest.approx(np.mean(by_hand(scored, kind, both)), abs=1e-12)
         for at, end in ((1, 1), (2, 2), (3, 5), (6, 99)):
             near = [each[n] for n in both if at <= abs(rows.offset_N[n]) <= end]
             assert told[EACH, at, kind] == pytest.approx(np.mean(near), abs=1e-12)
@@ -71,16 +80,16 @@ def test_shares_are_those_of_plain_loops(asked: Asked) -> None:
     assert told["obj", None, "distance"] == pytest.approx(np.abs(rows.offset_N[of["obj"]]).mean())
 
 
-def test_a_rare_relation_is_left_out_everywhere(asked: Asked) -> None:
-    told = list(shares(asked, fewest=20))
+def test_a_rare_relation_is_left_out_everywhere(scored: ScoredRows) -> None:
+    told = list(shares(scored, fewest=20))
     assert {item for item, *_ in told} == {"det", "obj", ALL, EACH}
     counted = next(value for item, at, kind, value in told if (item, at, kind) == (EACH, None, "rows"))
-    assert counted == np.isin(asked.rows.relation_N, ["det", "obj"]).sum() < len(asked.rows)
-    assert "obl" in frequent(asked.rows, 2)
+    assert counted == np.isin(scored.rows.relation_N, ["det", "obj"]).sum() < len(scored.rows)
+    assert "obl" in frequent(scored.rows, 2)
 
 
-def test_a_relation_in_one_half_alone_cannot_choose(asked: Asked) -> None:
-    one = asked.take(asked.rows.half_N == 0)
+def test_a_relation_in_one_half_alone_cannot_choose(scored: ScoredRows) -> None:
+    one = scored.take(scored.rows.half_N == 0)
     assert frequent(one.rows, 2) == []
 
 
@@ -89,9 +98,11 @@ def test_a_head_that_is_right_in_one_half_only_gains_nothing_there() -> None:
     half_N = np.array([0, 0, 1, 1])
     right_NH = np.stack([half_N == 0, half_N == 1], 1)
     zeros = np.zeros(4, dtype=np.int64)
-    rows = Rows(zeros, half_N, zeros, zeros, zeros + 1, np.full(4, "det"), np.full(4, SIDES[0]), np.full(4, 0.5))
-    asked = Asked(rows, dict.fromkeys((*PARTS, "shuffled", "offset"), right_NH))
-    found = asked.found()
+    rows = RelationRows(
+        zeros, half_N, zeros, zeros, zeros + 1, np.full(4, "det"), np.full(4, SIDES[0]), np.full(4, 0.5)
+    )
+    scored = ScoredRows(rows, dict.fromkeys((*PARTS, "shuffled", "offset"), right_NH))
+    found = scored.hits_by_kind()
     assert set(found) == set(KINDS)
     assert {float(found[kind].mean()) for kind in CHOICES} == {0.0}
 
@@ -99,10 +110,12 @@ def test_a_head_that_is_right_in_one_half_only_gains_nothing_there() -> None:
 def test_shuffled_sentences_are_read_by_heads_that_were_chosen_in_order() -> None:
     """The first head is best in order, the second among shuffled words, the third by content alone."""
     half_N, zeros = np.arange(8) % 2, np.zeros(8, dtype=np.int64)
-    rows = Rows(zeros, half_N, zeros, zeros, zeros + 1, np.full(8, "det"), np.full(8, SIDES[0]), np.full(8, 0.2))
+    rows = RelationRows(
+        zeros, half_N, zeros, zeros, zeros + 1, np.full(8, "det"), np.full(8, SIDES[0]), np.full(8, 0.2)
+    )
     best = {"full": 0, "shuffled": 1, "contextual": 2, "positional": 0, "offset": 0}
     hits = {name: np.tile(np.arange(3) == head, (8, 1)) for name, head in best.items()}
-    told = {kind: float(found_N.mean()) for kind, found_N in Asked(rows, hits).found().items()}
+    told = {kind: float(found_N.mean()) for kind, found_N in ScoredRows(rows, hits).hits_by_kind().items()}
     assert told["full"] == told["by position"] == told["contextual"] == 1.0
     assert (
         told["shuffled"] == told["by position, shuffled"] == told["by content, shuffled"] == told["by content"] == 0.0
@@ -114,9 +127,11 @@ def test_a_fixed_offset_finds_its_own_distance_and_no_other() -> None:
     offset_N = np.array([1] * 6 + [2] * 4)
     looks_NH = np.stack([offset_N == 1, offset_N == 2], 1)
     half_N, zeros = np.arange(10) % 2, np.zeros(10, dtype=np.int64)
-    rows = Rows(zeros, half_N, zeros, zeros, offset_N, np.full(10, "det"), np.full(10, SIDES[0]), np.full(10, 0.2))
-    asked = Asked(rows, dict.fromkeys((*PARTS, "shuffled", "offset"), looks_NH))
-    told = {(at, kind): value for item, at, kind, value in shares(asked, fewest=2) if item == EACH}
+    rows = RelationRows(
+        zeros, half_N, zeros, zeros, offset_N, np.full(10, "det"), np.full(10, SIDES[0]), np.full(10, 0.2)
+    )
+    scored = ScoredRows(rows, dict.fromkeys((*PARTS, "shuffled", "offset"), looks_NH))
+    told = {(at, kind): value for item, at, kind, value in shares(scored, fewest=2) if item == EACH}
     assert told[1, "positional"] == 1.0 and told[2, "positional"] == 0.0 and told[None, "positional"] == 0.6
 
 
@@ -126,25 +141,25 @@ def test_distances_are_those_of_the_probe() -> None:
 
 def test_every_scale_has_trials_of_all_kinds() -> None:
     for scale in SCALES.values():
-        trials = scale.trials()
-        assert {trial.family for trial in trials} == {"log", "reference"}
-        assert {trial.s for trial in trials if trial.family == "log"} >= {1.0, 0.25}
-        assert {"learned", "rope", "deberta", "none"} <= {trial.name for trial in trials}
+        conditions = scale.conditions()
+        assert {condition.family for condition in conditions} == {"log", "reference"}
+        assert {condition.s for condition in conditions if condition.family == "log"} >= {1.0, 0.25}
+        assert {"learned", "rope", "deberta", "none"} <= {condition.name for condition in conditions}
         assert scale.seeds >= 3
     assert "steps" in SCALES["paper"].unknown and SCALES["tiny"].unknown == ()
 
 
 def test_a_run_does_not_depend_on_which_others_there_are() -> None:
     tiny = SCALES["tiny"]
-    plain = tiny.of_a_run()
+    plain = tiny.run_settings()
     assert "localities" not in plain and "seeds" not in plain and plain["steps"] == tiny.steps
-    job = Job(tiny, tiny.trials()[0], 3)
+    job = SyntaxJob(tiny, tiny.conditions()[0], 3)
     assert job.plain()["run"]["seed"] == 3 and job.name == "log w 0.0505, seed 3" and job.steps == tiny.steps
 
 
 def test_sentences_to_be_probed_on_are_fresh_and_other_ones_for_each_seed() -> None:
     tiny = SCALES["tiny"]
-    first, second = (Job(tiny, tiny.trials()[0], seed).sentences() for seed in (0, 1))
+    first, second = (SyntaxJob(tiny, tiny.conditions()[0], seed).sentences() for seed in (0, 1))
     assert len(first) == tiny.probed and {split_of(one.text) for one in first} == {"test"}
     assert [one.text for one in first] != [one.text for one in second]
     assert all(one.head for one in first)
@@ -155,8 +170,10 @@ def test_the_positional_part_of_a_curve_names_the_neighbour_ahead_however_local_
     import torch
 
     zeros_BHTC = torch.zeros(1, 1, 9, 4)
-    for trial in SCALES["tiny"].trials():
-        if trial.family == "log" and trial.s == 0.25:
-            bias_HTT = Attenuated(heads=1, **trial.options).bias(zeros_BHTC, zeros_BHTC, Context.of(9, causal=False))[0]
+    for condition in SCALES["tiny"].conditions():
+        if condition.family == "log" and condition.s == 0.25:
+            bias_HTT = Attenuated(heads=1, **condition.options).bias(
+                zeros_BHTC, zeros_BHTC, Context.of(9, causal=False)
+            )[0]
             away_TT = bias_HTT[0].masked_fill(torch.eye(9, dtype=torch.bool), -torch.inf)
             assert (away_TT.argmax(-1)[:-1] == torch.arange(1, 9)).all()

@@ -11,15 +11,16 @@ from syntax_small import SMALLEST
 from wherewhat.capture.loading.load import word_tokenizer, wrap_module
 from wherewhat.errors import UserError
 from wherewhat.nets.build import build
-from wherewhat.probing.dependencies.gold import ALL, SIDES
+from wherewhat.probing.dependencies.relation_rows import ALL, SIDES
 from wherewhat.report.reproductions import page_of_reproduction
-from wherewhat.studies.base import Found, Order
-from wherewhat.studies.registry import REPRODUCTIONS
+from wherewhat.studies.base import Request, StudyResult
+from wherewhat.studies.registry import STUDIES
 from wherewhat.studies.syntax.claims import CLAIMS
-from wherewhat.studies.syntax.halves import EACH, KINDS
-from wherewhat.studies.syntax.job import Job
-from wherewhat.studies.syntax.one_run import relation_rows
+from wherewhat.studies.syntax.job import SyntaxJob
+from wherewhat.studies.syntax.run import relation_rows
+from wherewhat.studies.syntax.split_half_scores import EACH, KINDS
 from wherewhat.studies.syntax.study import DECIDES, study
+from wherewhat.tables.manifest.io import manifest_of
 from wherewhat.tables.schema import RESULT
 
 PACKAGE = Path(__file__).parents[2] / "src" / "wherewhat"
@@ -29,21 +30,21 @@ PACKAGE = Path(__file__).parents[2] / "src" / "wherewhat"
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the finished runs of one seed."""
     folder = tmp_path_factory.mktemp("syntax")
-    study(SMALLEST, Order(seeds=1, folder=folder), workers=1)
+    study(SMALLEST, Request(seeds=1, folder=folder), workers=1)
     return folder
 
 
 @pytest.fixture(scope="module")
-def whole() -> Found:
+def whole() -> StudyResult:
     """Two seeds in one go."""
-    return study(SMALLEST, Order(seeds=2), workers=1)
+    return study(SMALLEST, Request(seeds=2), workers=1)
 
 
 def finished(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in sorted((folder / "done").glob("*.json"))}
 
 
-def test_every_run_gives_its_rows(whole: Found) -> None:
+def test_every_run_gives_its_rows(whole: StudyResult) -> None:
     rows = whole.result
     assert rows.columns == list(RESULT)
     assert set(rows["part"]) == {*("trained", "untrained", "trained mean", "untrained mean", "gap", "run", "encoding")}
@@ -58,34 +59,34 @@ def test_every_run_gives_its_rows(whole: Found) -> None:
     assert shares.min() >= 0 and shares.max() <= 1
 
 
-def test_untrained_is_the_net_as_it_starts(whole: Found) -> None:
-    job = Job(SMALLEST, SMALLEST.trials()[-1], 1)
-    reading = job.reading()
+def test_untrained_is_the_net_as_it_starts(whole: StudyResult) -> None:
+    job = SyntaxJob(SMALLEST, SMALLEST.conditions()[-1], 1)
+    reading = job.training_settings()
     assert reading.words is not None
     fresh = wrap_module(build(reading.net, seed=job.seed).eval(), word_tokenizer(reading.words))
     with torch.no_grad():
         theirs = [row[6] for row in relation_rows(job, fresh, "untrained")]
-    ours = whole.result.filter(part="untrained", model=job.trial.name, seed=1)["value"].to_list()
-    trained = whole.result.filter(part="trained", model=job.trial.name, seed=1)["value"].to_list()
+    ours = whole.result.filter(part="untrained", subject=job.condition.name, seed=1)["value"].to_list()
+    trained = whole.result.filter(part="trained", subject=job.condition.name, seed=1)["value"].to_list()
     assert ours == theirs != trained
 
 
-def test_encodings_are_asked_about_the_same_rows(whole: Found) -> None:
+def test_encodings_are_asked_about_the_same_rows(whole: StudyResult) -> None:
     for kind in ("uniform", "offset", "rows"):
         found = whole.result.filter(part="trained", item=ALL, seed=0, measure=f"to head: {kind}")["value"]
         assert len(found) == 3 and found.n_unique() == 1
 
 
-def test_a_one_sided_curve_finds_by_place_what_the_next_word_is(whole: Found) -> None:
-    rows = whole.result.filter(part="trained", model="log w 0.533 s 0.25", item="det", seed=0)
+def test_a_one_sided_curve_finds_by_place_what_the_next_word_is(whole: StudyResult) -> None:
+    rows = whole.result.filter(part="trained", subject="log w 0.533 s 0.25", item="det", seed=0)
     told = dict(rows.select("measure", "value").iter_rows())
-    fresh = whole.result.filter(part="untrained", model="log w 0.533 s 0.25", item="det", seed=0)
+    fresh = whole.result.filter(part="untrained", subject="log w 0.533 s 0.25", item="det", seed=0)
     before = dict(fresh.select("measure", "value").iter_rows())
     assert told["to head: positional"] == told["to head: offset"] == before["to head: positional"] > 0.5
     assert told["to dependent: positional"] < 0.5  # but for the last word, which has none after it
 
 
-def test_it_says_what_it_did(whole: Found) -> None:
+def test_it_says_what_it_did(whole: StudyResult) -> None:
     assert len(whole.claims) == len(CLAIMS)
     assert {claim.why for claim in whole.claims} == {"Fewer than 3 seeds decide nothing."}
     assert whole.settings["seeds"] == [0, 1] and whole.settings["corpus"]["name"] == "grammar"
@@ -96,23 +97,23 @@ def test_it_says_what_it_did(whole: Found) -> None:
     assert any("chosen after" in note for note in whole.notes)
 
 
-def test_its_page_is_drawn(whole: Found) -> None:
+def test_its_page_is_drawn(whole: StudyResult) -> None:
     manifest = {"reproduction": "syntax", "about": dict(whole.about), "claims": [], "settings": dict(whole.settings)}
-    page = page_of_reproduction(whole.result, manifest)
+    page = page_of_reproduction(whole.result, manifest_of("reproduce", manifest))
     assert [section.name for section in page.sections][:3] == ["answer", "encodings", "relations"]
-    assert "cannot be told" in page.sections[0].lede
+    assert "unclear" in page.sections[0].lede
 
 
-def test_more_seeds_can_be_added_and_nothing_is_repeated(whole: Found, kept: Path) -> None:
+def test_more_seeds_can_be_added_and_nothing_is_repeated(whole: StudyResult, kept: Path) -> None:
     first = finished(kept)
     assert len(first) == 3
     with pytest.raises(UserError, match=r"done holds 3 finished runs; add --resume to go on from there, or"):
-        study(SMALLEST, Order(seeds=2, folder=kept), workers=1)
+        study(SMALLEST, Request(seeds=2, folder=kept), workers=1)
     with pytest.raises(UserError, match=r"was made with other settings: scale.steps was 4 and is 5; resume with"):
-        study(replace(SMALLEST, steps=5), Order(seeds=2, folder=kept, resume=True), workers=1)
+        study(replace(SMALLEST, steps=5), Request(seeds=2, folder=kept, resume=True), workers=1)
     steps: list[int] = []
-    order = Order(seeds=2, folder=kept, resume=True, on_step=lambda done, of, note: steps.append(done))
-    resumed = study(SMALLEST, order, workers=1)
+    request = Request(seeds=2, folder=kept, resume=True, on_step=lambda done, of, note: steps.append(done))
+    resumed = study(SMALLEST, request, workers=1)
     assert resumed.result.equals(whole.result) and resumed.claims == whole.claims
     second = finished(kept)
     assert len(second) == 6 and {path: second[path] for path in first} == first
@@ -125,5 +126,5 @@ def test_what_decides_a_run_is_there() -> None:
 
 
 def test_it_is_registered_and_can_be_resumed() -> None:
-    one = REPRODUCTIONS["syntax"]
+    one = STUDIES["syntax"]
     assert one.takes == ("--resume",) and "1906.04341" in one.paper

@@ -8,16 +8,16 @@ from word_swap_small import SMALLEST
 
 from wherewhat.corpora import lexicon as lex
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.corpora.pairs import EXCHANGED, PAIRS, usable_roles
-from wherewhat.corpora.twins import VOICES
+from wherewhat.corpora.minimal_pairs import VOICES
+from wherewhat.corpora.sentence_pairs import PAIRS, SWAPPED_LABELS, usable_roles
 from wherewhat.errors import UserError
-from wherewhat.studies.locality.steepness import curve_measures, w_for
-from wherewhat.studies.word_swap import bare
-from wherewhat.studies.word_swap.counting import Heard, counted, difference, mean, share
+from wherewhat.studies.bell_curves import curve_measures, w_for
+from wherewhat.studies.word_swap import three_word_sentences
+from wherewhat.studies.word_swap.answer_measures import AnswersUnderSwap, answer_measures, difference, mean, share
 from wherewhat.studies.word_swap.examples import examples_of
-from wherewhat.studies.word_swap.job import Job
+from wherewhat.studies.word_swap.job import WordSwapJob
 from wherewhat.studies.word_swap.passages import Passages
-from wherewhat.studies.word_swap.premises import NAMES, cases, premise_of, premises
+from wherewhat.studies.word_swap.premises import NAMES, examples, premise_of, premises
 from wherewhat.studies.word_swap.settings import SCALES
 
 NAN = float("nan")
@@ -44,18 +44,20 @@ def test_a_sentence_that_says_a_name_twice_is_no_premise() -> None:
 
 def test_every_premise_has_a_case_of_every_label_with_the_same_words_in_entailed_and_reversed() -> None:
     for question, pairs in PAIRS.items():
-        found = cases(question, 2, "test", 5)
-        assert [case.label for case in found] == list(pairs.labels) * 5
-        assert len({case.sentences[0].text for case in found}) == 5
-    for entailed, other in zip(*(cases("roles", 2, "test", 5)[place::3] for place in (0, 1)), strict=True):
+        found = examples(question, 2, "test", 5)
+        assert [example.label for example in found] == list(pairs.labels) * 5
+        assert len({example.sentences[0].text for example in found}) == 5
+    for entailed, other in zip(*(examples("roles", 2, "test", 5)[place::3] for place in (0, 1)), strict=True):
         assert sorted(entailed.sentences[1].words) == sorted(other.sentences[1].words)
 
 
 def test_what_is_read_says_again_who_does_what_to_whom_and_is_not_what_is_judged_by() -> None:
     passages = [one.text for one in islice(Passages().sentences("train"), 200)]
-    told = [" ".join(sentence.text for sentence in case.sentences) for case in cases("roles", 1, "train", 200)]
+    told = [" ".join(sentence.text for sentence in example.sentences) for example in examples("roles", 1, "train", 200)]
     assert passages == told[::3]
-    assert not set(passages) & {" ".join(s.text for s in case.sentences) for case in cases("roles", 1, "test", 50)}
+    assert not set(passages) & {
+        " ".join(s.text for s in example.sentences) for example in examples("roles", 1, "test", 50)
+    }
     assert len(Passages().some("train", 3, seed=5)) == 3
 
 
@@ -70,42 +72,45 @@ def test_curves_of_one_locality_are_equally_local_whatever_their_sides() -> None
 
 def test_scales_name_what_is_unknown_and_every_curve_once() -> None:
     for scale in SCALES.values():
-        names = [trial.name for trial in scale.sweep.trials()]
+        names = [trial.name for trial in scale.sweep.conditions()]
         assert len(set(names)) == len(names) and "none" in names
     assert SCALES["paper"].unknown and not SCALES["tiny"].unknown
-    assert "sweep" not in SCALES["tiny"].of_a_run()
+    assert "sweep" not in SCALES["tiny"].run_settings()
 
 
 def test_bare_names_are_twins_that_nets_have_words_for_and_none_is_learnt_from_and_judged_by() -> None:
-    learnt, judged = ({case.sentences[0].words: case.label for case in bare.cases(0, split, 500)} for split in ENDS)
+    learnt, judged = (
+        {example.sentences[0].words: example.label for example in three_word_sentences.examples(0, split, 500)}
+        for split in ENDS
+    )
     read = {word for passage in islice(Passages().sentences("train"), 300) for word in passage.words}
     assert len(learnt) == 184 and len(judged) == 72 and not set(learnt) & set(judged)
     for words, label in (learnt | judged).items():
         assert len(words) == 3 and set(words) <= read
         assert label == ("woman" if words[0] in {"maria", "lucy", "nina", "rosa"} else "man")
-        assert (learnt | judged)[words[::-1]] == bare.EXCHANGED[label]
+        assert (learnt | judged)[words[::-1]] == three_word_sentences.SWAPPED_LABELS[label]
 
 
 def test_bare_names_are_only_exchanged_which_is_reading_them_backwards_and_have_a_control() -> None:
-    job = Job(SMALLEST, SMALLEST.sweep.trials()[0], 0)
+    job = WordSwapJob(SMALLEST, SMALLEST.sweep.conditions()[0], 0)
     (item,) = job.items("names")
-    cases_there = job.data("names").cases
-    assert item.name == "roles" and len(item.trials) == len(cases_there) == 24 and not item.beside
-    for trial in item.trials:
-        case = cases_there[trial.case]
-        assert trial.swapped[0].words == case.sentences[0].words[::-1]
-        assert trial.answer == bare.EXCHANGED[case.label] and trial.control is not None
+    cases_there = job.data("names").examples
+    assert item.name == "roles" and len(item.examples) == len(cases_there) == 24 and not item.beside
+    for trial in item.examples:
+        example = cases_there[trial.index]
+        assert trial.swapped[0].words == example.sentences[0].words[::-1]
+        assert trial.answer == three_word_sentences.SWAPPED_LABELS[example.label] and trial.control is not None
 
 
 def test_what_is_counted_of_an_exchange() -> None:
-    heard = Heard(
+    heard = AnswersUnderSwap(
         before_NA=one_hot(0, 0, 1, 2, 1),
         after_NA=one_hot(1, 0, 0, 2, 1),
         control_NA=one_hot(0, 1, 1, None, None),
         old_N=np.array([0, 0, 1, 2, 0]),  # the last was wrong before
         new_N=np.array([1, 1, 0, 2, 1]),
     )
-    found = {name: numbers[0] for name, numbers in counted(heard)}
+    found = {name: numbers[0] for name, numbers in answer_measures(heard)}
     assert found["cases"] == 5 and found["before"] == 0.8 and found["accuracy"] == 0.8 and found["change"] == 0
     assert found["old label"] == pytest.approx(2 / 5)
     assert found["followed"] == found["flip"] == pytest.approx(2 / 3)  # of three right ones whose label changes
@@ -116,8 +121,8 @@ def test_what_is_counted_of_an_exchange() -> None:
 
 def test_a_shuffle_changes_no_label_so_nothing_is_followed() -> None:
     same = one_hot(0, 1, 2)
-    heard = Heard(same, same, one_hot(None, None, None), np.array([0, 1, 2]), np.array([0, 1, 2]))
-    found = dict(counted(heard))
+    heard = AnswersUnderSwap(same, same, one_hot(None, None, None), np.array([0, 1, 2]), np.array([0, 1, 2]))
+    found = dict(answer_measures(heard))
     assert "followed" not in found and "control change" not in found and "control flip" not in found
     assert found["flip"][0] == found["shift"][0] == found["largest"][0] == 0
 
@@ -130,18 +135,21 @@ def test_intervals_over_cases_stay_in_their_range_and_one_case_has_none() -> Non
 
 
 def test_items_hold_every_swap_and_an_exchange_has_the_new_label() -> None:
-    job = Job(SMALLEST, SMALLEST.sweep.trials()[0], 0)
+    job = WordSwapJob(SMALLEST, SMALLEST.sweep.conditions()[0], 0)
     names = {item.name: item for item in job.items("roles")}
     assert {"3", "whole", "roles", "voice"} <= set(names)
-    labels = [case.label for case in job.data("roles").cases]
-    assert all(trial.answer == EXCHANGED["roles"][labels[trial.case]] for trial in names["roles"].trials)
-    assert all(trial.answer == labels[trial.case] for trial in names["voice"].trials)
+    labels = [example.label for example in job.data("roles").examples]
+    assert all(trial.answer == SWAPPED_LABELS["roles"][labels[trial.index]] for trial in names["roles"].examples)
+    assert all(trial.answer == labels[trial.index] for trial in names["voice"].examples)
 
 
 def test_examples_show_words_before_and_after_with_their_roles() -> None:
-    bare_names, *others = examples_of(Job(SMALLEST, SMALLEST.sweep.trials()[0], 0))
+    bare_names, *others = examples_of(WordSwapJob(SMALLEST, SMALLEST.sweep.conditions()[0], 0))
     (three,) = bare_names["sentences"]
-    assert three["swapped"] == three["words"][::-1] and bare_names["new"] == bare.EXCHANGED[bare_names["label"]]
+    assert (
+        three["swapped"] == three["words"][::-1]
+        and bare_names["new"] == three_word_sentences.SWAPPED_LABELS[bare_names["label"]]
+    )
     found = {example["item"]: example for example in others}
     premise = found["roles"]["sentences"][0]
     agent, patient = (premise["words"][premise["roles"][role][0]] for role in ("agent", "patient"))

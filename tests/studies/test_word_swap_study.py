@@ -8,9 +8,10 @@ from word_swap_small import SMALLEST
 from wherewhat.errors import UserError
 from wherewhat.report.render import render
 from wherewhat.report.reproductions import page_of_reproduction
-from wherewhat.studies.base import Found, Order
+from wherewhat.studies.base import Request, StudyResult
 from wherewhat.studies.word_swap.claims import CLAIMS
 from wherewhat.studies.word_swap.study import study
+from wherewhat.tables.manifest.io import manifest_of
 from wherewhat.tables.schema import RESULT
 
 
@@ -20,12 +21,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(folder: Path) -> Found:
+def whole(folder: Path) -> StudyResult:
     """An uninterrupted run, with its finished runs kept."""
-    return study(SMALLEST, Order(seeds=2, folder=folder), workers=1)
+    return study(SMALLEST, Request(seeds=2, folder=folder), workers=1)
 
 
-def test_every_run_gives_its_rows(whole: Found) -> None:
+def test_every_run_gives_its_rows(whole: StudyResult) -> None:
     rows = whole.result
     assert rows.columns == list(RESULT) and set(rows["part"]) == {"run", "mean", "gap", "encoding"}
     original = rows.filter(part="run", item="roles, original", measure="accuracy")
@@ -35,7 +36,7 @@ def test_every_run_gives_its_rows(whole: Found) -> None:
     assert len(whole.claims) == len(CLAIMS) and whole.settings["seeds"] == [0, 1]
 
 
-def test_theorems_hold_in_nets(whole: Found) -> None:
+def test_theorems_hold_in_nets(whole: StudyResult) -> None:
     largest = whole.result.filter(part="run", measure="largest")
     without = largest.filter(subject="none").filter(~largest.filter(subject="none")["item"].str.ends_with("voice"))
     assert without["value"].max() < 1e-6
@@ -47,22 +48,22 @@ def test_theorems_hold_in_nets(whole: Found) -> None:
     assert set(exchanged.filter(measure="followed")["value"]) == {0.0}
 
 
-def test_finished_runs_are_not_done_again_and_give_the_same(whole: Found, folder: Path) -> None:
+def test_finished_runs_are_not_done_again_and_give_the_same(whole: StudyResult, folder: Path) -> None:
     assert len(list((folder / "done").glob("*.json"))) == 6
     steps = list[int]()
-    order = Order(seeds=2, folder=folder, resume=True, on_step=lambda done, of, note: steps.append(done))
-    again = study(SMALLEST, order, workers=1)
+    request = Request(seeds=2, folder=folder, resume=True, on_step=lambda done, of, note: steps.append(done))
+    again = study(SMALLEST, request, workers=1)
     assert again.result.equals(whole.result) and not steps
     with pytest.raises(UserError, match="holds 6 finished runs; add --resume"):
-        study(SMALLEST, Order(seeds=2, folder=folder), workers=1)
+        study(SMALLEST, Request(seeds=2, folder=folder), workers=1)
 
 
-def test_one_run_is_the_same_alone(whole: Found) -> None:
-    alone = study(SMALLEST, Order(seed=1, seeds=1), workers=1).result.filter(part="run")
+def test_one_run_is_the_same_alone(whole: StudyResult) -> None:
+    alone = study(SMALLEST, Request(seed=1, seeds=1), workers=1).result.filter(part="run")
     assert alone.equals(whole.result.filter(part="run", seed=1))
 
 
-def test_its_page_is_drawn(whole: Found) -> None:
+def test_its_page_is_drawn(whole: StudyResult) -> None:
     manifest = {"reproduction": "word-swap", "about": whole.about, "claims": [], "notes": list(whole.notes)}
-    text = render(page_of_reproduction(whole.result, manifest))
-    assert "Words in other places" in text and "cannot be told" in text
+    text = render(page_of_reproduction(whole.result, manifest_of("reproduce", manifest)))
+    assert "Swapped words" in text and "unclear" in text

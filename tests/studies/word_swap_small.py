@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from wherewhat.studies.word_swap.settings import SCALES, Asking, Curves, Sweep
+from wherewhat.studies.word_swap.settings import SCALES, CurveGroup, QuestionTraining, WordSwapSweep
 
 SMALLEST = replace(
     SCALES["tiny"],
-    sweep=Sweep(n=8, curves=(Curves(0.5, (1.0, 0.5)),), references=("none",)),
-    askings=(Asking("content", 4, 2), Asking("names", 4, 2), Asking("roles", 4, 2)),
+    sweep=WordSwapSweep(n=8, curves=(CurveGroup(0.5, (1.0, 0.5)),), references=("none",)),
+    questions=(QuestionTraining("content", 4, 2), QuestionTraining("names", 4, 2), QuestionTraining("roles", 4, 2)),
     seeds=1,
     width=8,
     heads=2,
@@ -19,5 +19,5 @@ SMALLEST = replace(
     tuning_warmup=1,
     valid=1,
     test=12,
-    judged=5,
+    held_out=5,
 )

@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 
 from wherewhat.errors import UserError
-from wherewhat.tables.builtin import TEXTS, text_file
-from wherewhat.tables.origin import Origin
-from wherewhat.tables.texts import read_texts
+from wherewhat.tables.texts import TEXTS, Origin, read_texts, text_file
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -10,9 +10,10 @@ import pytest
 
 from wherewhat.errors import UserError
 from wherewhat.tables import files
-from wherewhat.tables.files import parquet_bytes, read_parquet, refuse_to_overwrite, write_run, write_whole
-from wherewhat.tables.manifest import read_manifest
-from wherewhat.tables.reading import read_table
+from wherewhat.tables.files import refuse_to_overwrite, write_run, write_whole
+from wherewhat.tables.manifest.io import read_manifest
+from wherewhat.tables.manifest.sections import Manifest
+from wherewhat.tables.parquet import parquet_bytes, read_parquet, read_table
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -122,5 +123,5 @@ def test_a_damaged_table_is_given_up_within_ten_seconds(tmp_path: Path, monkeypa
     monkeypatch.setattr(subprocess, "run", hang)
     (tmp_path / "heads.parquet").write_bytes(b"PAR1")
     with pytest.raises(UserError, match="was changed after it was written and cannot be read"):
-        read_table(tmp_path / "heads.parquet", {}, {"sha256": {"heads.parquet": "0"}})
+        read_table(tmp_path / "heads.parquet", {}, Manifest(sha256={"heads.parquet": "0"}))
     assert len(waited) == 1 and waited[0] < 10

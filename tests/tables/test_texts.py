@@ -35,7 +35,7 @@ def test_a_column_of_json_lines(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.txt", "", "holds no text; give a file with one text a line"),
+        ("a.txt", "", "holds no text; give a file with one text per line"),
         ("a.txt", " \n\n", "holds no text"),
         ("a.jsonl", '{"text": 1', "a.jsonl line 1 is not JSON"),
         ("a.jsonl", "[1]", "a.jsonl line 1 is not a JSON object"),

@@ -13,16 +13,16 @@ from wherewhat.errors import UserError
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.tasks.hops import Hops
-from wherewhat.tasks.letter import Letter
-from wherewhat.tasks.number import Number
+from wherewhat.tasks.letter import LetterTask
+from wherewhat.tasks.number import NumberTask
 from wherewhat.tasks.registry import task
-from wherewhat.training.evaluate import evaluate
+from wherewhat.training.task_training import evaluate
 
 BOTH = [
-    Number(window=3, pre=4, hops=(1, 2, 5), n_letters=4),
-    Letter(window=3, pre=4, hops=(1, 2, 5), n_letters=6, n_int=2),
-    Number(),
-    Letter(),
+    NumberTask(window=3, pre=4, hops=(1, 2, 5), n_letters=4),
+    LetterTask(window=3, pre=4, hops=(1, 2, 5), n_letters=6, n_int=2),
+    NumberTask(),
+    LetterTask(),
 ]
 either = pytest.mark.parametrize("one", BOTH, ids=lambda one: f"{one.name} {one.length}")
 
@@ -81,7 +81,7 @@ def test_what_is_put_before_is_of_the_window_s_kind_and_varied(one: Hops) -> Non
 
 
 def test_no_pair_put_before_begins_with_a_letter_of_the_path() -> None:
-    longer = replace(Letter(), before=100)
+    longer = replace(LetterTask(), before=100)
     for index in range(50):
         record = longer.sample(2, "test", index)
         path = {record["tokens"][slot][0] for slot in record["path"][1:]}
@@ -89,7 +89,7 @@ def test_no_pair_put_before_begins_with_a_letter_of_the_path() -> None:
 
 
 def test_no_number_points_before_the_window() -> None:
-    longer = replace(Number(), before=50)
+    longer = replace(NumberTask(), before=50)
     for row in longer.batch(2, "test", range(300)).input_NT.tolist():
         assert all(slot - row[slot] >= 50 for slot in range(58, longer.length))
 
@@ -113,7 +113,7 @@ def test_lengths_that_make_no_sense(name: str, before: object) -> None:
 
 
 def test_a_rotary_net_reads_longer_inputs_than_it_was_made_for() -> None:
-    one = Number(window=3, pre=4, hops=(1, 2), n_letters=4)
+    one = NumberTask(window=3, pre=4, hops=(1, 2), n_letters=4)
     net = build(NetConfig(vocabulary=one.vocabulary, length=one.length, width=8, layers=1, heads=1))
     longer = replace(one, before=100)
     measured = evaluate(net, longer, seed=1, samples=30)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from wherewhat.errors import UserError
-from wherewhat.tasks.cells import FEW, block_order, block_orders, cells_of
-from wherewhat.tasks.partial_induction import PartialInduction
+from wherewhat.tasks.cells import FEW, block_order, cells_of
+from wherewhat.tasks.queries import PartialInduction
 from wherewhat.tasks.registry import TASKS, task
 
 VECTOR = json.loads((Path(__file__).parents[1] / "vectors" / "tasks.json").read_text())["induction"]
@@ -66,9 +66,11 @@ def test_its_streams_keep_the_name_that_samples_were_numbered_under() -> None:
 
 
 def test_many_blocks_are_shuffled_as_each_alone() -> None:
-    blocks = np.array([0, 3, 9, 10, 99, 100, 12345])
-    ours = block_orders(7, "induction", "train", blocks, 62)
-    assert ours.tolist() == [list(block_order(7, "induction", "train", int(block), 62)) for block in blocks]
+    blocks = np.array([0, 3, 9, 10, 99, 100, 101, 999, 12345])
+    assert len(blocks) > FEW
+    ours = cells_of(7, "induction", "train", (62 * blocks[:, None] + np.arange(62)).ravel(), 62)
+    theirs = [list(block_order(7, "induction", "train", int(block), 62)) for block in blocks]
+    assert ours.reshape(-1, 62).tolist() == theirs
     indices = np.arange(62 * (FEW + 3))
     few = np.concatenate([cells_of(7, "induction", "train", some, 62) for some in np.split(indices, FEW + 3)])
     assert cells_of(7, "induction", "train", indices, 62).tolist() == few.tolist()

@@ -8,8 +8,8 @@ import torch
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.nets.config import NetConfig
 from wherewhat.tasks.registry import task
-from wherewhat.training.answering import Answering
-from wherewhat.training.reading import Reading
+from wherewhat.training.language_modelling import LanguageModelSettings
+from wherewhat.training.task_training import TaskSettings
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +22,8 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def brief() -> Answering:
-    return Answering(
+def brief() -> TaskSettings:
+    return TaskSettings(
         net=NetConfig(vocabulary=100, length=9, width=8, layers=1, heads=2, mlp=1),
         tasks=(
             task("number", window=4, pre=4, n_letters=6, hops=[1, 2]),
@@ -40,8 +40,8 @@ def brief() -> Answering:
 
 
 @pytest.fixture
-def reader() -> Reading:
-    return Reading(
+def reader() -> LanguageModelSettings:
+    return LanguageModelSettings(
         net=NetConfig(vocabulary=1, length=12, width=8, layers=1, heads=2, mlp=1, kind="encoder", encoding="learned"),
         corpus=Grammar(past=True),
         sentences=60,

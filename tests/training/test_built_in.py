@@ -10,9 +10,8 @@ from wherewhat.models.folder import load_model
 from wherewhat.models.registry import MODELS
 from wherewhat.recipes.registry import recipe
 from wherewhat.tasks.mixture import Mixture
-from wherewhat.training.answering import Answering
-from wherewhat.training.evaluate import evaluate
-from wherewhat.training.outcome import settings_of
+from wherewhat.training.run_folder import settings_of
+from wherewhat.training.task_training import TaskSettings, evaluate
 
 each = pytest.mark.parametrize("name", MODELS)
 FRESH_SEED = 2024  # no run has drawn from it
@@ -22,8 +21,8 @@ FRESH_SEED = 2024  # no run has drawn from it
 def test_built_in_nets_fit_their_recipe(name: str) -> None:
     model, settings = load_model(MODELS[name].folder), recipe(MODELS[name].recipe)
     assert model.net.config == settings.net
-    assert isinstance(settings, Answering) and model.tasks == settings.tasks
-    assert settings.complete(settings_of(model, Answering)) == settings.to_dict()
+    assert isinstance(settings, TaskSettings) and model.tasks == settings.tasks
+    assert settings.complete(settings_of(model, TaskSettings)) == settings.to_dict()
     assert {parameter.dtype for parameter in model.net.parameters()} == {torch.float32}
     assert (MODELS[name].folder / "model.safetensors").stat().st_size < 2_000_000
 

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 import torch
 
-from wherewhat.corpora.questions import Example, Labelled
-from wherewhat.corpora.words import Words
+from wherewhat.corpora.questions import Example, LabelledDataset
+from wherewhat.corpora.vocabulary import WordVocabulary
 from wherewhat.errors import UserError
-from wherewhat.models.folder import Reads, load_model, save_model
+from wherewhat.models.folder import NetTexts, load_model, save_model
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
-from wherewhat.training.finetune import Asked, Finetuning, answered, finetune, probe_frozen, ridge
-from wherewhat.training.guessing import encode_words
+from wherewhat.training.finetune import FinetuneSettings, LabelledSentences, answered, finetune, probe_frozen, ridge
+from wherewhat.training.language_modelling import encode_words
 
 NAMES, VERBS = ("anna", "ben", "carl", "dora"), ("sees", "helps", "calls")
-WORDS = Words.learn([NAMES, VERBS, ("today",)])
-HOW = Finetuning(steps=40, batch=16, learning_rates=(1e-2,), warmup=5)
+WORDS = WordVocabulary.learn([NAMES, VERBS, ("today",)])
+HOW = FinetuneSettings(steps=40, batch=16, learning_rates=(1e-2,), warmup=5)
 
 
 def net_of(encoding: str = "learned", kind: str = "encoder", **options: object) -> Trunk:
@@ -38,8 +38,8 @@ def examples(label: object, count: int, seed: int) -> tuple[Example, ...]:
     return tuple(made)
 
 
-def asked(label: object) -> Labelled:
-    return Labelled("made up", ("no", "yes"), *(examples(label, 80, seed) for seed in (0, 1, 2)))
+def asked(label: object) -> LabelledDataset:
+    return LabelledDataset("made up", ("no", "yes"), *(examples(label, 80, seed) for seed in (0, 1, 2)))
 
 
 def has_anna(words: tuple[str, ...], rng: np.random.Generator) -> str:
@@ -84,13 +84,13 @@ def test_the_net_that_is_handed_in_stays_as_it_was() -> None:
 def test_a_tuned_net_judges_by_itself_and_from_its_folder(tmp_path: Path) -> None:
     told = asked(has_anna)
     tuned = finetune(net_of(), WORDS, told, HOW)
-    save_model(tmp_path, tuned.net, reads=Reads(WORDS))
+    save_model(tmp_path, tuned.net, reads=NetTexts(WORDS))
     sentences = [one.words for one in told.test]
     for net in (tuned.net, load_model(tmp_path).net):
         logits_NA = answered(net, WORDS, sentences)
         said = [net.config.labels[int(number)] for number in logits_NA.argmax(-1)]
         assert tuple(one.label == label for one, label in zip(told.test, said, strict=True)) == tuned.right_N
-        alone_A = net.judge(torch.tensor([WORDS.ids(sentences[7])]))[0].detach()
+        alone_A = net.label_logits(torch.tensor([WORDS.ids(sentences[7])]))[0].detach()
         assert torch.allclose(logits_NA[7], alone_A, atol=1e-5), "in the order of the sentences"
 
 
@@ -158,9 +158,9 @@ def test_the_penalty_is_chosen_by_the_valid_split() -> None:
 
 def test_labels_keep_their_numbers() -> None:
     net = net_of()
-    ours = Asked.of(net.config, WORDS, [Example(("anna",), "yes"), Example(("ben",), "no")], ("no", "yes"))
+    ours = LabelledSentences.of(net.config, WORDS, [Example(("anna",), "yes"), Example(("ben",), "no")], ("no", "yes"))
     assert ours.label_N.tolist() == [1, 0]
-    net.ask(("no", "yes"), generator=torch.Generator().manual_seed(0))
+    net.add_label_layer(("no", "yes"), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         net.labeller.weight.zero_()
         net.labeller.bias.copy_(torch.tensor([0.0, 1.0]))
@@ -186,8 +186,8 @@ def test_examples_that_cannot_be_learnt_from(change: dict[str, object], sentence
 
 
 def test_words_of_another_net() -> None:
-    with pytest.raises(UserError, match=r"the net knows 11 token ids and the vocabulary has 4; use the words that the"):
-        finetune(net_of(), Words.learn([["a"]]), asked(has_anna), HOW)
+    with pytest.raises(UserError, match=r"the net has 11 token ids and the vocabulary 4; use the vocabulary that the"):
+        finetune(net_of(), WordVocabulary.learn([["a"]]), asked(has_anna), HOW)
 
 
 @pytest.mark.parametrize(

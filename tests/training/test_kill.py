@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from wherewhat.training.answering import Answering
-from wherewhat.training.checkpoint import CHECKPOINT
 from wherewhat.training.loop import train
-from wherewhat.training.settings import Settings
+from wherewhat.training.run_folder import CHECKPOINT
+from wherewhat.training.settings import TrainingSettings
+from wherewhat.training.task_training import TaskSettings
 
 RUNS = get_context("forkserver")  # imports the heavy things once; every run is a fresh process forked from there
 RUNS.set_forkserver_preload(
@@ -24,7 +24,7 @@ RUNS.set_forkserver_preload(
 )  # an optimiser's first step imports the latter
 
 
-def run(settings: Settings, out: Path, dies_at: int, steps: Connection | None) -> None:
+def run(settings: TrainingSettings, out: Path, dies_at: int, steps: Connection | None) -> None:
     """Train, or go on training. With a connection, tell of every step and wait to be told to go on.
 
     At the sync numbered `dies_at` the file on its way to the disk is cut in half and the process kills itself.
@@ -54,12 +54,12 @@ def files(out: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def unbroken(brief: Answering, tmp_path: Path) -> dict[str, bytes]:
+def unbroken(brief: TaskSettings, tmp_path: Path) -> dict[str, bytes]:
     train(brief, out=tmp_path / "unbroken")
     return files(tmp_path / "unbroken")
 
 
-def test_killed_while_files_are_written(brief: Answering, tmp_path: Path, unbroken: dict[str, bytes]) -> None:
+def test_killed_while_files_are_written(brief: TaskSettings, tmp_path: Path, unbroken: dict[str, bytes]) -> None:
     out = tmp_path / "run"
     # A checkpoint takes two syncs, its own and its folder's. A life writes the one that it starts from, then one at
     # steps 3, 6 and 9. Then curve, weights and config are written hidden, with a note of what they replace and a sync
@@ -88,7 +88,7 @@ def test_killed_while_files_are_written(brief: Answering, tmp_path: Path, unbrok
 
 @pytest.mark.parametrize(("kind", "seed"), [("brief", 0), ("brief", 1), ("reader", 2)])
 def test_killed_at_random_moments(request: pytest.FixtureRequest, tmp_path: Path, kind: str, seed: int) -> None:
-    settings: Settings = request.getfixturevalue(kind)
+    settings: TrainingSettings = request.getfixturevalue(kind)
     chance, settings = random.Random(seed), replace(settings, steps=20, checkpoint_every=1, keep_every=5)
     for _ in range(3):
         steps, theirs = RUNS.Pipe()

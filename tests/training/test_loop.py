@@ -16,17 +16,14 @@ from wherewhat.models.folder import load_model
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
-from wherewhat.tasks.base import Batch
+from wherewhat.tasks.base import TaskBatch
 from wherewhat.tasks.mixture import Mixture
 from wherewhat.tasks.registry import task
 from wherewhat.tasks.stream import Ints
-from wherewhat.training.answering import Answering
-from wherewhat.training.checkpoint import CHECKPOINT
-from wherewhat.training.descent import rate_at
-from wherewhat.training.evaluate import evaluate
-from wherewhat.training.loop import train
+from wherewhat.training.loop import flushes, rate_at, threads, train
+from wherewhat.training.run_folder import CHECKPOINT
 from wherewhat.training.settings import changed
-from wherewhat.training.threads import flushes, threads
+from wherewhat.training.task_training import TaskSettings, evaluate
 
 
 class PowerCutError(Exception):
@@ -45,7 +42,7 @@ def files(out: Path) -> dict[str, bytes]:
     return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
 
 
-def test_a_run_leaves_its_curve_and_its_model(brief: Answering, tmp_path: Path) -> None:
+def test_a_run_leaves_its_curve_and_its_model(brief: TaskSettings, tmp_path: Path) -> None:
     run = train(brief, out=tmp_path)
     assert set(files(tmp_path)) == {"curve.parquet", "model/config.json", "model/model.safetensors"}
     assert pl.read_parquet(tmp_path / "curve.parquet").equals(run.curve)
@@ -61,7 +58,7 @@ def test_a_run_leaves_its_curve_and_its_model(brief: Answering, tmp_path: Path) 
     assert run.accuracy == evaluate(run.net, brief.task, seed=1, samples=50)["accuracy"]
 
 
-def test_the_curve_averages_the_loss_of_every_step(brief: Answering) -> None:
+def test_the_curve_averages_the_loss_of_every_step(brief: TaskSettings) -> None:
     heard: dict[int, Mapping[str, float]] = {}
     run = train(brief, on_step=heard.__setitem__)
     assert list(heard) == list(range(1, 12))
@@ -72,7 +69,7 @@ def test_the_curve_averages_the_loss_of_every_step(brief: Answering) -> None:
     assert "accuracy" not in heard[9]
 
 
-def test_the_same_settings_give_the_same_bytes(brief: Answering, tmp_path: Path) -> None:
+def test_the_same_settings_give_the_same_bytes(brief: TaskSettings, tmp_path: Path) -> None:
     torch.manual_seed(1)
     train(brief, out=tmp_path / "a")
     torch.manual_seed(2)
@@ -85,11 +82,11 @@ def test_the_same_settings_give_the_same_bytes(brief: Answering, tmp_path: Path)
     assert len({one[weights], other_weights[weights], other_data[weights]}) == 3
 
 
-def test_every_step_learns_from_fresh_sequences(brief: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_step_learns_from_fresh_sequences(brief: TaskSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, str, int]] = []
     batch = Mixture.batch
 
-    def listen(task: Mixture, seed: int, split: str, indices: Ints) -> Batch:
+    def listen(task: Mixture, seed: int, split: str, indices: Ints) -> TaskBatch:
         asked.extend((seed, split, index) for index in indices.tolist())
         return batch(task, seed, split, indices)
 
@@ -99,7 +96,7 @@ def test_every_step_learns_from_fresh_sequences(brief: Answering, monkeypatch: p
     assert {key for key in asked if key[1] == "test"} == {(5, "test", index) for index in range(50)}
 
 
-def test_the_machine_s_threads_do_not_matter_and_stay_as_they_were(brief: Answering, tmp_path: Path) -> None:
+def test_the_machine_s_threads_do_not_matter_and_stay_as_they_were(brief: TaskSettings, tmp_path: Path) -> None:
     inside: set[int] = set()
     torch.set_num_threads(2)
     train(replace(brief, threads=3), on_step=lambda step, measured: inside.add(torch.get_num_threads()))
@@ -111,7 +108,7 @@ def test_the_machine_s_threads_do_not_matter_and_stay_as_they_were(brief: Answer
 
 
 @pytest.mark.parametrize("last", [1, 3, 5, 9, 11])
-def test_an_interrupted_run_ends_as_an_unbroken_one(brief: Answering, tmp_path: Path, last: int) -> None:
+def test_an_interrupted_run_ends_as_an_unbroken_one(brief: TaskSettings, tmp_path: Path, last: int) -> None:
     train(brief, out=tmp_path / "whole")
     with pytest.raises(PowerCutError):
         train(brief, out=tmp_path / "cut", on_step=cut_at(last))  # type: ignore[arg-type]
@@ -120,7 +117,7 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(brief: Answering, tmp_path: 
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
 
 
-def test_resume_goes_on_from_the_checkpoint(brief: Answering, tmp_path: Path) -> None:
+def test_resume_goes_on_from_the_checkpoint(brief: TaskSettings, tmp_path: Path) -> None:
     with pytest.raises(PowerCutError):
         train(brief, out=tmp_path, on_step=cut_at(8))  # type: ignore[arg-type]
     steps: list[int] = []
@@ -128,7 +125,7 @@ def test_resume_goes_on_from_the_checkpoint(brief: Answering, tmp_path: Path) ->
     assert steps == list(range(7, 12))
 
 
-def test_someone_may_look_at_the_net_where_it_is_evaluated(brief: Answering) -> None:
+def test_someone_may_look_at_the_net_where_it_is_evaluated(brief: TaskSettings) -> None:
     heard: list[int] = []
 
     def look(step: int, net: Trunk) -> None:
@@ -142,7 +139,7 @@ def test_someone_may_look_at_the_net_where_it_is_evaluated(brief: Answering) -> 
     assert run.curve["step"].unique(maintain_order=True).to_list() == [4, 8, 11]
 
 
-def test_the_net_that_is_looked_at_is_the_one_that_learns(brief: Answering) -> None:
+def test_the_net_that_is_looked_at_is_the_one_that_learns(brief: TaskSettings) -> None:
     seen: dict[int, float] = {}
 
     def look(step: int, net: Trunk) -> None:
@@ -155,7 +152,7 @@ def test_the_net_that_is_looked_at_is_the_one_that_learns(brief: Answering) -> N
     assert seen[0] == first
 
 
-def test_a_run_that_is_looked_at_ends_as_one_that_is_not(brief: Answering, tmp_path: Path) -> None:
+def test_a_run_that_is_looked_at_ends_as_one_that_is_not(brief: TaskSettings, tmp_path: Path) -> None:
     def look(step: int, net: Trunk) -> None:
         torch.manual_seed(step)
         evaluate(net, brief.task, seed=9, samples=20)
@@ -170,7 +167,7 @@ def test_a_run_that_is_looked_at_ends_as_one_that_is_not(brief: Answering, tmp_p
     assert files(tmp_path / "cut") == files(tmp_path / "alone")
 
 
-def test_a_resumed_run_shows_the_net_from_there_on(brief: Answering, tmp_path: Path) -> None:
+def test_a_resumed_run_shows_the_net_from_there_on(brief: TaskSettings, tmp_path: Path) -> None:
     with pytest.raises(PowerCutError):
         train(brief, out=tmp_path, on_step=cut_at(7))  # type: ignore[arg-type]
     heard: list[int] = []
@@ -180,7 +177,7 @@ def test_a_resumed_run_shows_the_net_from_there_on(brief: Answering, tmp_path: P
     assert heard == [8, 11]  # a finished run is read, not shown
 
 
-def test_one_who_looks_and_stumbles_leaves_the_net_learning(brief: Answering) -> None:
+def test_one_who_looks_and_stumbles_leaves_the_net_learning(brief: TaskSettings) -> None:
     nets: list[Trunk] = []
 
     def look(step: int, net: Trunk) -> None:
@@ -192,7 +189,7 @@ def test_one_who_looks_and_stumbles_leaves_the_net_learning(brief: Answering) ->
     assert nets[0].training
 
 
-def test_resuming_a_finished_run_reads_it(brief: Answering, tmp_path: Path) -> None:
+def test_resuming_a_finished_run_reads_it(brief: TaskSettings, tmp_path: Path) -> None:
     run = train(brief, out=tmp_path)
     steps: list[int] = []
     again = train(brief, out=tmp_path, resume=True, on_step=lambda step, measured: steps.append(step))
@@ -201,7 +198,7 @@ def test_resuming_a_finished_run_reads_it(brief: Answering, tmp_path: Path) -> N
     assert all(torch.equal(a, b) for a, b in zip(again.net.parameters(), run.net.parameters(), strict=True))
 
 
-def test_a_new_run_does_not_take_up_an_old_checkpoint(brief: Answering, tmp_path: Path) -> None:
+def test_a_new_run_does_not_take_up_an_old_checkpoint(brief: TaskSettings, tmp_path: Path) -> None:
     with pytest.raises(PowerCutError):
         train(brief, out=tmp_path, on_step=cut_at(7))  # type: ignore[arg-type]
     with pytest.raises(PowerCutError):
@@ -223,7 +220,7 @@ def test_a_new_run_does_not_take_up_an_old_checkpoint(brief: Answering, tmp_path
 )
 @pytest.mark.parametrize("finished", [False, True])
 def test_resuming_with_other_settings(
-    brief: Answering, tmp_path: Path, change: str, sentence: str, finished: bool
+    brief: TaskSettings, tmp_path: Path, change: str, sentence: str, finished: bool
 ) -> None:
     if finished:
         train(brief, out=tmp_path)
@@ -240,7 +237,7 @@ def test_resuming_with_other_settings(
 
 
 @pytest.mark.parametrize("keep", [0, 4, 100, -1])
-def test_a_checkpoint_that_is_cut_short(brief: Answering, tmp_path: Path, keep: int) -> None:
+def test_a_checkpoint_that_is_cut_short(brief: TaskSettings, tmp_path: Path, keep: int) -> None:
     with pytest.raises(PowerCutError):
         train(brief, out=tmp_path, on_step=cut_at(4))  # type: ignore[arg-type]
     path = tmp_path / CHECKPOINT
@@ -249,14 +246,14 @@ def test_a_checkpoint_that_is_cut_short(brief: Answering, tmp_path: Path, keep: 
         train(brief, out=tmp_path, resume=True)
 
 
-def test_another_file_in_the_checkpoint_s_place(brief: Answering, tmp_path: Path) -> None:
+def test_another_file_in_the_checkpoint_s_place(brief: TaskSettings, tmp_path: Path) -> None:
     train(brief, out=tmp_path)
     (tmp_path / "model" / "model.safetensors").rename(tmp_path / CHECKPOINT)
     with pytest.raises(UserError, match=r"checkpoint.safetensors is no checkpoint of a training run"):
         train(brief, out=tmp_path, resume=True)
 
 
-def test_a_loss_that_is_no_number_stops_the_run(brief: Answering) -> None:
+def test_a_loss_that_is_no_number_stops_the_run(brief: TaskSettings) -> None:
     wild = replace(brief, learning_rate=1e38)
     with pytest.raises(
         UserError, match=r"training stopped at step \d+: the loss became (nan|inf); lower learning_rate"
@@ -273,7 +270,7 @@ def test_the_learning_rate_rises_and_falls() -> None:
 class Oracle(nn.Module):
     """A net that answers exactly, but only the letter task."""
 
-    def __init__(self, settings: Answering) -> None:
+    def __init__(self, settings: TaskSettings) -> None:
         super().__init__()
         self.task = settings.task
 
@@ -287,7 +284,7 @@ class Oracle(nn.Module):
         return hidden_BV
 
 
-def test_evaluation_counts_exact_answers_of_each_kind(brief: Answering) -> None:
+def test_evaluation_counts_exact_answers_of_each_kind(brief: TaskSettings) -> None:
     measured = evaluate(Oracle(brief), brief.task, seed=1, samples=1300)  # type: ignore[arg-type]
     assert measured == {
         "accuracy": 0.5,
@@ -300,7 +297,7 @@ def test_evaluation_counts_exact_answers_of_each_kind(brief: Answering) -> None:
 
 def test_a_small_net_learns_a_small_task() -> None:
     retrieval = task("retrieval", context=3, n_symbols=4, n_int=4)
-    settings = Answering(
+    settings = TaskSettings(
         net=NetConfig(vocabulary=retrieval.vocabulary, length=4, width=32, layers=2, heads=2, mlp=2),
         tasks=(retrieval,),
         steps=300,
@@ -313,7 +310,7 @@ def test_a_small_net_learns_a_small_task() -> None:
     assert run.final("loss") < run.curve.filter(pl.col("measure") == "loss")["value"][0]
 
 
-def test_a_run_puts_threads_and_small_numbers_back(brief: Answering) -> None:
+def test_a_run_puts_threads_and_small_numbers_back(brief: TaskSettings) -> None:
     before = torch.get_num_threads()
     with threads(2):
         assert torch.get_num_threads() == 2 and flushes()

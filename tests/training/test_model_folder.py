@@ -10,23 +10,23 @@ from safetensors.torch import load_file, save_file
 from wherewhat.errors import UserError
 from wherewhat.models.folder import holds_net, load_model, save_model
 from wherewhat.nets.build import build
-from wherewhat.training.answering import Answering
+from wherewhat.training.task_training import TaskSettings
 
 
 @pytest.fixture
-def folder(brief: Answering, tmp_path: Path) -> Path:
+def folder(brief: TaskSettings, tmp_path: Path) -> Path:
     save_model(tmp_path / "net", build(brief.net, seed=4), tasks=brief.tasks, extra={"by": "a test"})
     return tmp_path / "net"
 
 
-def test_a_net_comes_back(brief: Answering, folder: Path) -> None:
+def test_a_net_comes_back(brief: TaskSettings, folder: Path) -> None:
     model, net = load_model(folder), build(brief.net, seed=4)
     assert all(torch.equal(a, b) for a, b in zip(model.net.parameters(), net.parameters(), strict=True))
     assert (model.net.config, model.tasks, model.extra) == (brief.net, brief.tasks, {"by": "a test"})
     assert not model.net.training
 
 
-def test_a_net_that_learnt_no_task_of_ours(brief: Answering, tmp_path: Path) -> None:
+def test_a_net_that_learnt_no_task_of_ours(brief: TaskSettings, tmp_path: Path) -> None:
     save_model(tmp_path, build(brief.net))
     assert load_model(tmp_path).tasks == ()
 
@@ -51,13 +51,13 @@ def test_no_config(tmp_path: Path) -> None:
 
 def test_a_config_that_is_not_json(folder: Path) -> None:
     (folder / "config.json").write_text('{"wherewhat_net": 1, ')
-    with pytest.raises(UserError, match=r"config.json is not JSON \(.*\); train again or copy the folder anew"):
+    with pytest.raises(UserError, match=r"config.json is not JSON \(.*\); train again or copy the folder again"):
         load_model(folder)
 
 
 def test_somebody_else_s_config(folder: Path) -> None:
     (folder / "config.json").write_text('{"model_type": "llama"}')
-    with pytest.raises(UserError, match=r"config.json does not describe a net of ours"):
+    with pytest.raises(UserError, match=r"config.json does not describe a wherewhat net"):
         load_model(folder)
 
 
@@ -84,7 +84,7 @@ def test_weights_that_are_cut_short(folder: Path, keep: int) -> None:
 def test_weights_of_another_net(folder: Path) -> None:
     edit(folder, net={**json.loads((folder / "config.json").read_text())["net"], "vocabulary": 101})
     with pytest.raises(
-        UserError, match=r"config.json gives vocabulary as 101 and its weights have 100; copy both files anew"
+        UserError, match=r"config.json gives vocabulary as 101 and its weights have 100; copy both files again"
     ):
         load_model(folder)
 

@@ -12,29 +12,30 @@ import pytest
 import torch
 
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.corpora.words import SPECIAL, Words
+from wherewhat.corpora.vocabulary import SPECIAL, WordVocabulary
 from wherewhat.errors import UserError
 from wherewhat.models.folder import load_model
 from wherewhat.nets.build import build
 from wherewhat.nets.trunk import Trunk
 from wherewhat.recipes.registry import recipe
-from wherewhat.training.checkpoint import CHECKPOINT
-from wherewhat.training.guessing import (
-    Guess,
-    answers,
+from wherewhat.training.encoded_corpus import TRAINING
+from wherewhat.training.language_modelling import (
+    LanguageModelSettings,
+    WordObjective,
+    WordTargets,
     encode_words,
-    guess_for,
     masked_words,
     next_words,
+    predictions,
+    targets_for,
     word_losses,
 )
 from wherewhat.training.loop import train
-from wherewhat.training.reading import Guesses, Reading
+from wherewhat.training.run_folder import CHECKPOINT
 from wherewhat.training.settings import changed
-from wherewhat.training.texts import LEARNING
 
 KINDS = pytest.mark.parametrize("kind", ["encoder", "decoder"])
-WORDS = Words.learn([["a", "b", "c", "d", "e", "f", "g"]])
+WORDS = WordVocabulary.learn([["a", "b", "c", "d", "e", "f", "g"]])
 
 
 class PowerCutError(Exception):
@@ -101,7 +102,7 @@ def test_the_next_word_is_asked_of_every_word_but_the_last() -> None:
 
 
 @torch.no_grad()
-def one_by_one(net: Trunk, guess: Guess) -> list[float]:
+def one_by_one(net: Trunk, guess: WordTargets) -> list[float]:
     """nats of every word to be guessed: each sentence alone, without padding, all logits, in float64."""
     net, width, nats = net.double(), guess.input_BT.shape[1], []
     for slot, target in zip(guess.slots_G.tolist(), guess.target_G.tolist(), strict=True):
@@ -113,21 +114,21 @@ def one_by_one(net: Trunk, guess: Guess) -> list[float]:
 
 
 @KINDS
-def test_the_loss_is_that_of_each_sentence_alone(reader: Reading, kind: str) -> None:
+def test_the_loss_is_that_of_each_sentence_alone(reader: LanguageModelSettings, kind: str) -> None:
     ready = replace(reader, net=replace(reader.net, kind=kind)).ready()
     objective, net = ready.objective(), build(ready.net, seed=3)
-    assert isinstance(objective, Guesses)
+    assert isinstance(objective, WordObjective)
     rows = {step: objective.texts.train.rows(objective.order.rows(step)) for step in range(1, 8)}
     step = next(step for step, (_, real_BT) in rows.items() if not real_BT[:, :-1].all())
-    rng = np.random.default_rng([1, LEARNING, step])
-    guess = guess_for(rows[step], objective.texts.words, rng, causal=kind == "decoder")
+    rng = np.random.default_rng([1, TRAINING, step])
+    guess = targets_for(rows[step], objective.texts.words, rng, causal=kind == "decoder")
     assert guess.real_BT is not None
     ours = objective.loss(net, step).item()
     assert ours == pytest.approx(fmean(one_by_one(net, guess)), abs=1e-5)
 
 
 @KINDS
-def test_logits_are_worked_out_only_where_a_word_is_guessed(reader: Reading, kind: str) -> None:
+def test_logits_are_worked_out_only_where_a_word_is_guessed(reader: LanguageModelSettings, kind: str) -> None:
     ready = replace(reader, net=replace(reader.net, kind=kind)).ready()
     objective, net, seen = ready.objective(), build(ready.net), []
     net.head.register_forward_hook(lambda head, given, made: seen.append(tuple(made.shape)))
@@ -138,14 +139,14 @@ def test_logits_are_worked_out_only_where_a_word_is_guessed(reader: Reading, kin
 
 
 @KINDS
-def test_losses_of_sentences(reader: Reading, kind: str) -> None:
+def test_losses_of_sentences(reader: LanguageModelSettings, kind: str) -> None:
     ready = replace(reader, net=replace(reader.net, kind=kind)).ready()
     net, told = build(ready.net, seed=2), [one.words for one in islice(Grammar().sentences("test"), 7)]
     ours = word_losses(net, ready.words, told, seed=4)
     assert ours == word_losses(net, ready.words, told, seed=4)
     assert (ours == word_losses(net, ready.words, told, seed=5)) == (kind == "decoder")
     rows = {}
-    for rows_B, guess, _ in answers(net, ready.words, encode_words(net.config, ready.words, told), seed=4):
+    for rows_B, guess, _ in predictions(net, ready.words, encode_words(net.config, ready.words, told), seed=4):
         nats, width = one_by_one(net, guess), guess.input_BT.shape[1]
         for place, row in enumerate(rows_B.tolist()):
             mine = [one for one, slot in zip(nats, guess.slots_G.tolist(), strict=True) if slot // width == place]
@@ -153,18 +154,18 @@ def test_losses_of_sentences(reader: Reading, kind: str) -> None:
     assert ours == pytest.approx([rows[row] for row in range(7)], abs=1e-5)
 
 
-def test_losses_of_sentences_that_cannot_be_had(reader: Reading) -> None:
+def test_losses_of_sentences_that_cannot_be_had(reader: LanguageModelSettings) -> None:
     ready = reader.ready()
     net = build(ready.net)
     with pytest.raises(UserError, match=r"^sentence 1 has 1 word\(s\); give sentences of at least 2$"):
         word_losses(net, ready.words, [("the", "dog"), ("dog",)], seed=0)
     with pytest.raises(UserError, match="^there is no sentence to read; give at least one$"):
         word_losses(net, ready.words, [], seed=0)
-    with pytest.raises(UserError, match=r"^the net knows \d+ token ids and the vocabulary has 10; use the words that"):
+    with pytest.raises(UserError, match=r"^the net has \d+ token ids and the vocabulary 10; use the vocabulary that"):
         word_losses(net, WORDS, [("a", "b")], seed=0)
 
 
-def test_a_run_leaves_its_words_and_its_corpus(reader: Reading, tmp_path: Path) -> None:
+def test_a_run_leaves_its_words_and_its_corpus(reader: LanguageModelSettings, tmp_path: Path) -> None:
     run = train(reader, out=tmp_path)
     assert set(files(tmp_path)) == {
         "curve.parquet",
@@ -182,18 +183,18 @@ def test_a_run_leaves_its_words_and_its_corpus(reader: Reading, tmp_path: Path) 
 
 
 @KINDS
-def test_the_curve_says_how_well_words_are_guessed(reader: Reading, kind: str) -> None:
+def test_the_curve_says_how_well_words_are_guessed(reader: LanguageModelSettings, kind: str) -> None:
     run = train(replace(reader, net=replace(reader.net, kind=kind)))
     texts = run.settings.texts
     nats, right = [], []
-    for _, guess, logits_GV in answers(run.net, run.words, texts.valid, seed=reader.data_seed):
+    for _, guess, logits_GV in predictions(run.net, run.words, texts.valid, seed=reader.data_seed):
         nats += one_by_one(run.net.double(), guess)
         right += (logits_GV.argmax(-1) == guess.target_G).tolist()
     assert run.final("loss valid") == pytest.approx(fmean(nats), abs=1e-5)
     assert run.accuracy == pytest.approx(fmean(right))
 
 
-def test_the_same_settings_give_the_same_bytes(reader: Reading, tmp_path: Path) -> None:
+def test_the_same_settings_give_the_same_bytes(reader: LanguageModelSettings, tmp_path: Path) -> None:
     train(reader, out=tmp_path / "a")
     train(reader.ready(), out=tmp_path / "b")
     train(replace(reader, data_seed=2), out=tmp_path / "c")
@@ -204,7 +205,9 @@ def test_the_same_settings_give_the_same_bytes(reader: Reading, tmp_path: Path) 
 
 @KINDS
 @pytest.mark.parametrize("last", [1, 7, 11])
-def test_an_interrupted_run_ends_as_an_unbroken_one(reader: Reading, tmp_path: Path, kind: str, last: int) -> None:
+def test_an_interrupted_run_ends_as_an_unbroken_one(
+    reader: LanguageModelSettings, tmp_path: Path, kind: str, last: int
+) -> None:
     settings = replace(reader, net=replace(reader.net, kind=kind), keep_every=5)
 
     def cut(step: int, measured: Mapping[str, float]) -> None:
@@ -219,7 +222,7 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(reader: Reading, tmp_path: P
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
 
 
-def test_a_finished_run_is_read_and_not_run_again(reader: Reading, tmp_path: Path) -> None:
+def test_a_finished_run_is_read_and_not_run_again(reader: LanguageModelSettings, tmp_path: Path) -> None:
     run, steps = train(reader, out=tmp_path), list[int]()
     again = train(reader, out=tmp_path, resume=True, on_step=lambda step, measured: steps.append(step))
     assert steps == [] and again.curve.equals(run.curve)
@@ -228,7 +231,7 @@ def test_a_finished_run_is_read_and_not_run_again(reader: Reading, tmp_path: Pat
         train(changed(reader, ["corpus.seed=2"]), out=tmp_path, resume=True)
 
 
-def test_snapshots_are_model_folders_that_stay(reader: Reading, tmp_path: Path) -> None:
+def test_snapshots_are_model_folders_that_stay(reader: LanguageModelSettings, tmp_path: Path) -> None:
     settings = replace(reader, keep_every=4, evaluate_every=4)
     train(settings, out=tmp_path)
     folders = sorted(path.name for path in (tmp_path / "snapshots").iterdir())
@@ -243,14 +246,14 @@ def test_snapshots_are_model_folders_that_stay(reader: Reading, tmp_path: Path) 
     assert not list((tmp_path / "snapshots").iterdir())
 
 
-def test_the_net_that_is_kept_is_the_one_that_learns(reader: Reading, tmp_path: Path) -> None:
+def test_the_net_that_is_kept_is_the_one_that_learns(reader: LanguageModelSettings, tmp_path: Path) -> None:
     train(replace(reader, keep_every=11), out=tmp_path)
     kept = files(tmp_path)
     assert kept["snapshots/step-000011/model.safetensors"] == kept["model/model.safetensors"]
 
 
 @KINDS
-def test_a_small_net_learns_the_grammar(reader: Reading, kind: str) -> None:
+def test_a_small_net_learns_the_grammar(reader: LanguageModelSettings, kind: str) -> None:
     """Beyond how often words come: a net that knows only that stays at their entropy."""
     net = replace(reader.net, width=32, heads=4, layers=1, kind=kind, length=32)
     settings = replace(reader, net=net, sentences=600, longest=32, steps=120, batch=32, evaluate_every=120)
@@ -260,12 +263,12 @@ def test_a_small_net_learns_the_grammar(reader: Reading, kind: str) -> None:
     assert run.final("loss valid") < entropy - 0.2
 
 
-def test_settings_survive_json(reader: Reading) -> None:
-    assert Reading.from_dict(json.loads(json.dumps(reader.ready().to_dict()))) == reader.ready()
+def test_settings_survive_json(reader: LanguageModelSettings) -> None:
+    assert LanguageModelSettings.from_dict(json.loads(json.dumps(reader.ready().to_dict()))) == reader.ready()
     assert "texts" not in reader.ready().to_dict()
 
 
-def test_changes_find_their_place(reader: Reading) -> None:
+def test_changes_find_their_place(reader: LanguageModelSettings) -> None:
     ours = changed(
         reader, ["corpus.seed=2", "sentences=5000", "encoding=alibi", "kind=decoder", "past=false", "seed=7"]
     )
@@ -286,7 +289,7 @@ def test_changes_find_their_place(reader: Reading) -> None:
         ("length=9", "the net's length 9 is too small; sentences have up to 12 words"),
         ("encoding=path", "path only looks back and got a net that looks both ways; use it in a decoder"),
         ("past=maybe", "past cannot be 'maybe'; give true or false, such as past=True"),
-        ("corpus=text", "the corpus text is made of files; name them with --text FILE"),
+        ("corpus=text", "the corpus text consists of files; name them with --text FILE"),
         ("corpus=gramar", "unknown corpus 'gramar'; did you mean 'grammar'?"),
         ("corpus.seed=-1", "the grammar's seed cannot be -1; give a whole number from 0 to"),
         ("vocabulary=50", "vocabulary cannot be set; it follows the words that are learnt, give most_words"),
@@ -295,7 +298,7 @@ def test_changes_find_their_place(reader: Reading) -> None:
         ("corpus.sead=1", "unknown setting 'corpus.sead'; did you mean 'corpus.seed'?"),
     ],
 )
-def test_changes_that_cannot_be_made(reader: Reading, change: str, sentence: str) -> None:
+def test_changes_that_cannot_be_made(reader: LanguageModelSettings, change: str, sentence: str) -> None:
     with pytest.raises(UserError) as error:
         changed(reader, [change])
     assert sentence in str(error.value)
@@ -310,7 +313,7 @@ def test_bert_tiny_is_of_the_size_that_is_said() -> None:
     assert settings.corpus == Grammar(past=True)
 
 
-def test_all_encodings_of_both_directions_read(reader: Reading) -> None:
+def test_all_encodings_of_both_directions_read(reader: LanguageModelSettings) -> None:
     ready = reader.ready()
     for name in ("none", "rope", "t5_bias", "deberta", "attenuated"):
         for kind in ("encoder", "decoder"):

@@ -12,12 +12,12 @@ import pytest
 from wherewhat.corpora.base import Corpus
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.corpora.sentence import Sentence
-from wherewhat.corpora.words import Words
+from wherewhat.corpora.vocabulary import WordVocabulary
 from wherewhat.errors import UserError
-from wherewhat.training.reading import Reading
-from wherewhat.training.texts import Encoded, Extent, Order, Texts, read_texts
+from wherewhat.training.encoded_corpus import BatchOrder, EncodedCorpus, Extent, ReadCorpus, read_texts
+from wherewhat.training.language_modelling import LanguageModelSettings
 
-SIZES = {"sentences": 50, "judged": 10, "most_words": 8000, "longest": 12}
+SIZES = {"sentences": 50, "evaluated": 10, "most_words": 8000, "longest": 12}
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def pieces(split: str, count: int, longest: int = 12) -> list[tuple[str, ...]]:
     return list(islice((piece for piece in cut if len(piece) > 1), count))
 
 
-def sentences_of(encoded: Encoded, words: Words) -> list[str]:
+def sentences_of(encoded: EncodedCorpus, words: WordVocabulary) -> list[str]:
     return [
         " ".join(words.names[id] for id in encoded.ids[start : start + length])
         for start, length in zip(encoded.starts_N, encoded.lengths_N, strict=True)
@@ -66,7 +66,7 @@ def test_every_word_is_there_again() -> None:
 def test_the_vocabulary_is_that_of_the_sentences_that_are_learnt_from() -> None:
     texts = read_texts(Grammar(), **{**SIZES, "most_words": 20})
     told = pieces("train", 50)
-    assert texts.words.names == Words.learn(told, most=20).names
+    assert texts.words.names == WordVocabulary.learn(told, most=20).names
     assert len(texts.words) == 23
     assert texts.words.unknown in texts.train.ids
 
@@ -116,12 +116,12 @@ def test_a_corpus_that_teaches_nothing(lines: tuple[str, ...], sentence: str) ->
 def test_a_corpus_without_sentences_to_judge_by(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told.sentences
     monkeypatch.setattr(Told, "sentences", lambda self, split: told(self, split) if split == "train" else iter(()))
-    with pytest.raises(UserError, match="none of the sentences of the corpus told fell to the tenth that judges the"):
+    with pytest.raises(UserError, match="the corpus told has no sentence in its validation split, a tenth of"):
         read_texts(Told(("a b", "b c")), **SIZES)
 
 
 def test_padding_stands_at_the_ends() -> None:
-    encoded = Encoded.of([[5, 6, 7], [8, 9], [4]])
+    encoded = EncodedCorpus.of([[5, 6, 7], [8, 9], [4]])
     ids_BT, real_BT = encoded.rows(np.array([1, 0]))
     assert ids_BT.tolist() == [[8, 9, 0], [5, 6, 7]]
     assert real_BT.tolist() == [[True, True, False], [True, True, True]]
@@ -129,7 +129,7 @@ def test_padding_stands_at_the_ends() -> None:
 
 def test_every_sentence_has_its_turn_in_every_round() -> None:
     lengths_N = np.random.default_rng(0).integers(2, 30, 1000)
-    order = Order(lengths_N, batch=10, seed=3)
+    order = BatchOrder(lengths_N, batch=10, seed=3)
     rounds = [np.concatenate([order.rows(100 * number + step) for step in range(1, 101)]) for number in range(2)]
     assert all(sorted(each) == list(range(1000)) for each in rounds)
     assert rounds[0].tolist() != rounds[1].tolist()
@@ -137,7 +137,7 @@ def test_every_sentence_has_its_turn_in_every_round() -> None:
 
 def test_the_order_follows_from_seed_and_step_alone() -> None:
     lengths_N = np.random.default_rng(0).integers(2, 30, 95)
-    one, again, other = (Order(lengths_N, batch=10, seed=seed) for seed in (3, 3, 4))
+    one, again, other = (BatchOrder(lengths_N, batch=10, seed=seed) for seed in (3, 3, 4))
     forwards = [one.rows(step).tolist() for step in range(1, 40)]
     backwards = [again.rows(step).tolist() for step in reversed(range(1, 40))]
     assert forwards == backwards[::-1]
@@ -148,7 +148,7 @@ def test_the_order_follows_from_seed_and_step_alone() -> None:
 
 def test_sentences_of_like_length_are_read_together() -> None:
     lengths_N = np.random.default_rng(0).integers(2, 30, 2000)
-    order = Order(lengths_N, batch=20, seed=0)
+    order = BatchOrder(lengths_N, batch=20, seed=0)
     read = sum(lengths_N[order.rows(step)].max() * 20 for step in range(1, order.round + 1))
     assert lengths_N.sum() / read > 0.85  # in any order it is little more than a half
     means = [lengths_N[order.rows(step)].mean() for step in range(1, 17)]
@@ -156,11 +156,11 @@ def test_sentences_of_like_length_are_read_together() -> None:
 
 
 def test_fewer_sentences_than_a_batch_are_all_read() -> None:
-    order = Order(np.array([3, 4, 5]), batch=64, seed=0)
+    order = BatchOrder(np.array([3, 4, 5]), batch=64, seed=0)
     assert [sorted(order.rows(step)) for step in (1, 2)] == [[0, 1, 2]] * 2
 
 
-def test_runs_share_what_was_read_unless_they_read_something_else(reader: Reading) -> None:
+def test_runs_share_what_was_read_unless_they_read_something_else(reader: LanguageModelSettings) -> None:
     ready = reader.ready()
     assert (
         ready.net.vocabulary
@@ -173,5 +173,5 @@ def test_runs_share_what_was_read_unless_they_read_something_else(reader: Readin
     for other in ({"sentences": 61}, {"corpus": Grammar()}, {"longest": 9}, {"most_words": 9}, {"evaluate_samples": 9}):
         assert replace(ready, **other).texts is None
     back = pickle.loads(pickle.dumps(ready))
-    assert isinstance(back.texts, Texts) and back.texts.words.names == ready.words.names
+    assert isinstance(back.texts, ReadCorpus) and back.texts.words.names == ready.words.names
     assert np.array_equal(back.texts.train.ids, ready.texts.train.ids)

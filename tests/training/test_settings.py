@@ -9,8 +9,8 @@ import pytest
 from wherewhat.errors import UserError
 from wherewhat.recipes.registry import RECIPES, recipe
 from wherewhat.tasks.registry import task
-from wherewhat.training.answering import Answering
 from wherewhat.training.settings import changed
+from wherewhat.training.task_training import TaskSettings
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -20,7 +20,7 @@ def test_recipes_survive_json(name: str) -> None:
     assert RECIPES[name].name == name
 
 
-def test_a_field_of_the_run_of_the_net_and_of_the_tasks(brief: Answering) -> None:
+def test_a_field_of_the_run_of_the_net_and_of_the_tasks(brief: TaskSettings) -> None:
     ours = changed(brief, ["steps=200", "net.width=32", "heads=4", "learning_rate=3e-4", "betas=0.8,0.95", "seed = 7"])
     theirs = replace(brief, steps=200, learning_rate=3e-4, betas=(0.8, 0.95), seed=7)
     assert ours == replace(theirs, net=replace(brief.net, width=32, heads=4))
@@ -30,21 +30,21 @@ def test_a_field_of_the_run_of_the_net_and_of_the_tasks(brief: Answering) -> Non
     assert wider.tasks[1].sizes()["n_int"] == 7
 
 
-def test_the_net_follows_its_tasks(brief: Answering) -> None:
+def test_the_net_follows_its_tasks(brief: TaskSettings) -> None:
     wider = changed(brief, ["number.window=6", "letter.window=6"])
     assert (wider.net.vocabulary, wider.net.length) == (wider.task.vocabulary, 11)
     told = changed(brief, ["window=6", "vocabulary=400", "net.length=64"])
     assert (told.net.vocabulary, told.net.length) == (400, 64)
 
 
-def test_another_encoding_leaves_the_old_options_behind(brief: Answering) -> None:
+def test_another_encoding_leaves_the_old_options_behind(brief: TaskSettings) -> None:
     turned = changed(brief, ['encoding_options={"base": 500.0}'])
     assert turned.net.encoding_options == {"base": 500.0}
     assert changed(turned, ["steps=20"]).net.encoding_options == {"base": 500.0}
     assert changed(turned, ["encoding=alibi"]).net.encoding_options == {}
 
 
-def test_one_option_of_the_encoding_is_set_by_its_name(brief: Answering) -> None:
+def test_one_option_of_the_encoding_is_set_by_its_name(brief: TaskSettings) -> None:
     turned = changed(brief, ["encoding.base=500", "encoding.layout=interleaved"])
     assert turned.net.encoding_options == {"base": 500, "layout": "interleaved"}
     assert changed(turned, ["encoding.base=9"]).net.encoding_options == {"base": 9, "layout": "interleaved"}
@@ -58,7 +58,7 @@ def test_one_option_of_the_encoding_is_set_by_its_name(brief: Answering) -> None
         changed(brief, ["encoding.bass=9"])
 
 
-def test_tasks_by_name_keep_their_sizes(brief: Answering) -> None:
+def test_tasks_by_name_keep_their_sizes(brief: TaskSettings) -> None:
     assert changed(brief, ["tasks=letter"]).tasks == (brief.tasks[1],)
     assert changed(brief, ["tasks=index", "context=5"]).tasks == (task("index", context=5),)
 
@@ -89,7 +89,7 @@ def test_tasks_by_name_keep_their_sizes(brief: Answering) -> None:
         ("heads=3", "width 8 cannot be shared by 3 heads"),
     ],
 )
-def test_changes_that_cannot_be_made(brief: Answering, change: str, sentence: str) -> None:
+def test_changes_that_cannot_be_made(brief: TaskSettings, change: str, sentence: str) -> None:
     with pytest.raises(UserError) as error:
         changed(brief, [change])
     assert sentence in str(error.value)
@@ -102,10 +102,10 @@ def test_changes_that_cannot_be_made(brief: Answering, change: str, sentence: st
         ({"steps": None}, "the settings lack steps; give a value for each"),
     ],
 )
-def test_settings_from_a_broken_file(brief: Answering, edit: dict[str, Any], sentence: str) -> None:
+def test_settings_from_a_broken_file(brief: TaskSettings, edit: dict[str, Any], sentence: str) -> None:
     plain = {name: value for name, value in {**brief.to_dict(), **edit}.items() if value is not None}
     with pytest.raises(UserError) as error:
-        Answering.from_dict(plain)
+        TaskSettings.from_dict(plain)
     assert sentence in str(error.value)
 
 

@@ -1,4 +1,4 @@
-"""The one door: `with capture(model, on_rows) as captured: captured.read(batch)` for every kind of model."""
+"""Capture attention from any kind of model: `with capture(model, on_rows) as session: session.read(batch)`."""
 
 import inspect
 import traceback
@@ -11,94 +11,69 @@ from typing import Any
 import torch
 import transformers
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from wherewhat.capture.decompose.rotation import Rotation
-from wherewhat.capture.hooks.interface import speaks_interface, watch_interface
+from wherewhat.capture.hooks.interface import uses_attention_interface, watch_interface
 from wherewhat.capture.hooks.own_nets import watch_net
-from wherewhat.capture.hooks.reader import AttentionSite, Reader, Seen
+from wherewhat.capture.hooks.reader import AttentionReader, AttentionRows, AttentionSite
 from wherewhat.capture.hooks.softmax_tap import watch_softmax
+from wherewhat.capture.loading.load import check_supported
 from wherewhat.capture.tokens.batch import Batch
 from wherewhat.errors import UserError
-from wherewhat.nets.trunk import Trunk
+from wherewhat.nets.trunk import Trunk, evaluating
 
 
-class Captured:
-    """A model that is being watched. `read` runs it once; the rows go to the callback it was opened with."""
+class CaptureSession:
+    """A model whose attention is being captured. `read` runs it once; its rows go to the callback."""
 
-    def __init__(self, model: nn.Module, reader: Reader, during: AbstractContextManager[Any]) -> None:
+    def __init__(self, model: nn.Module, reader: AttentionReader, during: AbstractContextManager[Any]) -> None:
         self._model = model
         self._reader = reader
-        self.during = during  # hold it open around any forward pass of one's own
+        self.during = during  # to be entered around any forward pass that is not run by `read`
 
     @property
     def sites(self) -> tuple[AttentionSite, ...]:
-        """Every attention seen so far, in the order of the forward pass."""
+        """Every attention that has run so far, in the order of the forward pass."""
         return tuple(self._reader.sites)
 
     @property
-    def opaque(self) -> dict[AttentionSite, str]:
-        """Where it could not be told what logits are made of, and why."""
-        return dict(self._reader.opaque)
+    def undecomposed(self) -> dict[AttentionSite, str]:
+        """The sites whose logits could not be decomposed, and why."""
+        return dict(self._reader.undecomposed)
 
     def keep_rotations(self) -> dict[AttentionSite, Rotation]:
-        """From now on, note how every family that turns queries and keys does it, and where."""
+        """From now on, keep how queries and keys are rotated at each site."""
         self._reader.rotations = {}
         return self._reader.rotations
 
     def read(self, batch: Batch) -> None:
-        """Run the model over a batch and show its rows. A model that shows nothing is an error, not an empty table."""
-        batch = batch.to(first_device(self._model))
-        if _two_stacks(self._model):
-            batch = replace(batch, decoder_ids_BT=_shifted(self._model, batch.ids_BT))
+        """Run the model on a batch and pass on its rows. A model without any is an error, not an empty table."""
+        batch = with_decoder_input(self._model, batch.to(first_device(self._model)))
         self._reader.begin(batch)
-        with failing_in_a_sentence(self._model, self._reader), torch.no_grad(), self.during:
-            _run(self._model, batch)
+        with as_user_errors(self._model, self._reader), torch.no_grad(), self.during:
+            run(self._model, batch)
         if self._reader.calls == 0:
             raise UserError(
                 f"no attention could be read from {type(self._model).__name__}: it computes no dense softmax over keys "
-                "that can be watched; the README lists the families that can be captured"
+                "that can be captured; the README lists the supported families"
             )
 
 
 @contextmanager
-def capture(model: nn.Module, on_rows: Callable[[Seen], None]) -> Iterator[Captured]:
-    """Watch a model for the time of the block, in evaluation mode; afterwards it is as it was."""
-    with watched_by(Reader(on_rows, next(model.parameters()).dtype), model) as captured:
-        yield captured
+def capture(model: nn.Module, on_rows: Callable[[AttentionRows], None]) -> Iterator[CaptureSession]:
+    """Capture a model's attention for the duration of the block, in evaluation mode; then restore the model."""
+    with watched_by(AttentionReader(on_rows, next(model.parameters()).dtype), model) as session:
+        yield session
 
 
 @contextmanager
-def watched_by(reader: Reader, model: nn.Module) -> Iterator[Captured]:
-    """The same by a reader of one's own."""
-    with evaluating(model), _way_into(model)(model, reader) as during:
-        yield Captured(model, reader, during)
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Let a model read as it will once it has learnt; on leaving, every part is in the mode it was in."""
-    training = [module for module in model.modules() if module.training]
-    try:
-        model.eval()
-        yield
-    finally:
-        for module in training:
-            module.training = True
-
-
-def _way_into(model: nn.Module) -> Callable[[Any, Reader], AbstractContextManager[AbstractContextManager[Any]]]:
-    """Choose how a model is watched."""
-    if isinstance(model, Trunk):
-        return watch_net
-    if speaks_interface(model):
-        return watch_interface
-    if isinstance(model, PreTrainedModel):
-        return watch_softmax
-    raise UserError(
-        f"{type(model).__name__} is neither a transformers model nor a wherewhat net, so its attention cannot be read; "
-        "load it with transformers' AutoModel"
-    )
+def watched_by(reader: AttentionReader, model: nn.Module) -> Iterator[CaptureSession]:
+    """The same with another kind of reader."""
+    check_supported(model)
+    watch: Any = watch_interface if uses_attention_interface(model) else watch_softmax
+    watch = watch_net if isinstance(model, Trunk) else watch
+    with evaluating(model), watch(model, reader) as during:
+        yield CaptureSession(model, reader, during)
 
 
 def first_device(model: nn.Module) -> torch.device:
@@ -107,8 +82,8 @@ def first_device(model: nn.Module) -> torch.device:
     return stated if isinstance(stated, torch.device) else next(model.parameters()).device
 
 
-def _run(model: nn.Module, batch: Batch) -> None:
-    """One forward pass, as cheap as the model allows: no cache, no logits of our own nets."""
+def run(model: nn.Module, batch: Batch) -> None:
+    """One forward pass, as cheap as the model allows: no cache, and no token logits of our own nets."""
     if isinstance(model, Trunk):
         model.hidden(batch.ids_BT, batch.real_BT)
     else:
@@ -116,7 +91,7 @@ def _run(model: nn.Module, batch: Batch) -> None:
 
 
 def inputs_for(model: nn.Module, batch: Batch) -> dict[str, Tensor | bool]:
-    """What a model of transformers is called with to read a batch once."""
+    """The arguments with which a transformers model reads a batch once, without a cache."""
     inputs: dict[str, Tensor | bool] = {"input_ids": batch.ids_BT, "attention_mask": batch.real_BT.long()}
     if "use_cache" in inspect.signature(model.forward).parameters:
         inputs["use_cache"] = False
@@ -127,43 +102,37 @@ def inputs_for(model: nn.Module, batch: Batch) -> dict[str, Tensor | bool]:
 
 
 @contextmanager
-def failing_in_a_sentence(model: nn.Module, reader: Reader | None = None) -> Iterator[None]:
-    """Turn what goes wrong while a model reads into a sentence; what the reader's listener raised stays its own."""
+def as_user_errors(model: nn.Module, reader: AttentionReader | None = None) -> Iterator[None]:
+    """Turn what a model raises while it runs into a UserError; what the reader's callback raised stays as it is."""
     try:
         yield
     except Exception as error:
         usual = isinstance(error, RuntimeError | NotImplementedError | IndexError | ValueError)
-        # Any other kind is a mistake of ours, unless it came up in transformers' own code: then its config is odd.
-        if (reader is not None and error is reader.stumbled) or not (usual or _raised_by_transformers(error)):
+        files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)]
+        outside = [file for file in files if not file.is_relative_to(Path(torch.__file__).parent)]  # of PyTorch
+        theirs = bool(outside) and outside[-1].is_relative_to(Path(transformers.__file__).parent)
+        # Any other kind is a bug of ours, unless transformers' own code raised it: then the model's config is at fault.
+        if (reader is not None and error is reader.callback_error) or not (usual or theirs):
             raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{type(model).__name__} could not be run on these texts: {reason}") from error
 
 
-def _raised_by_transformers(error: Exception) -> bool:
-    """Whether the innermost code that is not PyTorch's is that of transformers."""
-    files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)]
-    others = [file for file in files if not file.is_relative_to(Path(torch.__file__).parent)]
-    return bool(others) and others[-1].is_relative_to(Path(transformers.__file__).parent)
-
-
 def check_finite(values: Tensor, what: str) -> None:
-    """Refuse numbers that overflowed: their largest would be taken for an answer."""
+    """Refuse numbers that overflowed: their largest would be taken for a prediction."""
     if not bool(values.isfinite().all()):
         raise UserError(
             f"{what} are not finite on these texts; load the model with --dtype float32, or check its weights"
         )
 
 
-def _two_stacks(model: nn.Module) -> bool:
-    return bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
-
-
-def _shifted(model: nn.Module, ids_BT: Tensor) -> Tensor:
-    """What a sequence-to-sequence decoder reads when it writes the same text: a start token, then all but the last."""
-    config: Any = model.config
+def with_decoder_input(model: nn.Module, batch: Batch) -> Batch:
+    """The batch with what a decoder beside an encoder reads for it: a start token, then all tokens but the last."""
+    config: Any = getattr(model, "config", None)
+    if not getattr(config, "is_encoder_decoder", False):
+        return batch
     stated = (getattr(config, name, None) for name in ("decoder_start_token_id", "bos_token_id"))
     start = next((id for id in stated if id is not None), None)
-    shifted_BT = ids_BT.roll(1, dims=1)
+    shifted_BT = batch.ids_BT.roll(1, dims=1)
     shifted_BT[:, 0] = 0 if start is None else start
-    return shifted_BT
+    return replace(batch, decoder_ids_BT=shifted_BT)

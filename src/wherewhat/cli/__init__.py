@@ -1,1 +1,1 @@
-"""The command line: one command a file. Reads arguments, calls one function, prints one line."""
+"""The command line: one command per file. Reads arguments, calls one function, prints one line."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 NOTHING = "nothing was written; run it again"
-HEARD = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _waiting: list[int] | None = None  # signals that came while they had to wait; None: they need not wait
 
@@ -34,7 +34,7 @@ def interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # only the main thread hears signals
         yield
         return
-    before = {number: signal.signal(number, _stop) for number in HEARD}
+    before = {number: signal.signal(number, _stop) for number in SIGNALS}
     try:
         yield
     finally:
@@ -51,8 +51,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def kept(sentence: Callable[[], str]) -> Iterator[None]:
-    """What to say of an interruption in here, unless something is kept that is said further inside."""
+def interrupt_message(sentence: Callable[[], str]) -> Iterator[None]:
+    """Give an interruption of this block a message about what was kept, unless an inner block already did."""
     try:
         yield
     except Interrupted as stop:

@@ -1,8 +1,9 @@
-"""`wherewhat list`: what there is, one line each; of encodings also what to know before choosing one."""
+"""`wherewhat list`: everything there is by name, one line each, with details of a single encoding or recipe."""
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from textwrap import wrap
 from typing import Annotated, Any
 
@@ -11,8 +12,7 @@ import typer
 from wherewhat.cli.options import Json
 from wherewhat.names import look_up
 
-SINGULAR = {"corpora": "corpus"}
-Lines = Mapping[str, str | dict[str, Any]]  # what there is to say of each name: one line, or facts by their names
+Entry = str | dict[str, Any]  # one line, or facts by name
 
 
 def list_(
@@ -26,168 +26,100 @@ def list_(
     *,
     as_json: Json = False,
 ) -> None:
-    """Say what there is, one line each; of encodings also what to know of them, of one recipe all its settings.
+    """List everything of one kind; with a name, the options of an encoding or the settings of a recipe.
 
     Try: `wherewhat list encodings` · `wherewhat list recipes tiny`
     """
-    lines = look_up("list", what, LISTS)()
+    module, registry, describe = look_up("list", what, LISTS)
+    records = getattr(import_module(f"wherewhat.{module}"), registry)
     if name is not None:
-        line = look_up(SINGULAR.get(what, what.removesuffix("s")), name, lines)
-        lines = {name: _recipe(name) if what == "recipes" else line}
+        records = {name: look_up({"corpora": "corpus"}.get(what, what.removesuffix("s")), name, records)}
+        describe = _recipe if what == "recipes" else describe
+    entries: Mapping[str, Entry] = {key: describe(key, record) for key, record in records.items()}
     if as_json:
-        print(json.dumps(lines, ensure_ascii=False))
+        print(json.dumps(entries, ensure_ascii=False))
         return
-    width = max(map(len, lines))
-    for each, line in lines.items():
-        facts: dict[str, Any] = {"about": line} if isinstance(line, str) else line
-        if "settings" in facts:
-            told = _lines_of_settings(facts["settings"])
-        else:
-            told = _lines_of_encoding(facts, explained=name is not None) if len(facts) > 1 else []
-        print(f"{each:<{width}}  {_paragraph([facts['about'], *told], indent=width + 2) if told else facts['about']}")
-
-
-def _paragraph(lines: Iterable[str], *, indent: int) -> str:
-    """The line for someone new, and below it the others, as wide as the terminal."""
+    indent = max(map(len, entries)) + 2
     columns = max(20, min(shutil.get_terminal_size((120, 24)).columns, 140) - indent)
-    return ("\n" + " " * indent).join(line for each in lines for line in wrap(each, columns, subsequent_indent="  "))
+    for key, entry in entries.items():
+        lines = [entry] if isinstance(entry, str) else _lines(entry, explained=name is not None)
+        if len(lines) > 1:  # as wide as the terminal; a single line is left to it
+            lines = [piece for line in lines for piece in wrap(line, columns, subsequent_indent="  ")]
+        print(f"{key:<{indent}}" + ("\n" + " " * indent).join(lines))
 
 
-def _lines_of_settings(settings: dict[str, dict[str, Any]]) -> list[str]:
-    """What can be changed, each as it is written after --set."""
-    lines = [
-        f"{part}: {' '.join(f'{name}={_written(one)}' for name, one in of.items())}" for part, of in settings.items()
-    ]
-    return [*lines, "change any of them with --set, such as --set steps=200"]
-
-
-def _lines_of_encoding(facts: dict[str, Any], *, explained: bool) -> list[str]:
-    """The facts that help to choose one, each with its name."""
-    lines: list[str] = []
+def _lines(facts: dict[str, Any], *, explained: bool) -> list[str]:
+    """The facts of an encoding that help to choose it, or the settings of a recipe as they are typed after --set."""
+    lines = [facts["about"]]
+    if "settings" in facts:
+        for part, settings in facts["settings"].items():
+            lines.append(f"{part}: {' '.join(f'{name}={_typed(value)}' for name, value in settings.items())}")
+        return [*lines, "change any of them with --set, such as --set steps=200"]
     for group in (("acts", "learns"), ("direction", "attention"), ("growth", "paper")):
         lines.append(" · ".join(f"{name}: {facts[name]}" for name in group))
     options = {name: f"{name}={option['default']}" for name, option in facts["options"].items()}
     if explained and options:
-        lines += [f"{written}: {facts['options'][name]['means']}" for name, written in options.items()]
-    else:
-        lines.append(f"options: {', '.join(options.values()) or 'none'}")
-    return lines
+        return lines + [f"{typed}: {facts['options'][name]['means']}" for name, typed in options.items()]
+    return [*lines, f"options: {', '.join(options.values()) or 'none'}"]
 
 
-def _models() -> Lines:
-    from wherewhat.models.registry import MODELS
+def _typed(value: Any) -> str:
+    """A value as it is typed after --set."""
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
-    return {name: model.about for name, model in MODELS.items()}
+
+def _about(name: str, record: Any) -> Entry:
+    return str(record.about)
 
 
-def _encodings() -> Lines:
-    from wherewhat.encodings.registry import ENCODINGS, choices_of
+def _question(name: str, record: Any) -> Entry:
+    return f"{record.asks} ({record.paper})"
 
+
+def _encoding(name: str, record: Any) -> Entry:
+    from wherewhat.encodings.registry import choices_of
+
+    defaults = choices_of(name)
     return {
-        name: {
-            "about": record.about,
-            "acts": record.acts,
-            "learns": record.parameters,
-            "direction": record.direction,
-            "attention": record.kernel,
-            "growth": record.growth,
-            "options": {
-                option: {"default": default, "means": record.options[option]}
-                for option, default in choices_of(name).items()
-            },
-            "paper": record.paper,
-        }
-        for name, record in ENCODINGS.items()
+        "about": record.about,
+        "acts": record.acts,
+        "learns": record.parameters,
+        "direction": record.direction,
+        "attention": record.kernel,
+        "growth": record.growth,
+        "options": {key: {"default": value, "means": record.options[key]} for key, value in defaults.items()},
+        "paper": record.paper,
     }
 
 
-def _scores() -> Lines:
-    from wherewhat.profiling.positional_part.probing import Probing
-    from wherewhat.profiling.positional_part.told import about, names
-    from wherewhat.profiling.settings import INSIDE
-    from wherewhat.scores.registry import SCORES
-
-    others = INSIDE | {name: about(name, Probing().length) for name in names()}
-    told = {name: f"{one['asks']} ({one['paper']})" for name, one in others.items()}
-    return {name: f"{score.asks} ({score.paper})" for name, score in SCORES.items()} | told
-
-
-def _probes() -> Lines:
-    from wherewhat.probing.registry import PROBES
-
-    return {name: f"{probe.asks} ({probe.paper})" for name, probe in PROBES.items()}
-
-
-def _tasks() -> Lines:
-    from wherewhat.tasks.registry import TASKS
-
-    return {name: f"{task.asks} ({task.paper})" for name, task in TASKS.items()}
-
-
-def _corpora() -> Lines:
-    from wherewhat.corpora.registry import CORPORA
-
-    return {name: corpus.about for name, corpus in CORPORA.items()}
-
-
-def _questions() -> Lines:
-    from wherewhat.corpora.questions import QUESTIONS
-
-    return {name: f"{question.asks} ({', '.join(question.labels)})" for name, question in QUESTIONS.items()}
-
-
-def _texts() -> Lines:
-    from wherewhat.tables.builtin import TEXTS
-
-    return {name: text.about for name, text in TEXTS.items()}
-
-
-def _recipes() -> Lines:
-    from wherewhat.recipes.registry import RECIPES
-
-    return {name: recipe.about for name, recipe in RECIPES.items()}
-
-
-def _recipe(name: str) -> dict[str, Any]:
-    """One recipe with everything that decides how its run ends, by what it belongs to."""
-    from wherewhat.recipes.registry import RECIPES
-
-    settings = RECIPES[name].settings()
+def _recipe(name: str, record: Any) -> Entry:
+    """A recipe with everything that decides the outcome of its run, grouped by what it belongs to."""
+    settings = record.settings()
     plain = settings.to_dict()
     sizes = {part: {key: value for key, value in of.items() if key != "name"} for part, of in settings.parts(plain)}
     fixed = {*settings.decided, *(() if settings.net.kind == "conformer" else ("kernel",))}
     net = {key: value for key, value in plain.pop("net").items() if key not in fixed}
-    run = {settings.learns: _learnt(plain.pop(settings.learns)), **plain}
-    return {"about": RECIPES[name].about, "settings": {"run": run, "net": net, **sizes}}
+    learnt = plain.pop(settings.learns)
+    names = [
+        part["name"] if isinstance(part, dict) else part for part in (learnt if isinstance(learnt, list) else [learnt])
+    ]
+    run = {settings.learns: ",".join(map(str, names)), **plain}
+    return {"about": record.about, "settings": {"run": run, "net": net, **sizes}}
 
 
-def _learnt(learnt: Any) -> str:
-    """What is learnt, by its names."""
-    if isinstance(learnt, list):
-        return ",".join(map(_learnt, learnt))
-    return str(learnt["name"] if isinstance(learnt, dict) else learnt)
-
-
-def _written(value: Any) -> str:
-    """A value as it is written after --set."""
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _reproductions() -> Lines:
-    from wherewhat.studies.registry import REPRODUCTIONS
-
-    return {name: f"{one.about} ({one.paper})" for name, one in REPRODUCTIONS.items()}
-
-
-LISTS: dict[str, Callable[[], Lines]] = {
-    "models": _models,
-    "encodings": _encodings,
-    "scores": _scores,
-    "probes": _probes,
-    "tasks": _tasks,
-    "corpora": _corpora,
-    "questions": _questions,
-    "texts": _texts,
-    "recipes": _recipes,
-    "reproductions": _reproductions,
+LISTS: dict[str, tuple[str, str, Callable[[str, Any], Entry]]] = {
+    "models": ("models.registry", "MODELS", _about),
+    "encodings": ("encodings.registry", "ENCODINGS", _encoding),
+    "scores": ("scores.registry", "SCORES", _question),
+    "probes": ("probing.registry", "PROBES", _question),
+    "tasks": ("tasks.registry", "TASKS", _question),
+    "corpora": ("corpora.registry", "CORPORA", _about),
+    "questions": (
+        "corpora.questions",
+        "QUESTIONS",
+        lambda name, question: f"{question.asks} ({', '.join(question.labels)})",
+    ),
+    "texts": ("tables.texts", "TEXTS", _about),
+    "recipes": ("recipes.registry", "RECIPES", _about),
+    "reproductions": ("studies.registry", "STUDIES", lambda name, study: f"{study.about} ({study.paper})"),
 }

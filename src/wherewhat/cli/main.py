@@ -9,10 +9,10 @@ import typer
 from wherewhat.cli import clock
 from wherewhat.cli.compare import compare
 from wherewhat.cli.edit import edit
+from wherewhat.cli.groups import Command, Group
 from wherewhat.cli.heads import heads
 from wherewhat.cli.interrupts import Interrupted, interruptible
 from wherewhat.cli.list import list_
-from wherewhat.cli.options import Command, Group
 from wherewhat.cli.probe import probe
 from wherewhat.cli.report import report
 from wherewhat.cli.reproduce import reproduce
@@ -38,7 +38,7 @@ app.command("list", cls=Command)(list_)
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: bool = typer.Option(False, "--version", metavar="", help="Say which version this is.")) -> None:
+def _version(version: bool = typer.Option(False, "--version", metavar="", help="Show the version and exit.")) -> None:
     if version:
         from importlib.metadata import version as installed
 
@@ -47,7 +47,10 @@ def _version(version: bool = typer.Option(False, "--version", metavar="", help="
 
 
 def main(arguments: list[str] | None = None, *, fresh: bool = False) -> int:
-    """Run a command. 0 done, 2 the user can mend it, 1 our bug, 130 interrupted; `fresh` in a process of its own."""
+    """Run a command and return its exit code: 0 done, 1 a bug of ours, 2 an error the user can mend, 130 interrupted.
+
+    `fresh` means that the process was started for this command, so that its start-up time counts as well.
+    """
     if not fresh:
         clock.restart()
     try:

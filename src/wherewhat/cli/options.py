@@ -1,212 +1,126 @@
-"""Options that several commands share, each written once."""
+"""The options that commands share, each declared once: models, texts, scores, output."""
 
 import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
+from wherewhat.cli.groups import ADVANCED, MEASURE, MODEL, OUTPUT, TEXTS, option
+from wherewhat.cli.interrupts import interrupt_message, uninterrupted
+from wherewhat.cli.parse import parse_count, parse_names, parse_temperatures, parse_text, parse_treebank
 from wherewhat.errors import UserError
+from wherewhat.progress import announce
 
 if TYPE_CHECKING:
     from wherewhat.capture.loading.load import LoadSettings
-    from wherewhat.tables.texts import Text
-
-# The headings that options stand under in --help.
-MODEL, TEXTS, ASKED, RESULT = "The model", "The texts", "What is asked", "The result"
-
-
-def option(panel: str, metavar: str | None, help: str, *names: str, parser: Callable[[str], Any] | None = None) -> Any:
-    """An option, with the heading it stands under and what its value is called; a flag has none."""
-    return typer.Option(*names, help=help, metavar=metavar or "", rich_help_panel=panel, parser=parser)
-
-
-class Command(TyperCommand):
-    """A command whose --help is shown as the flag that it is."""
-
-    def get_help_option(self, ctx: Any) -> Any:
-        return _as_flag(super().get_help_option(ctx))
-
-
-class Group(TyperGroup):
-    """The same of a group of commands."""
-
-    def get_help_option(self, ctx: Any) -> Any:
-        return _as_flag(super().get_help_option(ctx))
-
-
-def _as_flag(option: Any) -> Any:
-    if option is not None:
-        option.metavar = ""
-    return option
-
-
-def named_text(name: str) -> Path:
-    """Read --text: a file or the name of a built-in text, refused at once where there is neither."""
-    from wherewhat.tables.builtin import text_file
-
-    return text_file(name)
-
-
-def named_treebank(name: str) -> Path:
-    """Read --treebank: refused at once where there is no such file."""
-    if not Path(name).exists() and "+" not in name:  # WORDS+SKELETONS names two
-        raise UserError(f"there is no file {name}; check the path")
-    return Path(name)
-
+    from wherewhat.runs.base import Run
+    from wherewhat.tables.texts import Origin, Text
 
 Model = Annotated[str, typer.Argument(help="A Hub id, a folder, a training run, or a built-in name.")]
-Dtype = Annotated[str, option(MODEL, "TYPE", "float32, bfloat16, float16 or float64.")]
-Device = Annotated[str, option(MODEL, "NAME", "auto, cpu, cuda, cuda:1, mps.")]
-DeviceMap = Annotated[str | None, option(MODEL, "MAP", "auto spreads a large model (needs accelerate).")]
-Revision = Annotated[str | None, option(MODEL, "NAME", "A branch, tag or commit on the Hub.")]
-Offline = Annotated[bool, option(MODEL, None, "Use only what is on this machine.", "--offline")]
-TrustRemoteCode = Annotated[bool, option(MODEL, None, "Run code that comes with the model.", "--trust-remote-code")]
-AllowPickle = Annotated[bool, option(MODEL, None, "Also read weights that are no safetensors.", "--allow-pickle")]
-
-Files = Annotated[
-    list[Path],
-    option(
-        TEXTS,
-        "FILE|NAME",
-        "One text per line, running prose (.txt), .jsonl, or a built-in text. Repeatable.",
-        parser=named_text,
-    ),
-]
-Column = Annotated[str, option(TEXTS, "NAME", "The column of .jsonl files and data sets to read.")]
-Dataset = Annotated[str | None, option(TEXTS, "NAME", "A data set on the Hub, as NAME or NAME:CONFIG.")]
-Split = Annotated[str, option(TEXTS, "NAME", "The part of the data set to read.")]
-MaxTexts = Annotated[int, option(TEXTS, "N", "Read at most so many windows of texts.")]
-MaxTokens = Annotated[int | None, option(TEXTS, "N", "Cut texts into windows of so many tokens.")]
-
-AddBos = Annotated[
-    bool,
-    option(TEXTS, None, "Put the beginning-of-text token in front where the tokenizer does not.", "--add-bos"),
-]
-
-Treebanks = Annotated[
-    list[Path],
-    option(
-        TEXTS,
-        "FILE",
-        "CoNLL-U, trees in brackets, or labels with trees. Repeatable; the grammar if none.",
-        parser=named_treebank,
-    ),
-]
-MaxSentences = Annotated[int, option(TEXTS, "N", "Take so many sentences of each, chosen by the seed.")]
-
-Queries = Annotated[
-    str | None, option(ASKED, "last|N|all", "Query rows of each window whose attention is read, spread over it.")
-]
-LogitRows = Annotated[
-    str, option(ASKED, "N|all", "Of these rows, how many have their logits decomposed and their keys swapped.")
-]
-MaxSwaps = Annotated[str, option(ASKED, "N|all", "Swaps of a row computed one by one; of more, a sample is drawn.")]
-Untrained = Annotated[
-    bool | None,
-    option(
-        ASKED,
-        None,
-        "Also profile fresh weights, as a baseline (unless the model is large).",
-        "--untrained/--no-untrained",
-    ),
-]
-Scores = Annotated[str | None, option(ASKED, "NAMES", "Only these scores, such as locality,sink.")]
-Tau = Annotated[str, option(ASKED, "NUMBERS", "Temperatures of positional and symbolic, such as 1e-4,0.1,inf.")]
-First = Annotated[int, option(ASKED, "N", "The first slot whose content may change places.")]
-Seed = Annotated[int, option(ASKED, "N", "Decides everything that is drawn at random.")]
-Positional = Annotated[
-    bool,
-    option(ASKED, None, "Also how local and how symmetric position alone makes attention, three ways.", "--positional"),
-]
-Copies = Annotated[int | None, option(ASKED, "N", "With --positional, copies of a word in a text (64).")]
-Copied = Annotated[int | None, option(ASKED, "N", "With --positional, words to copy (100).", "--words")]
-
-Random = Annotated[
-    bool, option(ASKED, None, "Also on random tokens said twice: previous-token, duplicate, induction.", "--random")
-]
-
-Out = Annotated[Path, option(RESULT, "DIR", "The folder to write into.")]
-Png = Annotated[Path | None, option(RESULT, "DIR", "Also write the figures as PNG files into this folder.")]
-Overwrite = Annotated[bool, option(RESULT, None, "Replace a run that lies in the folder.", "--overwrite")]
-Quiet = Annotated[bool, option(RESULT, None, "Print nothing but errors.", "--quiet")]
-Json = Annotated[bool, option(RESULT, None, "Print the result as one JSON line.", "--json")]
+Json = Annotated[bool, option(OUTPUT, None, "Print the result as one JSON line.", "--json")]
+Quiet = Annotated[bool, option(OUTPUT, None, "Print nothing but errors.", "--quiet")]
+Png = Annotated[Path | None, option(OUTPUT, "DIR", "Also write the figures as PNG files into this folder.")]
+Overwrite = Annotated[bool, option(OUTPUT, None, "Replace a run that is already in the folder.", "--overwrite")]
+Resume = Annotated[bool, option(OUTPUT, None, "Continue an interrupted run from its last checkpoint.", "--resume")]
+Seed = Annotated[int, option(ADVANCED, "N", "Seed of everything that is drawn at random.")]
 
 
-def command_line() -> str:
-    """What was typed, so that it can be typed again."""
-    return shlex.join(["wherewhat", *sys.argv[1:]])
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """How a model is loaded; `dtype` and `device` None mean as in an earlier run."""
+
+    dtype: Annotated[str | None, option(MODEL, "TYPE", "float32, bfloat16, float16 or float64.")] = "float32"
+    device: Annotated[str | None, option(MODEL, "NAME", "auto, cpu, cuda, cuda:1, mps.")] = "auto"
+    device_map: Annotated[
+        str | None, option(ADVANCED, "MAP", "auto spreads a large model over devices (needs accelerate).")
+    ] = None
+    revision: Annotated[str | None, option(ADVANCED, "NAME", "A branch, tag or commit on the Hub.")] = None
+    offline: Annotated[bool, option(ADVANCED, None, "Use only what is on this machine.", "--offline")] = False
+    trust_remote_code: Annotated[
+        bool, option(ADVANCED, None, "Run code that comes with the model.", "--trust-remote-code")
+    ] = False
+    allow_pickle: Annotated[
+        bool, option(ADVANCED, None, "Also load weights that are not safetensors.", "--allow-pickle")
+    ] = False
+
+    def settings(self, *models: str) -> "LoadSettings":
+        """How to load these models. Comes before everything that imports transformers."""
+        offline = only_cached(models, self.revision, offline=self.offline)
+        if offline:
+            import huggingface_hub.constants
+
+            os.environ["HF_HUB_OFFLINE"] = "1"  # for processes that this one starts, and libraries yet to be imported
+            huggingface_hub.constants.HF_HUB_OFFLINE = True  # it read the environment when it was imported
+        from wherewhat.capture.loading.load import LoadSettings
+
+        return LoadSettings(
+            self.dtype or "float32",
+            self.device or "auto",
+            device_map=self.device_map,
+            revision=self.revision,
+            offline=offline,
+            trust_remote_code=self.trust_remote_code,
+            allow_pickle=self.allow_pickle,
+        )
+
+    def settings_if_given(self, models: Sequence[str]) -> "LoadSettings | None":
+        """The same, if any option was given or a model is only in the cache; None leaves torch unimported."""
+        if self == ModelOptions(dtype=None, device=None) and not only_cached(models, offline=False):
+            return None
+        return self.settings(*models)
 
 
-def numbers(text: str | None, option: str) -> tuple[int, ...]:
-    """Read a list of numbers and ranges.
+def only_cached(models: Sequence[str], revision: str | None = None, *, offline: bool) -> bool:
+    """Whether models must come from the cache; refuses at once a model that is neither cached nor can be fetched."""
+    from wherewhat.hub import must_be_cached
+    from wherewhat.models.registry import MODELS
 
-    >>> numbers("0,3-5", "--layers")
-    (0, 3, 4, 5)
-    """
-    if text is None:
-        return ()
-    found: list[int] = []
-    for piece in text.split(","):
-        first, _, last = piece.strip().partition("-")
-        if not first.isdecimal() or not (last or "0").isdecimal() or int(last or first) < int(first):
-            raise UserError(f"{option} is '{text}'; write numbers and ranges like 0,3-5")
-        found += range(int(first), int(last or first) + 1)
-    return tuple(found)
+    cached = [must_be_cached(name, revision, offline=offline, built_in=MODELS) for name in models if name not in MODELS]
+    return offline or any(cached)
 
 
-def temperatures(text: str, option: str) -> tuple[float, ...]:
-    """Read a list of temperatures.
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """Which texts are read, and how much of them."""
 
-    >>> temperatures("1e-4,inf", "--tau")
-    (0.0001, inf)
-    """
-    try:
-        return tuple(float(piece) for piece in text.split(","))
-    except ValueError:
-        raise UserError(f"{option} is '{text}'; write numbers above 0 with commas between them, or inf") from None
+    text: Annotated[
+        list[Path],
+        option(
+            TEXTS,
+            "FILE|NAME",
+            "One text per line, running prose (.txt), .jsonl, or a built-in text. Repeatable.",
+            parser=parse_text,
+        ),
+    ] = field(default_factory=list)
+    dataset: Annotated[str | None, option(TEXTS, "NAME", "A dataset on the Hub, as NAME or NAME:CONFIG.")] = None
+    max_texts: Annotated[int | None, option(TEXTS, "N", "Read at most N windows of text.")] = 100
+    max_tokens: Annotated[int | None, option(TEXTS, "N", "Cut texts into windows of N tokens.")] = None
+    column: Annotated[str, option(ADVANCED, "NAME", "The column of .jsonl files and datasets to read.")] = "text"
+    split: Annotated[str, option(ADVANCED, "NAME", "The split of the dataset to read.")] = "test"
+    add_bos: Annotated[
+        bool, option(ADVANCED, None, "Prepend the beginning-of-text token if the tokenizer does not.", "--add-bos")
+    ] = False
 
+    def read(self) -> "Iterator[Text] | None":
+        """The texts of files or of a dataset; None if neither is named: then a net reads examples of its own task."""
+        return texts_from(self.text, dataset=self.dataset, split=self.split, column=self.column)
 
-def words(text: str | None, option: str) -> tuple[str, ...]:
-    """Read a list of names.
+    @property
+    def origin(self) -> "Origin":
+        """Where the texts come from, for the manifest."""
+        from wherewhat.tables.texts import Origin
 
-    >>> words("L0H1, L2H3", "--heads")
-    ('L0H1', 'L2H3')
-    """
-    if text is None:
-        return ()
-    found = tuple(piece.strip() for piece in text.split(",") if piece.strip())
-    if not found:
-        raise UserError(f"{option} is '{text}', which names nothing; write names with commas between them")
-    return found
-
-
-def number_or(text: str, option: str, *named: str) -> int | str:
-    """Read a number, at least 1, or one of a few words.
-
-    >>> number_or("8", "--logit-rows", "all"), number_or("all", "--logit-rows", "all")
-    (8, 'all')
-    """
-    if text in named:
-        return text
-    if not text.isdecimal() or int(text) < 1:
-        raise UserError(f"{option} is '{text}'; give a number, at least 1, or {', or '.join(named)}")
-    return int(text)
-
-
-def rows_asked(text: str | None) -> int | str | None:
-    """Read --queries; nothing where it was left out."""
-    return None if text is None else number_or(text, "--queries", "last", "all")
+        return Origin.of(self.text, column=self.column, dataset=self.dataset, split=self.split)
 
 
 def texts_from(files: list[Path], *, column: str, dataset: str | None, split: str) -> "Iterator[Text] | None":
-    """The texts to read, from files or from a data set; none were named for a net that writes its own."""
-    from wherewhat.tables.dataset import dataset_texts
-    from wherewhat.tables.texts import read_texts, take_turns
+    """The texts of some files, taking turns, or of a dataset; None if neither is named."""
+    from wherewhat.tables.texts import dataset_texts, read_texts, take_turns
 
     if files and dataset:
         raise UserError("both --text and --dataset were given; choose one of them")
@@ -215,42 +129,126 @@ def texts_from(files: list[Path], *, column: str, dataset: str | None, split: st
     return take_turns([read_texts(path, column) for path in files]) if files else None
 
 
-def probing_by(positional: bool, copies: int | None, words: int | None, seed: int | None) -> dict[str, Any]:
-    """How the positional part is probed, as a setting of a profile; nothing if it is not."""
-    given = {"length": copies, "words": words, "seed": seed}
-    if positional:
-        from wherewhat.profiling.positional_part.probing import Probing
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions:
+    """Which scores are computed, on how many rows, and how keys are swapped."""
 
-        return {"positional": Probing(**{name: value for name, value in given.items() if value is not None})}
-    for name, value in (("--copies", copies), ("--words", words)):
-        if value is not None:
-            raise UserError(f"{name} is about probing the positional part of attention; add --positional")
-    return {}
+    scores: Annotated[str | None, option(MEASURE, "NAMES", "Only these scores, such as locality,sink.")] = None
+    queries: Annotated[str, option(MEASURE, "last|N|all", "Query rows to read per window, evenly spread.")] = "64"
+    tau: Annotated[
+        str, option(ADVANCED, "NUMBERS", "Temperatures of positional and symbolic, such as 1e-4,0.1,inf.")
+    ] = "1e-4"
+    first: Annotated[int, option(ADVANCED, "N", "The first slot whose content may be swapped.")] = 1
+    seed: Seed = 0
 
-
-def only_cached(models: Sequence[str], revision: str | None = None, *, offline: bool) -> bool:
-    """Whether models have to come from the cache; says at once if one is not here and the Hub cannot be asked."""
-    from wherewhat.hub import must_be_cached
-    from wherewhat.models.registry import MODELS
-
-    named = [name for name in models if name not in MODELS]
-    cached = [must_be_cached(name, revision, offline=offline, built_in=MODELS) for name in named]
-    return offline or any(cached)
-
-
-def loading_by(dtype: str, device: str, *models: str, offline: bool, **others: Any) -> "LoadSettings":
-    """How to load the models. Comes before everything that imports transformers."""
-    offline = only_cached(models, others.get("revision"), offline=offline)
-    if offline:
-        import huggingface_hub.constants
-
-        os.environ["HF_HUB_OFFLINE"] = "1"  # for processes that this one starts, and libraries yet to be imported
-        huggingface_hub.constants.HF_HUB_OFFLINE = True  # it read the environment when it was imported
-    from wherewhat.capture.loading.load import LoadSettings
-
-    return LoadSettings(dtype, device, offline=offline, **others)
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As fields of `ProfileSettings`."""
+        return {
+            "scores": parse_names(self.scores, "--scores"),
+            "queries": parse_count(self.queries, "--queries", "last", "all"),
+            "tau": parse_temperatures(self.tau),
+            "first": self.first,
+            "seed": self.seed,
+        }
 
 
-def saying(quiet: bool) -> Callable[[str], None] | None:
-    """Where to say what has to be known while a command runs."""
+@dataclass(frozen=True, kw_only=True)
+class InputOptions:
+    """Measurements on inputs of their own: repeated words, and repeated random tokens."""
+
+    positional: Annotated[
+        bool,
+        option(MEASURE, None, "Also locality and symmetry of the positional part of attention.", "--positional"),
+    ] = False
+    random: Annotated[
+        bool,
+        option(MEASURE, None, "Also previous-token, duplicate and induction on repeated random tokens.", "--random"),
+    ] = False
+    copies: Annotated[int | None, option(ADVANCED, "N", "With --positional: copies of each word (64).")] = None
+    words: Annotated[int | None, option(ADVANCED, "N", "With --positional: words to copy (100).")] = None
+
+    def settings(self, seed: int | None) -> dict[str, Any]:
+        """As fields of `ProfileSettings`; empty if neither is asked for."""
+        settings: dict[str, Any] = {"random": True} if self.random else {}
+        if self.positional:
+            from wherewhat.profiling.settings import PositionalSettings
+
+            sizes = {"length": self.copies, "words": self.words, "seed": seed}
+            given = {name: value for name, value in sizes.items() if value is not None}
+            return {**settings, "positional": PositionalSettings(**given)}
+        for name, value in (("--copies", self.copies), ("--words", self.words)):
+            if value is not None:
+                raise UserError(f"{name} sets how the positional part of attention is measured; add --positional")
+        return settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreebankOptions:
+    """Which gold sentences a probe reads."""
+
+    treebank: Annotated[
+        list[Path],
+        option(
+            TEXTS,
+            "FILE",
+            "CoNLL-U, bracketed trees, or labels with trees. Repeatable; the built-in grammar if none.",
+            parser=parse_treebank,
+        ),
+    ] = field(default_factory=list)
+    max_sentences: Annotated[int | None, option(TEXTS, "N", "Sample N sentences per treebank.")] = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Where a run is written, and what is printed."""
+
+    out: Annotated[Path, option(OUTPUT, "DIR", "The folder to write into.")]
+    png: Png = None
+    overwrite: Overwrite = False
+    as_json: Json = False
+    quiet: Quiet = False
+
+    def begin(self, title: str, kind: str) -> None:
+        """Show that work begins; before any is done, refuse a folder that holds a run, unless it may be replaced."""
+        announce(title, quiet=self.quiet)
+        from wherewhat.tables.files import refuse_to_overwrite
+
+        refuse_to_overwrite(self.out, kind=kind, overwrite=self.overwrite)
+
+    @property
+    def say(self) -> Callable[[str], None] | None:
+        """A function that prints warnings on stderr while a command runs; None when quiet."""
+        return warning_printer(self.quiet)
+
+    @property
+    def report(self) -> Path:
+        """The page that the run will have."""
+        return self.out / "report.html"
+
+    def write(self, run: "Run") -> None:
+        """Write a run with its command line and, if asked for, its figures."""
+        write_run(run, self.out, overwrite=self.overwrite, png=self.png)
+
+
+def command_line() -> str:
+    """What was typed, so that it can be typed again."""
+    return shlex.join(["wherewhat", *sys.argv[1:]])
+
+
+def write_run(run: "Run", out: Path, *, overwrite: bool, png: Path | None) -> None:
+    """Draw the page, then write everything in one go: an interruption leaves the folder as it was before, or whole."""
+    run = run.made_by(command_line())
+    _ = run.page  # takes longest
+    with interrupt_message(
+        lambda: f"the run in {out} is complete" + ("" if png is None else f", {png} may lack figures")
+    ):
+        with uninterrupted():
+            run.save(out, overwrite=overwrite)
+        if png is not None:
+            run.figures(png)
+
+
+def warning_printer(quiet: bool) -> Callable[[str], None] | None:
+    """A function that prints warnings on stderr while a command runs; None when quiet."""
     return None if quiet else lambda sentence: print(f"wherewhat: {sentence}", file=sys.stderr, flush=True)

@@ -1,8 +1,8 @@
-"""`wherewhat probe`: what words in other places, exchanged roles and dependencies do to a model. One command each."""
+"""`wherewhat probe`: shuffled words, swapped roles and dependency relations. One command each."""
 
 import typer
 
-from wherewhat.cli.options import Command, Group
+from wherewhat.cli.groups import Command, Group
 from wherewhat.cli.probe_dependencies import dependencies
 from wherewhat.cli.probe_roles import roles
 from wherewhat.cli.probe_words import words
@@ -12,7 +12,7 @@ probe = typer.Typer(
     cls=Group,
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Ask what position is for: shuffle words, exchange roles, look for dependencies in heads.",
+    help="Probe what position is for: shuffle words, swap roles, find dependency relations in attention.",
 )
 probe.command(cls=Command)(words)
 probe.command(cls=Command)(roles)

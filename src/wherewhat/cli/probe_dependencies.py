@@ -1,126 +1,91 @@
-"""`wherewhat probe dependencies`: which heads find the governor of a word, by place, by content or by both."""
+"""`wherewhat probe dependencies`: which heads find the head word of a word, by position, by content or by both."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from wherewhat.cli.options import (
-    ASKED,
-    TEXTS,
-    AllowPickle,
-    Device,
-    DeviceMap,
-    Dtype,
-    Json,
-    Model,
-    Offline,
-    Out,
-    Overwrite,
-    Png,
-    Quiet,
-    Revision,
-    Seed,
-    Treebanks,
-    TrustRemoteCode,
-    loading_by,
-    option,
-    saying,
-    words,
-)
-from wherewhat.cli.probing import Result
+from wherewhat.cli.groups import ADVANCED, MEASURE, TEXTS, grouped, option
+from wherewhat.cli.options import Model, ModelOptions, OutputOptions, Seed, TreebankOptions
+from wherewhat.cli.parse import parse_names
+from wherewhat.cli.probe_output import write_probe
 from wherewhat.errors import UserError
-from wherewhat.progress import announce, progress
-
-Most = Annotated[
-    int | None, option(TEXTS, "N", "Take so many usable sentences of each, chosen by the seed (1000; grammar 500).")
-]
-Parts = Annotated[
-    str | None,
-    option(
-        ASKED,
-        "NAMES",
-        "Only some of full, positional (place alone), contextual (content alone), shuffled; unless said all.",
-    ),
-]
-Permutations = Annotated[int, option(ASKED, "N", "Orders of the words that contextual attention is averaged over.")]
-Copies = Annotated[int, option(ASKED, "N", "Words that are repeated for positional attention.")]
-Offsets = Annotated[str, option(ASKED, "FROM..TO", "Fixed offsets that heads are held against.")]
-Least = Annotated[int | None, option(ASKED, "N", "Drop relations with fewer rows (100; grammar 20).")]
-Selection = Annotated[
-    str, option(ASKED, "halves|same", "Choose heads on the other half of the sentences, or on the same ones.")
-]
-Subtypes = Annotated[bool, option(ASKED, None, "Keep subtypes such as nsubj:pass apart.", "--subtypes")]
+from wherewhat.progress import progress
 
 
+@dataclass(frozen=True, kw_only=True)
+class ManySentences(TreebankOptions):
+    """Which gold sentences are read, with another default."""
+
+    max_sentences: Annotated[
+        int | None, option(TEXTS, "N", "Sample N usable sentences per treebank (1000; grammar 500).")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelationOptions:
+    """Which parts of attention are scored, and how."""
+
+    parts: Annotated[
+        str | None,
+        option(MEASURE, "NAMES", "Some of full, positional (position alone), contextual (content alone), shuffled."),
+    ] = None
+    least: Annotated[int | None, option(MEASURE, "N", "Drop relations with fewer rows (100; grammar 20).")] = None
+    selection: Annotated[
+        str, option(MEASURE, "halves|same", "Choose heads on the other half of the sentences, or on the same ones.")
+    ] = "halves"
+    subtypes: Annotated[bool, option(MEASURE, None, "Keep subtypes such as nsubj:pass apart.", "--subtypes")] = False
+    permutations: Annotated[
+        int, option(ADVANCED, "N", "Permutations of the words that contextual attention is averaged over.")
+    ] = 16
+    copies: Annotated[int, option(ADVANCED, "N", "Words to repeat, one at a time, for positional attention.")] = 32
+    offsets: Annotated[str, option(ADVANCED, "FROM..TO", "Fixed offsets that heads are compared with.")] = "-5..5"
+    seed: Seed = 0
+
+
+@grouped
 def dependencies(
     model: Model,
     *,
-    treebank: Treebanks = [],  # noqa: B006  # typer reads it, nobody writes it
-    max_sentences: Most = None,
-    parts: Parts = None,
-    permutations: Permutations = 16,
-    copies: Copies = 32,
-    offsets: Offsets = "-5..5",
-    least: Least = None,
-    selection: Selection = "halves",
-    subtypes: Subtypes = False,
-    seed: Seed = 0,
-    dtype: Dtype = "float32",
-    device: Device = "auto",
-    device_map: DeviceMap = None,
-    revision: Revision = None,
-    offline: Offline = False,
-    trust_remote_code: TrustRemoteCode = False,
-    allow_pickle: AllowPickle = False,
-    out: Out = Path("runs/probe-dependencies"),
-    png: Png = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    relations: RelationOptions = RelationOptions(),
+    loading: ModelOptions = ModelOptions(),
+    sentences: ManySentences = ManySentences(),
+    output: OutputOptions = OutputOptions(out=Path("runs/probe-dependencies")),
 ) -> None:
-    """Look for dependency relations in the attention of every head: does it look at a word's governor? A table, a page.
+    """Find dependency relations in the attention of every head: does it attend to a word's head word?
 
-    Attention as it is stands beside what place alone and content alone make of it, the best fixed offset, and the
-    same heads on shuffled sentences. Several treebanks are several languages side by side.
+    Full attention is compared with position alone, content alone, the best fixed offset, and the same heads on shuffled
+    sentences. Several treebanks are several languages side by side.
 
     Try: `wherewhat probe dependencies runs/bert` · `wherewhat probe dependencies MODEL --treebank en.conllu`
     """
-    announce(f"{model}: dependencies", quiet=quiet)
-    result = Result(out, png=png, overwrite=overwrite, as_json=as_json, quiet=quiet)
-    asked = words(parts, "--parts")
-    loading = loading_by(
-        dtype,
-        device,
-        model,
-        offline=offline,
-        device_map=device_map,
-        revision=revision,
-        trust_remote_code=trust_remote_code,
-        allow_pickle=allow_pickle,
-    )
+    output.begin(f"{model}: dependencies", "probe")
+    parts = parse_names(relations.parts, "--parts")
+    only: dict[str, Any] = {"parts": parts} if parts else {}
+    load_settings = loading.settings(model)
     from wherewhat.probing.dependencies.probe import probe_dependencies
 
-    with progress(f"{model}: dependencies", quiet=quiet, announced=True) as step:
-        found = probe_dependencies(
+    with progress(f"{model}: dependencies", quiet=output.quiet, announced=True) as step:
+        run = probe_dependencies(
             model,
-            treebank,
-            **({"parts": asked} if asked else {}),
-            max_sentences=max_sentences,
-            permutations=permutations,
-            copies=copies,
-            offsets=_offsets(offsets),
-            least=least,
-            selection=selection,
-            subtypes=subtypes,
-            seed=seed,
-            loading=loading,
+            sentences.treebank,
+            **only,
+            max_sentences=sentences.max_sentences,
+            permutations=relations.permutations,
+            copies=relations.copies,
+            offsets=_offsets(relations.offsets),
+            least=relations.least,
+            selection=relations.selection,
+            subtypes=relations.subtypes,
+            seed=relations.seed,
+            loading=load_settings,
             on_step=step,
-            say=saying(quiet),
+            say=output.say,
         )
-    result.take(found)
+    write_probe(run, output)
 
 
 def _offsets(text: str) -> tuple[int, int]:
-    """Read where offsets begin and end.
+    """Read the first and the last offset.
 
     >>> _offsets("-3..2")
     (-3, 2)
@@ -129,4 +94,4 @@ def _offsets(text: str) -> tuple[int, int]:
     try:
         return int(low), int(high)
     except ValueError:
-        raise UserError(f"--offsets is '{text}'; write where they begin and end, like -5..5") from None
+        raise UserError(f"--offsets is '{text}'; write the first and the last, like -5..5") from None

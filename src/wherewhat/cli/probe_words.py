@@ -1,89 +1,61 @@
-"""`wherewhat probe words`: shuffle words inside phrases, and see what a model makes of it."""
+"""`wherewhat probe words`: shuffle words within constituents, and measure how a model's outputs change."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from wherewhat.cli.options import (
-    ASKED,
-    AllowPickle,
-    Device,
-    DeviceMap,
-    Dtype,
-    Json,
-    MaxSentences,
-    Model,
-    Offline,
-    Out,
-    Overwrite,
-    Png,
-    Quiet,
-    Revision,
-    Seed,
-    Treebanks,
-    TrustRemoteCode,
-    loading_by,
-    option,
-    saying,
-)
-from wherewhat.cli.options import words as names
-from wherewhat.cli.probing import Labels, Result
-from wherewhat.progress import announce, progress
+from wherewhat.cli.groups import MEASURE, grouped, option
+from wherewhat.cli.options import Model, ModelOptions, OutputOptions, Seed, TreebankOptions
+from wherewhat.cli.parse import parse_names
+from wherewhat.cli.probe_output import Labels, write_probe
+from wherewhat.progress import progress
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShuffleOptions:
+    """Which words are shuffled."""
+
+    sizes: Annotated[str, option(MEASURE, "SIZES", "Words per constituent, or whole for the sentence.")] = (
+        "3,4,5,6,whole"
+    )
+    which: Annotated[str, option(MEASURE, "both|premise|hypothesis", "The sentence of a pair that is shuffled.")] = (
+        "both"
+    )
+    labels: Labels = None
+    seed: Seed = 0
+
+
+@grouped
 def words(
     model: Model,
     *,
-    treebank: Treebanks = [],  # noqa: B006  # typer reads it, nobody writes it
-    sizes: Annotated[str, option(ASKED, "SIZES", "Words in a phrase, or whole for the sentence.")] = "3,4,5,6,whole",
-    max_sentences: MaxSentences = 500,
-    which: Annotated[str, option(ASKED, "both|premise|hypothesis", "Which sentence of a pair is shuffled.")] = "both",
-    labels: Labels = None,
-    seed: Seed = 0,
-    dtype: Dtype = "float32",
-    device: Device = "auto",
-    device_map: DeviceMap = None,
-    revision: Revision = None,
-    offline: Offline = False,
-    trust_remote_code: TrustRemoteCode = False,
-    allow_pickle: AllowPickle = False,
-    out: Out = Path("runs/probe-words"),
-    png: Png = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    shuffle: ShuffleOptions = ShuffleOptions(),
+    loading: ModelOptions = ModelOptions(),
+    sentences: TreebankOptions = TreebankOptions(),
+    output: OutputOptions = OutputOptions(out=Path("runs/probe-words")),
 ) -> None:
-    """Shuffle the words inside phrases, and of the whole sentence: what a model says before and after, on one page.
+    """Shuffle words within constituents, and in the whole sentence: a model's outputs before and after, on one page.
 
-    A classifier is asked for labels, a language model how much the words surprise it, any other how far a sentence
-    moves. Beside every shuffle stands a control: as many words shuffled across the borders of phrases.
+    For a classifier its labels are compared, for a language model the surprisal, for other models the hidden states.
+    Every shuffle has a control: as many words shuffled across constituent boundaries.
 
     Try: `wherewhat probe words runs/nli_tiny` · `wherewhat probe words gpt2 --treebank trees.txt --sizes 3,whole`
     """
-    announce(f"{model}: words", quiet=quiet)
-    result = Result(out, png=png, overwrite=overwrite, as_json=as_json, quiet=quiet)
-    loading = loading_by(
-        dtype,
-        device,
-        model,
-        offline=offline,
-        device_map=device_map,
-        revision=revision,
-        trust_remote_code=trust_remote_code,
-        allow_pickle=allow_pickle,
-    )
+    output.begin(f"{model}: words", "probe")
+    load_settings = loading.settings(model)
     from wherewhat.probing.words import probe_words
 
-    with progress(f"{model}: words", quiet=quiet, announced=True) as step:
-        found = probe_words(
+    with progress(f"{model}: words", quiet=output.quiet, announced=True) as step:
+        run = probe_words(
             model,
-            treebank,
-            sizes=names(sizes, "--sizes"),
-            max_sentences=max_sentences,
-            which=which,
-            labels=names(labels, "--labels"),
-            seed=seed,
-            loading=loading,
+            sentences.treebank,
+            sizes=parse_names(shuffle.sizes, "--sizes"),
+            which=shuffle.which,
+            max_sentences=sentences.max_sentences or 0,
+            labels=parse_names(shuffle.labels, "--labels"),
+            seed=shuffle.seed,
+            loading=load_settings,
             on_step=step,
-            say=saying(quiet),
+            say=output.say,
         )
-    result.take(found)
+    write_probe(run, output)

@@ -19,10 +19,10 @@ def report(
     """Draw the report again from the tables alone: no model is needed."""
     from wherewhat.runs.base import REPORT
     from wherewhat.runs.registry import load
-    from wherewhat.tables.reading import blaming_changes
+    from wherewhat.tables.parquet import blaming_changes
 
     run = load(folder)
-    with blaming_changes(folder, run.manifest):
+    with blaming_changes(folder):
         path = run.report(folder / REPORT)
         pictures = [] if png is None else run.figures(png)
     if as_json:

@@ -1,186 +1,171 @@
-"""`wherewhat reproduce`: one published experiment, ours beside what was published."""
+"""`wherewhat reproduce`: run a published experiment again, and compare our results with the published ones."""
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from wherewhat.cli.clock import seconds
-from wherewhat.cli.interrupts import NOTHING, going_on, kept
+from wherewhat.cli.groups import ADVANCED, MODEL, OUTPUT, TEXTS, grouped, option
+from wherewhat.cli.interrupts import NOTHING, going_on, interrupt_message
 from wherewhat.cli.options import (
-    ASKED,
-    MODEL,
-    RESULT,
-    TEXTS,
-    AllowPickle,
-    Column,
-    Dataset,
-    Device,
-    Dtype,
     Json,
-    Offline,
+    ModelOptions,
     Overwrite,
     Png,
     Quiet,
-    Revision,
     Seed,
-    Split,
-    TrustRemoteCode,
-    command_line,
-    loading_by,
-    named_text,
-    option,
-    saying,
     texts_from,
+    warning_printer,
+    write_run,
 )
-from wherewhat.cli.saving import save
+from wherewhat.cli.parse import parse_text
 from wherewhat.errors import UserError
 from wherewhat.progress import announce, progress
 
 if TYPE_CHECKING:
-    from wherewhat.runs.reproduced import Reproduced
-    from wherewhat.studies.registry import Reproduction
+    from wherewhat.runs.registry import StudyRun
+    from wherewhat.studies.registry import Study
+
+STUDY = "Study"  # the panel of its own options
 
 
-def reproduce(
-    name: Annotated[str, typer.Argument(help="The experiment, see `wherewhat list reproductions`.")],
-    *,
-    scale: Annotated[str, option(ASKED, "tiny|small|paper", "How large; paper is as published.")] = "tiny",
-    seed: Seed = 0,
-    seeds: Annotated[int | None, option(ASKED, "N", "How many runs of each kind; the scale's unless said.")] = None,
-    model: Annotated[str | None, option(MODEL, "MODEL", "For control: as elsewhere; tiny unless said.")] = None,
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions:
+    """How large a study is, and what it is run on."""
+
+    scale: Annotated[str, option(STUDY, "tiny|small|paper", "Size; paper has the published settings.")] = "tiny"
+    seeds: Annotated[int | None, option(STUDY, "N", "Runs per condition (default: as many as the scale has).")] = None
+    seed: Seed = 0
+    model: Annotated[str | None, option(MODEL, "MODEL", "For control: the model to study (default: tiny).")] = None
     text: Annotated[
         list[Path],
         option(
             TEXTS,
             "FILE|NAME",
-            "For control, and for locality to learn from; without, they make their own.",
-            parser=named_text,
+            "For control: texts to measure on; for locality: to train on (default: generated).",
+            parser=parse_text,
         ),
-    ] = [],  # noqa: B006
+    ] = field(default_factory=list)
     task: Annotated[
-        list[Path], option(TEXTS, "FILE", "For locality: also ask this, label, tab, text on every line. Repeatable.")
-    ] = [],  # noqa: B006
-    column: Column = "text",
-    dataset: Dataset = None,
-    split: Split = "test",
-    dtype: Dtype = "float32",
-    device: Device = "auto",
-    revision: Revision = None,
-    offline: Offline = False,
-    trust_remote_code: TrustRemoteCode = False,
-    allow_pickle: AllowPickle = False,
-    out: Annotated[Path | None, option(RESULT, "DIR", "The folder to write into; runs/NAME unless said.")] = None,
+        list[Path],
+        option(TEXTS, "FILE", "For locality: a further question, `label<tab>text` per line. Repeatable."),
+    ] = field(default_factory=list)
+    dataset: Annotated[str | None, option(TEXTS, "NAME", "A dataset on the Hub, as NAME or NAME:CONFIG.")] = None
+    column: Annotated[str, option(ADVANCED, "NAME", "The column of .jsonl files and datasets to read.")] = "text"
+    split: Annotated[str, option(ADVANCED, "NAME", "The split of the dataset to read.")] = "test"
+
+
+@grouped
+def reproduce(
+    name: Annotated[str, typer.Argument(help="The study, see `wherewhat list reproductions`.")],
+    *,
+    options: StudyOptions = StudyOptions(),
+    loading: ModelOptions = ModelOptions(),
+    out: Annotated[Path | None, option(OUTPUT, "DIR", "The folder to write into (default: runs/NAME).")] = None,
     png: Png = None,
     overwrite: Overwrite = False,
     resume: Annotated[
-        bool, option(RESULT, None, "For locality, syntax and word-swap: go on where it stopped.", "--resume")
+        bool, option(OUTPUT, None, "For locality, syntax and word-swap: continue after an interruption.", "--resume")
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Do a published experiment again, and say where it agrees.
+    """Repeat a published experiment and compare the results.
 
     Try: `wherewhat reproduce canonical` · `wherewhat reproduce control --model MODEL --text book.txt` ·
-    `wherewhat reproduce locality --out runs/locality`, and if that is killed, the same with `--resume`
+    `wherewhat reproduce locality --out runs/locality`; after an interruption, the same with `--resume`
     """
     if overwrite and resume:
         raise UserError("both --overwrite and --resume were given; choose one of them")
     announce(name, quiet=quiet)
-    loading = loading_by(
-        dtype,
-        device,
-        *([model] if model else []),
-        offline=offline,
-        revision=revision,
-        trust_remote_code=trust_remote_code,
-        allow_pickle=allow_pickle,
-    )
-    from dataclasses import replace
-
+    load_settings = loading.settings(*([options.model] if options.model else []))
     from wherewhat.names import look_up
-    from wherewhat.runs.reproduced import Reproduced
-    from wherewhat.studies.base import Order
-    from wherewhat.studies.finished import finished_in
-    from wherewhat.studies.registry import REPRODUCTIONS
-    from wherewhat.studies.run import reproduce as run
-    from wherewhat.tables.builtin import title
+    from wherewhat.studies.finished_runs import finished_runs_in
+    from wherewhat.studies.registry import STUDIES
+    from wherewhat.studies.run import reproduce as run_study
     from wherewhat.tables.files import refuse_to_overwrite
+    from wherewhat.tables.texts import title
 
-    chosen = look_up("reproduction", name, REPRODUCTIONS)
-    _check(chosen, {"--model": model, "--text": text, "--dataset": dataset, "--task": task, "--resume": resume})
-    folder = Path("runs") / chosen.name if out is None else out
-    if "--resume" in chosen.takes and not overwrite and not resume:
-        finished_in(folder).refuse_any()  # says that one can go on, which the next refusal does not know
-    refuse_to_overwrite(folder, kind=Reproduced.kind, overwrite=overwrite or resume)
-    of_model = "--model" in chosen.takes
-    with progress(chosen.name, quiet=quiet, announced=True) as step, kept(lambda: _kept(folder, overwrite=overwrite)):
-        order = Order(
-            scale=scale,
-            seed=seed,
-            seeds=seeds,
-            model=model or "tiny",
-            texts=texts_from(text, column=column, dataset=dataset, split=split) if of_model else None,
-            source=dataset or ", ".join(map(title, text)),
-            loading=loading,
-            files=() if of_model else tuple(text),
-            tasks=tuple(task),
-            folder=folder if "--resume" in chosen.takes else None,
+    study, text = look_up("reproduction", name, STUDIES), options.text
+    given = {"--model": options.model, "--text": text, "--dataset": options.dataset, "--task": options.task}
+    _check(study, {**given, "--resume": resume})
+    folder = Path("runs") / study.name if out is None else out
+    if "--resume" in study.takes and not overwrite and not resume:
+        finished_runs_in(folder).refuse_any()  # mentions --resume, which the next refusal does not
+    refuse_to_overwrite(folder, kind="reproduce", overwrite=overwrite or resume)
+    takes_model = "--model" in study.takes
+    texts = texts_from(text, column=options.column, dataset=options.dataset, split=options.split)
+    with (
+        progress(study.name, quiet=quiet, announced=True) as step,
+        interrupt_message(lambda: _kept_message(folder, overwrite=overwrite)),
+    ):
+        run = run_study(
+            study.name,
+            scale=options.scale,
+            seed=options.seed,
+            seeds=options.seeds,
+            model=options.model or "tiny",
+            texts=texts if takes_model else None,
+            source=options.dataset or ", ".join(map(title, text)),
+            loading=load_settings,
+            files=() if takes_model else text,
+            tasks=options.task,
+            folder=folder if "--resume" in study.takes else None,
             overwrite=overwrite,
             resume=resume,
             on_step=step,
-            on_warning=saying(quiet),
+            on_warning=warning_printer(quiet),
         )
-        found = run(chosen.name, order)
-        found = replace(found, manifest={**found.manifest, "command": command_line()})
-        save(found, folder, overwrite=overwrite or resume, png=png)
-    _print(found, folder, as_json=as_json, quiet=quiet)
+        write_run(run, folder, overwrite=overwrite or resume, png=png)
+    _print(run, folder, as_json=as_json, quiet=quiet)
 
 
-def _kept(folder: Path, *, overwrite: bool) -> str:
-    """What to say of an interruption: the runs that were finished stay."""
-    from wherewhat.studies.finished import finished_in
+def _kept_message(folder: Path, *, overwrite: bool) -> str:
+    """What an interruption message says: the finished runs are kept."""
+    from wherewhat.studies.finished_runs import finished_runs_in
 
-    if not (runs := finished_in(folder).count):
+    if not (runs := finished_runs_in(folder).count):
         return NOTHING
-    told = "1 finished run is" if runs == 1 else f"{runs} finished runs are"
-    return f"{told} kept in {folder}; {going_on(overwrite=overwrite)}"
+    subject = "1 finished run is" if runs == 1 else f"{runs} finished runs are"
+    return f"{subject} kept in {folder}; {going_on(overwrite=overwrite)}"
 
 
-def _print(found: "Reproduced", folder: Path, *, as_json: bool, quiet: bool) -> None:
-    claims = found.manifest["claims"]
+def _print(result: "StudyRun", folder: Path, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        told = {"out": str(folder), "report": str(folder / "report.html"), "claims": claims}
-        print(json.dumps({**told, "seconds": seconds()}, ensure_ascii=False))
+        answer: dict[str, Any] = {"out": str(folder), "report": str(folder / "report.html")}
+        answer |= {"claims": result.manifest.to_dict()["claims"], "seconds": seconds()}
+        print(json.dumps(answer, ensure_ascii=False))
     elif not quiet:
-        verdicts = [claim["verdict"] for claim in claims]
-        counted = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
+        verdicts = [claim.verdict for claim in result.manifest.claims]
+        counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
         print(f"{len(verdicts)} claims: {counted}; {seconds():.0f} s: {folder / 'report.html'}")
 
 
-def _check(chosen: "Reproduction", given: dict[str, object]) -> None:
-    """Not every experiment takes everything."""
-    in_vain = next((name for name, value in given.items() if value and name not in chosen.takes), None)
-    if in_vain is not None:
-        why, others = IN_VAIN[in_vain]
-        raise UserError(f"{chosen.name} {why}; leave {in_vain} out ({_takers(in_vain)} {others})")
+def _check(study: "Study", given: dict[str, object]) -> None:
+    """Refuse an option that this study does not take."""
+    unused = next((name for name, value in given.items() if value and name not in study.takes), None)
+    if unused is not None:
+        why, others = NOT_TAKEN[unused]
+        raise UserError(f"{study.name} {why}; leave {unused} out ({_takers(unused)} {others})")
 
 
 def _takers(option: str) -> str:
-    """The experiments that take an option."""
-    from wherewhat.studies.registry import REPRODUCTIONS
+    """The studies that take an option."""
+    from wherewhat.studies.registry import STUDIES
 
-    *most, last = [one.name for one in REPRODUCTIONS.values() if option in one.takes]
+    *most, last = [study.name for study in STUDIES.values() if option in study.takes]
     return f"{', '.join(most)} and {last}" if most else last
 
 
-# Why an option is in vain, and what those do that take it.
+# Why a study does not take an option, and what those do that take it.
 _OWN_NETS = "trains nets of its own"
-IN_VAIN = {
-    "--model": (_OWN_NETS, "is about a model you name"),
+NOT_TAKEN = {
+    "--model": (_OWN_NETS, "studies a model you name"),
     "--text": (_OWN_NETS, "read yours"),
-    "--dataset": (_OWN_NETS, "is about a model you name"),
-    "--task": ("asks nothing but its own questions", "asks yours too"),
-    "--resume": ("cannot go on from where it stopped", "can"),
+    "--dataset": (_OWN_NETS, "studies a model you name"),
+    "--task": ("asks only its own questions", "asks yours too"),
+    "--resume": ("cannot resume", "can"),
 }

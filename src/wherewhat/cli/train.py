@@ -10,32 +10,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wherewhat.cli import clock
-from wherewhat.cli.interrupts import NOTHING, going_on, kept
-from wherewhat.cli.options import ASKED, RESULT, Json, Overwrite, Quiet, command_line, named_text, option
+from wherewhat.cli.groups import OUTPUT, option
+from wherewhat.cli.interrupts import NOTHING, going_on, interrupt_message
+from wherewhat.cli.options import Json, Overwrite, Quiet, Resume, command_line
+from wherewhat.cli.parse import parse_text
 from wherewhat.errors import UserError
 from wherewhat.progress import announce, progress
 
 if TYPE_CHECKING:
-    from wherewhat.training.outcome import Trained
-    from wherewhat.training.settings import Settings
+    from wherewhat.tables.manifest.sections import TrainingManifest
+    from wherewhat.training.run_folder import TrainingResult
+    from wherewhat.training.settings import TrainingSettings
+
+TRAINING = "Training"  # the panel of its own options
 
 
 def train(
     recipe: Annotated[str, typer.Argument(help="The recipe, see `wherewhat list recipes`.")] = "tiny",
     *,
+    change: Annotated[list[str], option(TRAINING, "FIELD=VALUE", "Change a setting. Repeatable.", "--set")] = [],  # noqa: B006
     text: Annotated[
         list[Path],
         option(
-            ASKED,
+            TRAINING,
             "FILE|NAME",
-            "Read this text, one sentence per line, or a .conllu treebank. Repeatable.",
-            parser=named_text,
+            "Train on this text, one sentence per line, or a .conllu treebank. Repeatable.",
+            parser=parse_text,
         ),
     ] = [],  # noqa: B006
-    change: Annotated[list[str], option(ASKED, "FIELD=VALUE", "Change a setting. Repeatable.", "--set")] = [],  # noqa: B006
-    seed: Annotated[int | None, option(ASKED, "N", "Decides the first weights; the recipe's unless said.")] = None,
-    out: Annotated[Path | None, option(RESULT, "DIR", "The folder to write into; runs/RECIPE unless said.")] = None,
-    resume: Annotated[bool, option(RESULT, None, "Go on where an interrupted run stopped.", "--resume")] = False,
+    seed: Annotated[int | None, option(TRAINING, "N", "Seed of the initial weights (default: the recipe's).")] = None,
+    out: Annotated[Path | None, option(OUTPUT, "DIR", "The folder to write into (default: runs/RECIPE).")] = None,
+    resume: Resume = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -48,10 +53,10 @@ def train(
     announce(recipe, quiet=quiet)
     from wherewhat.recipes.registry import recipe as recipe_called
     from wherewhat.tables.files import MANIFEST, refuse_to_overwrite, write_whole
-    from wherewhat.tables.manifest import manifest_bytes
-    from wherewhat.training.checkpoint import CHECKPOINT
+    from wherewhat.tables.manifest.io import manifest_bytes
     from wherewhat.training.loop import shown_by
     from wherewhat.training.loop import train as run
+    from wherewhat.training.run_folder import CHECKPOINT
     from wherewhat.training.settings import changed
 
     if overwrite and resume:
@@ -66,13 +71,15 @@ def train(
     refuse_to_overwrite(folder, kind="train", overwrite=overwrite or resume)
     began = time.perf_counter()
 
-    def manifest(trained: "Trained") -> bytes:
+    def manifest(trained: "TrainingResult") -> bytes:
         seconds = round(time.perf_counter() - began, 3)
         return manifest_bytes(manifest_of(trained, recipe=recipe, seconds=seconds))
 
     with (
         progress(recipe, quiet=quiet, announced=True) as step,
-        kept(lambda: _kept(folder, unfinished=(folder / CHECKPOINT).exists(), overwrite=overwrite)),
+        interrupt_message(
+            lambda: _kept_message(folder, unfinished=(folder / CHECKPOINT).exists(), overwrite=overwrite)
+        ),
     ):
         trained = run(
             settings,
@@ -91,40 +98,40 @@ def train(
         print(f"{trained.settings.ending(trained.ends)}; `wherewhat heads {folder}` profiles the net")
 
 
-def _kept(folder: Path, *, unfinished: bool, overwrite: bool) -> str:
+def _kept_message(folder: Path, *, unfinished: bool, overwrite: bool) -> str:
     """What to say of an interruption: the last checkpoint stays."""
     if unfinished:
         return f"{folder} holds the last checkpoint; {going_on(overwrite=overwrite)}"
     return f"the net in {folder} is finished" if (folder / "model").exists() else NOTHING
 
 
-def manifest_of(trained: "Trained", *, recipe: str, seconds: float) -> dict[str, Any]:
+def manifest_of(trained: "TrainingResult", *, recipe: str, seconds: float) -> "TrainingManifest":
     """How a run was made and how it ended."""
-    from wherewhat.tables.manifest import peak_memory, provenance
+    from wherewhat.tables.manifest.provenance import peak_memory, provenance
+    from wherewhat.tables.manifest.sections import TrainingManifest
 
-    read = trained.settings.read()
-    return {
+    ends: dict[str, Any] = dict(trained.ends)
+    return TrainingManifest(
         **provenance(),
-        "kind": "train",
-        "command": command_line(),
-        "recipe": recipe,
-        "settings": trained.settings.to_dict(),
-        **({"read": read} if read else {}),
-        "seed": trained.settings.seed,
-        **trained.ends,
-        "seconds": seconds,
-        "peak_memory_bytes": peak_memory(),
-    }
+        **ends,
+        command=command_line(),
+        recipe=recipe,
+        settings=trained.settings.to_dict(),
+        read=trained.settings.read() or None,
+        seed=trained.settings.seed,
+        seconds=seconds,
+        peak_memory_bytes=peak_memory(),
+    )
 
 
-def reading(settings: "Settings", files: Sequence[Path], recipe: str) -> "Settings":
+def reading(settings: "TrainingSettings", files: Sequence[Path], recipe: str) -> "TrainingSettings":
     """The same run on other text, if some is given and the run reads at all."""
     from wherewhat.corpora.registry import corpus
-    from wherewhat.training.reading import Reading
+    from wherewhat.training.language_modelling import LanguageModelSettings
 
     if not files:
         return settings
-    if not isinstance(settings, Reading):
+    if not isinstance(settings, LanguageModelSettings):
         raise UserError(
             f"the recipe {recipe} learns its {settings.learns} and reads no text; leave --text out, or train bert_tiny"
         )

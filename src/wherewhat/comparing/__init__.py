@@ -1,4 +1,4 @@
-"""Hold the same heads against each other: across checkpoints, across models, before and after training.
+"""Compare the same heads across checkpoints, across models, and before and after training.
 
-Runs that are there are read from their tables; only what has to be profiled first needs a model, and torch.
+Finished runs are read from their tables; only what has to be profiled first needs a model, and torch.
 """

@@ -1,1 +1,1 @@
-"""Sentences to read and questions about them. The only room that knows conllu and tokenizers."""
+"""Sentences to read and questions about them. The only package that knows conllu and tokenizers."""

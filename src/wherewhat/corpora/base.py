@@ -1,4 +1,4 @@
-"""What a corpus is: sentences in three splits that share none."""
+"""A corpus: sentences in three splits that share none."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,14 +14,14 @@ from wherewhat.names import look_up
 from wherewhat.tasks.base import check_split
 from wherewhat.tasks.stream import fnv, mix
 
-TENTHS = "a tenth each goes to test and to valid, so give 100 or more"  # with which hardly ever one is empty
+TENTHS = "a tenth each goes to test and to valid, so give 100 or more"  # then hardly ever a split is empty
 
 
 class Corpus(ABC):
-    """Sentences to read, streamed. Members are frozen dataclasses of what they are made from."""
+    """Sentences to read, as a stream. Members are frozen dataclasses of what they are made from."""
 
     name: ClassVar[str]
-    endless: ClassVar[bool] = False  # whether its sentences never end; then they follow from its sizes alone
+    endless: ClassVar[bool] = False  # whether its sentences never end
 
     @abstractmethod
     def sentences(self, split: str) -> Iterator[Sentence]:
@@ -29,10 +29,10 @@ class Corpus(ABC):
 
     @abstractmethod
     def some(self, split: str, count: int, *, seed: int) -> list[Sentence]:
-        """A few sentences of two words or more from all over a split; others for another seed."""
+        """A sample of sentences of two words or more from all over a split; a different one for another seed."""
 
     def plain(self) -> dict[str, Any]:
-        """Name and sizes as plain values; `corpus_from` makes the corpus again."""
+        """Its name and fields as plain values, from which `corpus_from` makes the corpus again."""
         sizes = asdict(self)  # type: ignore[call-overload]  # every member is a dataclass
         return {"name": self.name} | {
             size: list(value) if isinstance(value, tuple) else value for size, value in sizes.items()
@@ -40,7 +40,7 @@ class Corpus(ABC):
 
 
 def check_values(what: str, kind: type, given: Mapping[str, Any]) -> None:
-    """Refuse plain values that the fields of a corpus cannot have; a value that it needs and lacks, too."""
+    """Refuse plain values that do not fit the fields of a corpus, and missing ones."""
     types, known = get_type_hints(kind), {field.name: field for field in fields(kind)}
     for name, value in given.items():
         look_up(f"size of the {what}", name, known)
@@ -55,7 +55,7 @@ def check_values(what: str, kind: type, given: Mapping[str, Any]) -> None:
 _KINDS = {"int": "a whole number", "bool": "true or false", "str": "a name", "tuple": "a list of names"}
 
 
-class Files(Corpus):
+class FileCorpus(Corpus):
     """Sentences read from files, each in the split that its words belong to."""
 
     files: tuple[str, ...]
@@ -75,37 +75,34 @@ class Files(Corpus):
 
     def some(self, split: str, count: int, *, seed: int) -> list[Sentence]:
         """Those whose texts come first in an order that the seed decides."""
-        return drawn(self.sentences(split), count, seed=seed)
+        return sample_of(self.sentences(split), count, seed=seed)
 
     def _of_split(self, split: str) -> Iterator[Sentence]:
-        read = found = 0
+        read = used = 0
         for file in self.files:
             for sentence in self.read(Path(file)):
                 read += 1
                 if file_split_of(sentence.text) == split:
-                    found += 1
+                    used += 1
                     yield sentence
-        if not found:
-            raise UserError(self._nothing(split, read))
-
-    def _nothing(self, split: str, read: int) -> str:
         where = named(self.files)
         if not read:
-            return f"there are no sentences in {where}; give a file with some"
-        none = "there is one sentence in" if read == 1 else f"there are {read} sentences in"
-        return f"{none} {where} and none is of the {split} split; {TENTHS}"
+            raise UserError(f"there are no sentences in {where}; give a file with some")
+        if not used:
+            none = "there is one sentence in" if read == 1 else f"there are {read} sentences in"
+            raise UserError(f"{none} {where} and none is of the {split} split; {TENTHS}")
 
 
-def drawn(sentences: Iterable[Sentence], count: int, *, seed: int) -> list[Sentence]:
-    """A few sentences of two words or more: those whose texts come first in an order that the seed decides."""
-    long_enough = (one for one in sentences if len(one.words) > 1)
-    return nsmallest(count, long_enough, key=lambda one: mix(fnv(one.text) ^ mix(seed)))
+def sample_of(sentences: Iterable[Sentence], count: int, *, seed: int) -> list[Sentence]:
+    """Some sentences of two words or more: those whose texts come first in an order that the seed decides."""
+    long_enough = (sentence for sentence in sentences if len(sentence.words) > 1)
+    return nsmallest(count, long_enough, key=lambda sentence: mix(fnv(sentence.text) ^ mix(seed)))
 
 
 def split_of(text: str) -> str:
     """The split that a sentence of the grammar belongs to, by its hash: a tenth is test, a tenth valid, the rest train.
 
-    However often and in whatever case, a text is only ever in one split.
+    A text is always in the same split, in upper or lower case.
 
     >>> split_of("peter laughs .")
     'train'
@@ -116,7 +113,7 @@ def split_of(text: str) -> str:
 def file_split_of(text: str) -> str:
     """The split that a text of a file belongs to, in the same shares.
 
-    The hash is mixed first: its lowest bit is only whether odd letters are an even number, which texts may share.
+    The hash is mixed first: its lowest bit is only the parity of odd letters, which texts may share.
     """
     return _TENTHS.get(mix(fnv(text.lower())) % 10, "train")
 

@@ -1,4 +1,4 @@
-"""English-like sentences made from random numbers, with their phrases, dependencies, roles and agreement."""
+"""English-like random sentences with their constituents, dependencies, roles and agreement."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from math import log2
 from typing import Any, ClassVar, NamedTuple
 
 from wherewhat.corpora.base import Corpus, split_of
+from wherewhat.corpora.constituents import annotate, sentence_of
 from wherewhat.corpora.lexicon import leaves_of
-from wherewhat.corpora.phrase import annotate, sentence_of
 from wherewhat.corpora.rules import OUTER, Rules
 from wherewhat.corpora.sentence import Sentence
 from wherewhat.errors import UserError
@@ -16,11 +16,11 @@ from wherewhat.tasks.base import check_split
 from wherewhat.tasks.stream import Stream
 
 MOST = 2**31  # seeds
-LONGEST = 30  # words; a longer draw is thrown away
+LONGEST = 30  # words; longer draws are rejected
 
 
 class Derived(NamedTuple):
-    """A sentence, and how many draws were thrown away before it."""
+    """A sentence, and how many draws were rejected before it."""
 
     sentence: Sentence
     attempt: int
@@ -30,7 +30,7 @@ class Derived(NamedTuple):
 class Grammar(Corpus):
     """Endless sentences of a small grammar with 199 word forms. Sentence `index` of a split is always the same.
 
-    With `past`, every clause is about the past half of the time; that adds 19 forms.
+    With `past`, every clause is in the past tense half of the time; that adds 19 forms.
 
     >>> Grammar().sentence("train", 0).text
     'peter laughs .'
@@ -56,12 +56,12 @@ class Grammar(Corpus):
         return (self.sentence(split, index) for index in count())
 
     def some(self, split: str, count: int, *, seed: int) -> list[Sentence]:
-        """Those from a number on that the seed decides."""
+        """Consecutive sentences from a number that the seed decides."""
         first = Stream(self.seed, "grammar from", split, seed).below(MOST)
         return [self.sentence(split, first + place) for place in range(count)]
 
     def sentence(self, split: str, index: int | str, kinds: Sequence[str] = OUTER) -> Sentence:
-        """One sentence, by its number or by any other name. `kinds` are those that its main clause may be of."""
+        """One sentence, by its number or by any other name. `kinds` are the possible kinds of its main clause."""
         return self.derive(split, index, kinds).sentence
 
     def derive(self, split: str, index: int | str, kinds: Sequence[str] = OUTER) -> Derived:
@@ -76,26 +76,26 @@ class Grammar(Corpus):
         raise AssertionError("counting does not end")
 
     def bits(self, split: str, index: int | str) -> float:
-        """Minus log2 of how probable the draws of a sentence are (of its clauses' tenses too, with `past`)."""
+        """Minus log2 of the probability of a sentence's draws (with `past`, of its clauses' tenses too)."""
         attempt = self.derive(split, index).attempt
-        weighing = _Weighing(self.seed, "grammar", split, index, attempt)
-        clauses = annotate(self.rules(weighing, split, index, attempt).sentence()).preds
-        return weighing.bits + (len(clauses) if self.past else 0)
+        stream = _SurprisalStream(self.seed, "grammar", split, index, attempt)
+        clauses = annotate(self.rules(stream, split, index, attempt).sentence()).preds
+        return stream.bits + (len(clauses) if self.past else 0)
 
     def rules(self, stream: Stream, *place: object) -> Rules:
-        """The rules, drawing from a stream; `place` says which sentence it is for."""
+        """The rules, drawing from a stream; `place` names the sentence."""
         if not self.past:
             return Rules(stream.pick, bool)
         tenses = Stream(self.seed, "grammar past", *place)  # a stream of its own: the other draws stay as they are
         return Rules(stream.pick, lambda: tenses.below(2) == 1)
 
 
-class _Weighing(Stream):
-    """A stream that keeps count of how improbable its draws were."""
+class _SurprisalStream(Stream):
+    """A stream that adds up how improbable its draws were."""
 
     bits = 0.0
 
     def pick(self, items: Sequence[Any]) -> Any:
         item = super().pick(items)
-        self.bits += log2(len(items) / items.count(item))  # items written several times are weighted choices
+        self.bits += log2(len(items) / items.count(item))  # repeated items are weighted choices
         return item

@@ -1,6 +1,6 @@
-"""The words of the grammar: 199 forms, and those of the past besides."""
+"""The words of the grammar: 199 forms, and those of the past tense."""
 
-from wherewhat.corpora.phrase import Leaf
+from wherewhat.corpora.constituents import Leaf
 
 IRREGULAR_PLURALS = {"child": "children", "fox": "foxes", "box": "boxes"}
 SG, PL = "sg", "pl"
@@ -8,14 +8,11 @@ Noun = dict[str, Leaf]  # its forms by number
 
 
 def _nouns(lemmas: str, *, plural: bool = True) -> tuple[Noun, ...]:
-    numbers = (SG, PL) if plural else (SG,)
-    return tuple({number: _noun(lemma, number) for number in numbers} for lemma in lemmas.split())
-
-
-def _noun(lemma: str, number: str) -> Leaf:
-    if number == SG:
-        return Leaf(lemma, lemma, "NOUN", "NN", SG)
-    return Leaf(IRREGULAR_PLURALS.get(lemma, lemma + "s"), lemma, "NOUN", "NNS", PL)
+    nouns = [{SG: Leaf(lemma, lemma, "NOUN", "NN", SG)} for lemma in lemmas.split()]
+    for noun in nouns if plural else ():
+        lemma = noun[SG].lemma
+        noun[PL] = Leaf(IRREGULAR_PLURALS.get(lemma, lemma + "s"), lemma, "NOUN", "NNS", PL)
+    return tuple(nouns)
 
 
 def _words(forms: str, upos: str, xpos: str, number: str | None = None) -> tuple[Leaf, ...]:
@@ -23,13 +20,13 @@ def _words(forms: str, upos: str, xpos: str, number: str | None = None) -> tuple
 
 
 class Verb:
-    """One verb: what it looks like with a singular or a plural subject, now and in the past, and as a participle."""
+    """One verb: its forms with a singular or a plural subject, in the present and in the past, and its participle."""
 
     def __init__(self, forms: str) -> None:
         base, singular, past, *participle = forms.split("/")
         self.lemma = base
         self.now = {SG: Leaf(singular, base, "VERB", "VBZ", SG), PL: Leaf(base, base, "VERB", "VBP", PL)}
-        # The past of a full verb looks the same with every subject: it has no number to agree in.
+        # The past tense of a full verb is the same with every subject: it has no number to agree in.
         self.past = dict.fromkeys((SG, PL), Leaf(past, base, "VERB", "VBD"))
         self.participle = Leaf(participle[0], base, "VERB", "VBN") if participle else None
 
@@ -44,7 +41,7 @@ THINGS = _nouns("book letter box cup ball lamp ring key map coin gift stone bask
 PLACES = _nouns("garden house school market river forest bridge tower", plural=False)
 NAMES = _words("maria peter tom lucy paul nina sam rosa", "PROPN", "NNP", SG)
 
-# Who does it and whom it is done to can change places; base/-s/past/participle.
+# Agent and patient can be swapped; base/-s/past/participle.
 REVERSIBLE = _verbs(
     "see/sees/saw/seen chase/chases/chased/chased help/helps/helped/helped follow/follows/followed/followed "
     "push/pushes/pushed/pushed praise/praises/praised/praised visit/visits/visited/visited call/calls/called/called"
@@ -78,7 +75,7 @@ THAT, STOP = Leaf("that", "that", "SCONJ", "IN"), Leaf(".", ".", "PUNCT", ".")
 
 
 def leaves_of(*, past: bool) -> set[Leaf]:
-    """Every word that the grammar can say."""
+    """Every word of the grammar."""
     nouns = [leaf for noun in (*PERSONS, *ANIMALS, *THINGS, *PLACES) for leaf in noun.values()]
     verbs = [*REVERSIBLE, *WITH_THING, *GIVING, *ALONE, *SAYING]
     tenses = [BE_NOW, *(verb.now for verb in verbs)] + ([BE_PAST, *(verb.past for verb in verbs)] if past else [])

@@ -1,19 +1,18 @@
-"""Questions that a whole sentence answers with a label: our own about the grammar, and those of a file."""
+"""Questions whose answer is a label of a whole sentence: built-in ones about the grammar, and those of a file."""
 
-from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from heapq import nsmallest
 from pathlib import Path
 
+from wherewhat.corpora.acceptability import ACCEPTABLE, draw_acceptable
 from wherewhat.corpora.base import TENTHS, file_split_of
-from wherewhat.corpora.clauses import NUMBER, TENSE, VOICE
-from wherewhat.corpora.corrupting import ACCEPTABLE, draw_acceptable
 from wherewhat.corpora.files import numbered_lines
-from wherewhat.corpora.pairs import CONTENT, ROLES, draw_content, draw_roles
+from wherewhat.corpora.main_clause import NUMBER, TENSE, VOICE
+from wherewhat.corpora.minimal_pairs import DOERS, GENDERS, all_names, draw_agent, draw_names
 from wherewhat.corpora.sentence import Sentence
-from wherewhat.corpora.twins import DOERS, GENDERS, all_names, draw_agent, draw_names
-from wherewhat.corpora.words import split_words
+from wherewhat.corpora.sentence_pairs import CONTENT, ROLES, draw_content, draw_roles
+from wherewhat.corpora.vocabulary import split_words
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 from wherewhat.tasks.base import SPLITS
@@ -22,14 +21,14 @@ from wherewhat.tasks.stream import Stream, fnv, mix
 
 @dataclass(frozen=True)
 class Example:
-    """The words of a sentence and the right answer."""
+    """The words of a sentence and its label."""
 
     words: tuple[str, ...]
     label: str
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledDataset:
     """A question with its examples. No sentence is in two splits."""
 
     name: str
@@ -40,12 +39,12 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Question:
-    """Something to ask of sentences of the grammar.
+class SentenceQuestion:
+    """A question about sentences of the grammar.
 
-    `draw(seed, split, unit, taken)` gives one sentence for every label, in the order of the labels: any number of units
-    is exactly balanced. None is among the texts that are `taken`. `units` says how many units a split has, where they
-    come to an end.
+    `draw(seed, split, unit, taken)` returns one sentence per label, in the order of the labels: any number of units is
+    exactly balanced. None is among the texts that are `taken`. `units` is the number of units of a split, if it is
+    limited.
     """
 
     name: str
@@ -55,47 +54,54 @@ class Question:
     units: Callable[[str], int] | None = None
 
 
-QUESTIONS: dict[str, Question] = {
+QUESTIONS: dict[str, SentenceQuestion] = {
     question.name: question
     for question in [
-        Question("number", "Is the main subject one or several?", NUMBER.labels, NUMBER.draw),
-        Question("tense", "Is the main clause about now or about the past?", TENSE.labels, TENSE.draw),
-        Question("voice", "Does the main subject do something, or is it done to it?", VOICE.labels, VOICE.draw),
-        Question("agent", "Of an animal and a person, which one does it to the other?", DOERS, draw_agent),
-        Question("acceptable", "Is it a sentence, or were two words exchanged?", ACCEPTABLE, draw_acceptable),
-        Question(
+        SentenceQuestion("number", "Is the main subject singular or plural?", NUMBER.labels, NUMBER.draw),
+        SentenceQuestion("tense", "Is the main clause in the present or in the past tense?", TENSE.labels, TENSE.draw),
+        SentenceQuestion("voice", "Is the main clause active or passive?", VOICE.labels, VOICE.draw),
+        SentenceQuestion("agent", "Is the agent an animal or a person?", DOERS, draw_agent),
+        SentenceQuestion(
+            "acceptable", "Is it a sentence, or were two of its words swapped?", ACCEPTABLE, draw_acceptable
+        ),
+        SentenceQuestion(
             "names",
-            "In three words like 'maria sees peter', is it a woman or a man who does it?",
+            "In three words like 'maria sees peter', is the agent a woman or a man?",
             GENDERS,
             draw_names,
             lambda split: len(all_names(split)),
         ),
-        Question(
+        SentenceQuestion(
             "roles",
-            "Does one do to the other what the sentence before says, or the other to the one?",
+            "Does the second sentence have the roles of the first, swapped roles, or another verb?",
             ROLES,
             draw_roles,
         ),
-        Question(
-            "content", "Does the sentence before speak of the same two, and of the same deed?", CONTENT, draw_content
+        SentenceQuestion(
+            "content",
+            "Does the second sentence have the words of the first, another noun, or another verb?",
+            CONTENT,
+            draw_content,
         ),
     ]
 }
 
 
-def labelled(name: str, *, seed: int, train: int, valid: int, test: int) -> Labelled:
-    """Examples of one of our own questions, as many as asked for, or all if there are fewer.
+def labelled(name: str, *, seed: int, train: int, valid: int, test: int) -> LabelledDataset:
+    """Examples of a built-in question, so many or all if there are fewer.
 
     >>> labelled("names", seed=1, train=2, valid=2, test=2).train[0].words
     ('maria', 'chases', 'peter')
     """
     question = look_up("question", name, QUESTIONS)
     sizes = dict(zip(SPLITS, (train, valid, test), strict=True))
-    return Labelled(name, question.labels, **{split: _examples(question, seed, split, n) for split, n in sizes.items()})
+    return LabelledDataset(
+        name, question.labels, **{split: _examples(question, seed, split, n) for split, n in sizes.items()}
+    )
 
 
-def _examples(question: Question, seed: int, split: str, size: int) -> tuple[Example, ...]:
-    """Examples of one split, none twice. More of them begin with the same ones."""
+def _examples(question: SentenceQuestion, seed: int, split: str, size: int) -> tuple[Example, ...]:
+    """Examples of one split, none twice. A larger number begins with the same ones."""
     ways = len(question.labels)
     if size < ways or size % ways:
         raise UserError(f"{size} {split} sentences cannot be shared evenly by {ways} labels; give a multiple of {ways}")
@@ -106,17 +112,18 @@ def _examples(question: Question, seed: int, split: str, size: int) -> tuple[Exa
     for unit in range(units):
         sentences = question.draw(seed, split, unit, taken)
         taken.update(sentence.text for sentence in sentences)
-        unit_examples = [Example(one.words, label) for one, label in zip(sentences, question.labels, strict=True)]
-        # In a random order, so that the place of an example does not tell its label.
+        pairs = zip(sentences, question.labels, strict=True)
+        unit_examples = [Example(sentence.words, label) for sentence, label in pairs]
+        # In a random order, so that the place of an example does not reveal its label.
         examples += Stream(seed, "order", question.name, split, unit).shuffle(unit_examples)
     return tuple(examples)
 
 
-def read_labelled(path: Path, *, limit: int | None = None) -> Labelled:
+def read_labelled(path: Path, *, limit: int | None = None) -> LabelledDataset:
     """Read a question from a file: a label, a tab and a text on every line.
 
     A first line that says "label" is a heading. Of more than `limit` lines some are kept, chosen by their text alone:
-    files are often sorted, so the first ones would not do.
+    files are often sorted, so the first ones would be a biased sample.
     """
     if limit is not None and limit < 1:
         raise UserError(f"{limit} lines of {path} are too few; keep at least 1")
@@ -126,12 +133,22 @@ def read_labelled(path: Path, *, limit: int | None = None) -> Labelled:
         lines = lines[1:]
     if limit is not None:
         lines = sorted(nsmallest(limit, lines, key=lambda line: mix(fnv(" ".join(line[2])))))
-    examples = [Example(words, label) for _, label, words in lines]
-    labels = tuple(sorted({example.label for example in examples}))
-    _check_labels(path, examples, labels)
-    splits = {split: tuple(one for one in examples if file_split_of(" ".join(one.words)) == split) for split in SPLITS}
-    _check_splits(path, splits, labels)
-    return Labelled(path.stem, labels, **splits)
+    if not lines:
+        raise UserError(f"{path} holds no sentences; write label<TAB>text, one per line")
+    labels = tuple(sorted({label for _, label, _ in lines}))
+    if len(labels) == 1:
+        raise UserError(f"every line of {path} has the label '{labels[0]}'; a question needs at least two")
+    splits: dict[str, list[Example]] = {split: [] for split in SPLITS}
+    for _, label, words in lines:
+        splits[file_split_of(" ".join(words))].append(Example(words, label))
+    for split, examples in splits.items():
+        if not examples:
+            raise UserError(f"none of the {len(lines)} lines of {path} is of the {split} split; {TENTHS}")
+    learnt = {example.label for example in splits["train"]}
+    for label in labels:
+        if label not in learnt:
+            raise UserError(f"no training line of {path} has the label '{label}'; give more lines with it")
+    return LabelledDataset(path.stem, labels, **{split: tuple(examples) for split, examples in splits.items()})
 
 
 def _read(line: str, where: str) -> tuple[str, tuple[str, ...]]:
@@ -144,22 +161,3 @@ def _read(line: str, where: str) -> tuple[str, tuple[str, ...]]:
     if not words:
         raise UserError(f"{where} has no text after the tab; write label<TAB>text")
     return label.strip(), words
-
-
-def _check_labels(path: Path, examples: Sequence[Example], labels: Sequence[str]) -> None:
-    if not examples:
-        raise UserError(f"{path} holds no sentences; write label<TAB>text, one a line")
-    if len(labels) == 1:
-        raise UserError(f"every line of {path} has the label '{labels[0]}'; a question needs at least two")
-
-
-def _check_splits(path: Path, splits: dict[str, tuple[Example, ...]], labels: Sequence[str]) -> None:
-    """Every split holds something, and everything that is asked was there to learn."""
-    total = sum(map(len, splits.values()))
-    for split, examples in splits.items():
-        if not examples:
-            raise UserError(f"none of the {total} lines of {path} is of the {split} split; {TENTHS}")
-    seen = Counter(example.label for example in splits["train"])
-    for label in labels:
-        if not seen[label]:
-            raise UserError(f"no training line of {path} has the label '{label}'; give more lines with it")

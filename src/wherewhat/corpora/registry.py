@@ -5,9 +5,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from wherewhat.corpora.base import Corpus, check_values
-from wherewhat.corpora.brackets import Trees
+from wherewhat.corpora.bracketed_trees import BracketedTrees
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.corpora.plain import PlainText
+from wherewhat.corpora.plain_text import PlainText
 from wherewhat.corpora.skeleton import Skeleton
 from wherewhat.corpora.treebank import Treebank
 from wherewhat.names import look_up
@@ -27,19 +27,19 @@ CORPORA: dict[str, CorpusEntry] = {
     for entry in [
         CorpusEntry(
             "grammar",
-            "Endless English-like sentences with their phrases, dependencies, roles and agreement.",
+            "Endless English-like sentences with their constituents, dependencies, roles and agreement.",
             Grammar,
         ),
-        CorpusEntry("text", "Plain text files, one sentence a line, cut into words in lower case.", PlainText),
+        CorpusEntry("text", "Plain text files, one sentence per line, split into lower-case words.", PlainText),
         CorpusEntry(
             "treebank",
-            "CoNLL-U files of Universal Dependencies, with tags, dependencies, and roles where they are marked.",
+            "CoNLL-U files of Universal Dependencies, with tags, dependencies, and roles where they are annotated.",
             Treebank,
         ),
-        CorpusEntry("trees", "Trees in brackets, as in the Penn Treebank, with tags and phrases.", Trees),
+        CorpusEntry("trees", "Bracketed trees, as in the Penn Treebank, with tags and constituents.", BracketedTrees),
         CorpusEntry(
             "skeleton",
-            "A treebank with PropBank's skeletons beside, WORDS.conllu+SKELETONS: dependencies, phrases and roles.",
+            "A treebank with PropBank's skeletons, WORDS.conllu+SKELETONS: dependencies, constituents and roles.",
             Skeleton,
         ),
     ]
@@ -60,7 +60,7 @@ def corpus(name: str, **sizes: Any) -> Corpus:
 
 
 def corpus_from(plain: Mapping[str, Any]) -> Corpus:
-    """Make a corpus again from what its `plain` said."""
+    """Make a corpus again from its `plain` values."""
     sizes = {size: value for size, value in plain.items() if size != "name"}
     check_values(f"{plain.get('name')} corpus", look_up("corpus", plain.get("name", ""), CORPORA).cls, sizes)
     return corpus(plain["name"], **sizes)

@@ -1,8 +1,8 @@
-"""PropBank's skeletons as a corpus: phrases and roles whose words were blanked out, and the treebank that has them.
+"""PropBank's skeletons as a corpus: constituents and roles without their words, and the treebank that has the words.
 
-A skeleton (`*.gold_skel`) has a line for every word, in columns apart by blanks: document, sentence, word, [WORD], tag,
-a piece of the tree, lemma, roleset, and then a column of brackets for every predicate. A treebank whose sentences are
-called DOCUMENT-NUMBER gives the words back. Nothing that was put together is written anywhere.
+A skeleton (`*.gold_skel`) has one line per word, with columns separated by blanks: document, sentence, word, [WORD],
+tag, a piece of the tree, lemma, roleset, and then a column of brackets per predicate. A treebank whose sentence ids are
+DOCUMENT-NUMBER supplies the words. The combination is never written to disk.
 """
 
 import re
@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from wherewhat.corpora.base import Files
-from wherewhat.corpora.brackets import EMPTY, Tree, read_tree
+from wherewhat.corpora.base import FileCorpus
+from wherewhat.corpora.bracketed_trees import EMPTY, read_tree
 from wherewhat.corpora.files import numbered_lines
-from wherewhat.corpora.propositions import NOTHING, VERBS, Stretch, Syntax, predicate_of
+from wherewhat.corpora.propositions import NOTHING, VERBS, MarkedSpan, RoleSyntax, predicate_of
 from wherewhat.corpora.sentence import Annotation, Sentence
 from wherewhat.corpora.treebank import Treebank
 from wherewhat.errors import UserError
@@ -23,17 +23,17 @@ JOIN = "+"  # WORDS.conllu+SKELETONS
 BLANKED = "[WORD]"
 SUFFIX = ".gold_skel"
 COLUMNS = 8  # before those of predicates
-HAVE = frozenset(("have", "has", "had", "having", "'ve", "'s", "'d"))  # where no lemma says so
+HAVE = frozenset(("have", "has", "had", "having", "'ve", "'s", "'d"))  # where there is no lemma
 MEND = "mend the lines"
 SAME = "take a treebank that cuts its texts in the same way"
 
 
 @dataclass(frozen=True)
-class Skeleton(Files):
-    """Sentences of which a treebank has the words and dependencies, and a skeleton the phrases and roles.
+class Skeleton(FileCorpus):
+    """Sentences of which a treebank has the words and dependencies, and a skeleton the constituents and roles.
 
     A file is written WORDS.conllu+SKELETONS; the second is a `.gold_skel` or a folder of many. Sentences of documents
-    without a skeleton are passed over.
+    without a skeleton are skipped.
     """
 
     files: tuple[str, ...]
@@ -42,93 +42,82 @@ class Skeleton(Files):
     def read(self, path: Path) -> Iterator[Sentence]:
         """The sentences that have both, in the order of the treebank."""
         words, skeletons = both_of(path)
-        files, document, bones, found = _documents(skeletons), "", dict[int, _Bones](), False
+        document, skeleton_of = "", dict[int, _SentenceSkeleton]()
+        files = dict[str, Path]()  # by the possible names of a document in a treebank: after its genre, or without
+        for file in sorted(skeletons.rglob(f"*{SUFFIX}")) if skeletons.is_dir() else [skeletons]:
+            first = next((line.split() for _, line in numbered_lines(file) if line.strip()), [""])
+            genre, _, title = ["", "", *first[0].split("/")][-3:]
+            title = title.removesuffix(".xml")
+            files |= {title: file, f"{genre}-{title}": file}
         for sentence in Treebank((str(words),)).read(words):
-            called, _, number = sentence.annotation.id.rpartition("-")
-            if called not in files or not number.isdigit():
+            name, _, number = sentence.annotation.id.rpartition("-")
+            if name not in files or not number.isdigit():
                 continue
-            if called != document:
-                document, bones, found = called, _read(files[called]), True
-            if int(number) not in bones:
-                raise UserError(f"{sentence.where} is sentence {number}, which {files[called]} does not have; {SAME}")
-            yield bones[int(number)].put_on(sentence)
-        if not found:
+            if name != document:
+                document, skeleton_of = name, _read(files[name])
+            if int(number) not in skeleton_of:
+                raise UserError(f"{sentence.where} is sentence {number}, which {files[name]} does not have; {SAME}")
+            yield skeleton_of[int(number)].put_on(sentence)
+        if not document:
             raise UserError(f"no document of {words} has a skeleton in {skeletons}; give those of the same texts")
 
 
 def both_of(path: Path) -> tuple[Path, Path]:
-    """The two that a path names: the file of words, and the skeletons."""
+    """The two parts of a path: the file of words, and the skeletons."""
     pieces = str(path).split(JOIN)
     pairs = [(Path(JOIN.join(pieces[:cut])), Path(JOIN.join(pieces[cut:]))) for cut in range(1, len(pieces))]
     words, skeletons = next((pair for pair in pairs if pair[0].is_file()), (path, path))
-    for one in (words, skeletons):
-        if not one.exists():
-            raise UserError(f"there is no file {one}; check the path")
+    for part in (words, skeletons):
+        if not part.exists():
+            raise UserError(f"there is no file {part}; check the path")
     return words, skeletons
 
 
-def _documents(skeletons: Path) -> dict[str, Path]:
-    """The file of every document, by the names that a treebank may call it: with its genre before it, or without."""
-    files = sorted(skeletons.rglob(f"*{SUFFIX}")) if skeletons.is_dir() else [skeletons]
-    found = dict[str, Path]()
-    for file in files:
-        first = next((line.split() for _, line in numbered_lines(file) if line.strip()), [""])
-        genre, _, name = ["", "", *first[0].split("/")][-3:]
-        called = name.removesuffix(".xml")
-        found |= {called: file, f"{genre}-{called}": file}
-    return found
-
-
 @dataclass(frozen=True)
-class _Bones:
+class _SentenceSkeleton:
     """One sentence of a skeleton."""
 
     where: str
     tags: tuple[str, ...]
     pieces: tuple[str, ...]
     rolesets: tuple[str, ...]
-    columns: tuple[tuple[str, ...], ...]  # one for every predicate
+    columns: tuple[tuple[str, ...], ...]  # one per predicate
 
     def put_on(self, sentence: Sentence) -> Sentence:
-        """The sentence with the phrases and roles."""
+        """The sentence with the constituents and roles."""
         if len(sentence.words) != len(self.tags):
-            told = f"{sentence.where} has {len(sentence.words)} words and {self.where} has {len(self.tags)}"
-            raise UserError(f"{told}; {SAME}")
+            sizes = f"{sentence.where} has {len(sentence.words)} words and {self.where} has {len(self.tags)}"
+            raise UserError(f"{sizes}; {SAME}")
         known = sentence.annotation
-        tree, roles = (
-            self._tree(sentence.words),
-            [_stretches(column, known.head, self.where) for column in self.columns],
-        )
-        syntax = Syntax(known.lemma, known.upos, known.head, known.deprel, _participles(sentence.words, known))
+        bare = [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in sentence.words]
+        leaves = [f"({tag} {word})" for tag, word in zip(self.tags, bare, strict=True)]
+        pieces = [piece.replace("*", f" {leaf} ") for piece, leaf in zip(self.pieces, leaves, strict=True)]
+        tree = read_tree("".join(pieces), f"the tree of {self.where}")
+        if len(tree.words) != len(bare):
+            sizes = f"the tree of {self.where} has {len(tree.words)} words and its sentence {len(bare)}"
+            raise UserError(f"{sizes}; {MEND}")
+        roles = [_marked_spans(column, known.head, self.where) for column in self.columns]
+        syntax = RoleSyntax(known.lemma, known.upos, known.head, known.deprel, _participles(sentence.words, known))
         at = [place for place, name in enumerate(self.rolesets) if name not in NOTHING]
-        preds = [predicate_of(verb, held, syntax) for verb, held in zip(at, roles, strict=True)]
-        kept = tuple(one for one in preds if known.upos[one.index] in VERBS)
+        preds = [predicate_of(verb, spans, syntax) for verb, spans in zip(at, roles, strict=True)]
+        kept = tuple(pred for pred in preds if known.upos[pred.index] in VERBS)
         full = replace(known, tree=tree.text, spans=tree.spans, preds=kept)
         return Sentence(sentence.words, sentence.where, lambda: full)
 
-    def _tree(self, words: Sequence[str]) -> Tree:
-        leaves = [f"({tag} {_in_brackets(word)})" for tag, word in zip(self.tags, words, strict=True)]
-        pieces = [piece.replace("*", f" {leaf} ") for piece, leaf in zip(self.pieces, leaves, strict=True)]
-        tree = read_tree("".join(pieces), f"the tree of {self.where}")
-        if len(tree.words) != len(words):
-            told = f"the tree of {self.where} has {len(tree.words)} words and its sentence {len(words)}"
-            raise UserError(f"{told}; {MEND}")
-        return tree
 
-
-def _read(file: Path) -> dict[int, _Bones]:
+def _read(file: Path) -> dict[int, _SentenceSkeleton]:
     """The sentences of a document by their number, counted from 1 as treebanks do."""
-    found, rows = dict[int, _Bones](), list[tuple[int, list[str]]]()
+    sentences, rows = dict[int, _SentenceSkeleton](), list[tuple[int, list[str]]]()
     for number, line in numbered_lines(file):
         if line.strip():
             rows.append((number, line.split()))
         elif rows:
-            found |= _bones(rows, file)
+            sentences |= _sentence(rows, file)
             rows = []
-    return found | (_bones(rows, file) if rows else {})
+    return sentences | (_sentence(rows, file) if rows else {})
 
 
-def _bones(rows: Sequence[tuple[int, list[str]]], file: Path) -> dict[int, _Bones]:
+def _sentence(rows: Sequence[tuple[int, list[str]]], file: Path) -> dict[int, _SentenceSkeleton]:
     columns = len(rows[0][1])
     for number, row in rows:
         if wrong := _wrong(row, columns):
@@ -138,7 +127,7 @@ def _bones(rows: Sequence[tuple[int, list[str]]], file: Path) -> dict[int, _Bone
     predicates = sum(name not in NOTHING for name in across[7])
     if predicates != columns - COLUMNS:
         raise UserError(f"{where} has {predicates} rolesets and {columns - COLUMNS} columns of roles; {MEND}")
-    return {int(rows[0][1][1]) + 1: _Bones(where, across[4], across[5], across[7], across[COLUMNS:])}
+    return {int(rows[0][1][1]) + 1: _SentenceSkeleton(where, across[4], across[5], across[7], across[COLUMNS:])}
 
 
 def _wrong(row: Sequence[str], columns: int) -> str:
@@ -150,13 +139,13 @@ def _wrong(row: Sequence[str], columns: int) -> str:
     if not row[1].isdigit():
         return f"{row[1]!r} for the number of its sentence"
     if row[4] == EMPTY:
-        return f"the tag {EMPTY}, of what nobody wrote"
+        return f"the tag {EMPTY}, of an empty element"
     return "" if row[5].count("*") == 1 else f"{row[5]!r} for its piece of the tree, where one * stands for the word"
 
 
-def _stretches(column: Sequence[str], heads: Sequence[int], where: str) -> list[Stretch]:
-    """The stretches that the brackets of a column mark."""
-    open_, found = list[tuple[str, int]](), list[Stretch]()
+def _marked_spans(column: Sequence[str], heads: Sequence[int], where: str) -> list[MarkedSpan]:
+    """The spans that the brackets of a column mark."""
+    open_, spans = list[tuple[str, int]](), list[MarkedSpan]()
     for place, cell in enumerate(column):
         open_ += [(mark, place) for mark in re.findall(r"\(([^()*]+)", cell)]
         for _ in range(cell.count(")")):
@@ -164,26 +153,19 @@ def _stretches(column: Sequence[str], heads: Sequence[int], where: str) -> list[
                 raise UserError(f"{where} closes a role that was never opened; {MEND}")
             mark, start = open_.pop()
             if mark != "V":
-                found.append(Stretch(mark, start, place + 1, _head(heads, start, place + 1)))
+                # Its head is the first word of the span whose head word is outside.
+                head = next(word for word in range(start, place + 1) if not start < heads[word] <= place + 1)
+                spans.append(MarkedSpan(mark, start, place + 1, head))
     if open_:
         raise UserError(f"{where} opens the role {open_[-1][0]} and never closes it; {MEND}")
-    return found
-
-
-def _head(heads: Sequence[int], start: int, end: int) -> int:
-    """The first word of a stretch whose governor is outside."""
-    return next(place for place in range(start, end) if not start < heads[place] <= end)
+    return spans
 
 
 def _participles(words: Sequence[str], known: Annotation) -> list[bool]:
-    """Which words are participles of a passive: those that nothing makes a perfect of."""
+    """Which words are passive participles: participles without a perfect auxiliary."""
     perfect = {
         head - 1
         for head, relation, lemma, word in zip(known.head, known.deprel, known.lemma, words, strict=True)
         if relation == "aux" and (lemma == "have" or (not lemma and word.lower() in HAVE))
     }
     return [tag == "VBN" and place not in perfect for place, tag in enumerate(known.xpos)]
-
-
-def _in_brackets(word: str) -> str:
-    return word.replace("(", "-LRB-").replace(")", "-RRB-")

@@ -1,4 +1,4 @@
-"""Universal Dependencies as a corpus: CoNLL-U files with tags and dependencies made by people, and roles if marked."""
+"""Universal Dependencies as a corpus: CoNLL-U files with gold tags and dependencies, and roles if annotated."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -6,24 +6,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from wherewhat.corpora.arcs import circle
-from wherewhat.corpora.base import Files
+from wherewhat.corpora.base import FileCorpus
+from wherewhat.corpora.dependency_tree import find_cycle
 from wherewhat.corpora.files import numbered_lines
-from wherewhat.corpora.propositions import Syntax, marks_of, predicates_of_words
+from wherewhat.corpora.propositions import RoleSyntax, marks_of, predicates_of_words
 from wherewhat.corpora.sentence import Annotation, Sentence
 from wherewhat.errors import UserError
 
 COLUMNS = 10
-MISSING = "_"  # what nobody told; of the word "_" it is the lemma
+MISSING = "_"  # a value that is not given; it is also the lemma of the word "_"
 NUMBERS = {"Sing": "sg", "Plur": "pl"}
 Token = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Treebank(Files):
+class Treebank(FileCorpus):
     """Sentences of CoNLL-U files. A word is a syntactic word ("do", "n't"); empty nodes are left out.
 
-    Roles are known where a file of Universal Propositions marks them.
+    Roles are read from files of Universal Propositions.
     """
 
     files: tuple[str, ...]
@@ -46,7 +46,7 @@ class Treebank(Files):
 
 
 def _parser(path: Path) -> Callable[[int, str], Token]:
-    """How to read a line, by its number; what cannot be read is named by it."""
+    """A function that parses a line, and names its number if it cannot."""
     try:
         from conllu.exceptions import ParseException
         from conllu.parser import DEFAULT_FIELDS, parse_line
@@ -73,17 +73,17 @@ class _Block:
     """One sentence while it is read."""
 
     path: Path
-    lines: list[tuple[int, Token]] = field(default_factory=list)  # number, and what the line says
+    lines: list[tuple[int, Token]] = field(default_factory=list)  # number, and the parsed line
     id: str = ""
 
     def note(self, comment: str) -> None:
-        """Take down what the sentence is called."""
+        """Read the sentence id from a comment."""
         key, _, value = comment[1:].partition("=")
         if key.strip() == "sent_id":
             self.id = value.strip()
 
     def sentence(self) -> Sentence:
-        """The sentence, after a check that its words are counted and hang together in a tree."""
+        """The sentence, after a check that its words are numbered and form a tree."""
         words = [(number, token) for number, token in self.lines if isinstance(token["id"], int)]
         if not words:
             raise UserError(f"line {self.lines[0][0]} of {self.path} begins a sentence without words; mend the lines")
@@ -94,15 +94,17 @@ class _Block:
             if token["head"] is None or not 0 <= token["head"] <= len(words):
                 raise UserError(f"{where} has no head among the {len(words)} words of its sentence; mend the line")
         self._check_written(len(words))
-        self._check_arcs(words)
+        if cycle := find_cycle([token["head"] for _, token in words]):
+            places, number = " to ".join(str(place + 1) for place in [*cycle, cycle[0]]), words[cycle[0]][0]
+            raise UserError(f"line {number} of {self.path} has a head that leads back to it ({places}); mend the line")
         self._check_columns(words)
         # A blank inside a word (some languages have them) would make two words of it when the sentence is read as text.
         forms = tuple("_".join(token["form"].split()) for _, token in words)
-        work_out = partial(_annotation, [token for _, token in self.lines], self.id)
-        return Sentence(forms, f"{self.path.name} line {words[0][0]}", work_out)
+        annotate = partial(_annotation, [token for _, token in self.lines], self.id)
+        return Sentence(forms, f"{self.path.name} line {words[0][0]}", annotate)
 
     def _check_written(self, size: int) -> None:
-        """Every word is written somehow, and ranges ("12-13") hold words that follow them, none twice."""
+        """Every word has a form, and ranges ("12-13") come before their words and do not overlap."""
         word = inside = 0
         for number, token in self.lines:
             where, id = f"line {number} of {self.path}", token["id"]
@@ -113,33 +115,31 @@ class _Block:
             if isinstance(id, int):
                 word = id
             elif id[0] != word + 1 or id[0] <= inside or id[2] > size:
-                told = f"has the range {id[0]}-{id[2]} after word {word} of {size}"
-                raise UserError(f"{where} {told}; let ranges stand before their first word and end with their last")
+                wrong = f"has the range {id[0]}-{id[2]} after word {word} of {size}"
+                raise UserError(f"{where} {wrong}; put a range before its first word, and end it with its last")
             else:
                 inside = id[2]
-
-    def _check_arcs(self, words: Sequence[tuple[int, Token]]) -> None:
-        if around := circle([token["head"] for _, token in words]):
-            path = " to ".join(str(place + 1) for place in [*around, around[0]])
-            number = words[around[0]][0]
-            raise UserError(f"line {number} of {self.path} has a head that leads back to it ({path}); mend the line")
 
     def _check_columns(self, words: Sequence[tuple[int, Token]]) -> None:
         columns = [(number, len(token["cells"])) for number, token in words]
         first, most = columns[0]
         for number, others in columns:
             if others != most:
-                told = f"has {others} columns and the first word of its sentence {most}"
-                raise UserError(f"line {number} of {self.path} {told}; mend the line")
+                sizes = f"has {others} columns and the first word of its sentence {most}"
+                raise UserError(f"line {number} of {self.path} {sizes}; mend the line")
         if most > COLUMNS and marks_of([token for _, token in words]) is None:
-            told = f"begins a sentence with {most} columns, and CoNLL-U has {COLUMNS} and then one for every predicate"
-            raise UserError(f"line {first} of {self.path} {told}; mend the lines")
+            sizes = f"begins a sentence with {most} columns, and CoNLL-U has {COLUMNS} and then one per predicate"
+            raise UserError(f"line {first} of {self.path} {sizes}; mend the lines")
 
 
 def _annotation(tokens: list[Token], id: str) -> Annotation:
     words = [token for token in tokens if isinstance(token["id"], int)]
     raw, places = _written(tokens)
-    syntax = _syntax(words)
+    syntax = RoleSyntax(
+        **{name: [word[name] for word in words] for name in ("upos", "head", "deprel")},
+        lemma=["" if word["lemma"] == MISSING != word["form"] else word["lemma"] for word in words],
+        passive=[(word["feats"] or {}).get("Voice") == "Pass" for word in words],
+    )
     return Annotation(
         lemma=tuple(syntax.lemma),
         upos=tuple(syntax.upos),
@@ -155,16 +155,10 @@ def _annotation(tokens: list[Token], id: str) -> Annotation:
     )
 
 
-def _syntax(words: Sequence[Token]) -> Syntax:
-    of = {name: [word[name] for word in words] for name in ("upos", "head", "deprel")}
-    lemma = ["" if word["lemma"] == MISSING != word["form"] else word["lemma"] for word in words]
-    return Syntax(**of, lemma=lemma, passive=[(word["feats"] or {}).get("Voice") == "Pass" for word in words])
-
-
 def _written(tokens: list[Token]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The text as it was written, and from where to where each word stands in it.
+    """The text as it was written, and the place of each word in it.
 
-    A range line ("12-13 don't") says how its members are written together: they share its place.
+    A range line ("12-13 don't") says how its words are written together: they share its place.
     """
     raw, places, inside = "", [], 0
     for token in tokens:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from wherewhat.errors import UserError, suggests_fields
 
 HEAD_NAME = re.compile(r"L(\d{1,6})H(\d{1,6})")
-BANDS = ("drop", "unrotate", "keep", "scale")  # the edits of rotary frequencies, in the order they are told
+BANDS = ("drop", "unrotate", "keep", "scale")  # the edits of rotary frequencies, in the order of a description
 
 
 @suggests_fields
@@ -15,13 +15,13 @@ BANDS = ("drop", "unrotate", "keep", "scale")  # the edits of rotary frequencies
 class Edit:
     """What is to be changed; () for nothing. Bands are named in the language of `encodings/bands.py`.
 
-    >>> Edit(unrotate=("high:0.25",), heads=("L3H7",)).told
+    >>> Edit(unrotate=("high:0.25",), heads=("L3H7",)).description
     'unrotate high:0.25 in L3H7'
     """
 
     drop: tuple[str, ...] = ()  # these frequencies leave the dot product of queries with keys
-    unrotate: tuple[str, ...] = ()  # in these, queries and keys meet as if nothing had turned
-    keep: tuple[str, ...] = ()  # all other frequencies leave the dot product; channels that never turn stay
+    unrotate: tuple[str, ...] = ()  # in these, queries and keys meet as if nothing were rotated
+    keep: tuple[str, ...] = ()  # all other frequencies leave the dot product; channels that are never rotated stay
     scale: tuple[str, ...] = ()  # BAND=FACTOR, BAND=FROM..TO or BAND=FROM..TO^BETA, from its fastest to its slowest
     ablate: tuple[str, ...] = ()  # heads whose output becomes 0
     heads: tuple[str, ...] = ()  # frequencies are changed in these heads only
@@ -50,18 +50,14 @@ class Edit:
         return any(getattr(self, verb) for verb in BANDS)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The whole edit in a few words."""
         verbs = [f"{verb} {' and '.join(getattr(self, verb))}" for verb in BANDS if getattr(self, verb)]
-        rotary = ", ".join(verbs) + self._where if verbs else ""
-        ablated = f"ablate {', '.join(self.ablate)}" if self.ablate else ""
-        return "; ".join(part for part in (rotary, ablated) if part) or "nothing"
-
-    @property
-    def _where(self) -> str:
         heads = f" in {', '.join(self.heads)}" if self.heads else ""
         layers = f" in layer{'s' * (len(self.layers) > 1)} {', '.join(map(str, self.layers))}" if self.layers else ""
-        return heads + layers
+        rotary = ", ".join(verbs) + heads + layers if verbs else ""
+        ablated = f"ablate {', '.join(self.ablate)}" if self.ablate else ""
+        return "; ".join(part for part in (rotary, ablated) if part) or "nothing"
 
 
 def _several(value: object) -> tuple[object, ...]:

@@ -5,97 +5,88 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from wherewhat.capture.editing.survey import Layer
-from wherewhat.editing.describe import asked_bands, named, there
 from wherewhat.editing.plan import Edit
-from wherewhat.editing.resolve import refuse_missing, resolved
+from wherewhat.editing.resolve import bands_of, in_band, index_band, refuse_missing, resolve
 from wherewhat.errors import UserError
 
-MOST_BANDS = 16  # of a layer; more frequencies than that are taken together with their neighbours
+MOST_BANDS = 16  # per layer; more frequencies than that are grouped with their neighbours
 
 
 @dataclass(frozen=True)
-class Step:
+class SweepStep:
     """One edit of a sweep, and what it is about: a head, or a band of frequencies of a layer."""
 
-    wanted: Edit
+    edit: Edit
     layer: int
     head: int | None = None
     band: str | None = None
-    theta: tuple[float, float] | None = None  # radians a token: the slowest and the fastest of the band
+    theta: tuple[float, float] | None = None  # radians per token: the slowest and the fastest of the band
 
 
-def each_head(wanted: Edit, layers: Sequence[Layer]) -> list[Step]:
-    """The rotary edit in every head alone or, if there is none, every head ablated alone."""
-    steps = []
-    for layer in _of(wanted, layers):
-        for head in range(layer.heads if _reaches(wanted, layer) else 0):
+def each_head(edit: Edit, layers: Sequence[Layer]) -> list[SweepStep]:
+    """The rotary edit in every head by itself or, if there is none, every head ablated by itself."""
+    bands, steps = [band.partition("=")[0] for _, band in bands_of(edit)], []
+    for layer in _chosen_layers(edit, layers):
+        theta_F = layer.theta_F
+        if bands and (theta_F is None or not any(bool(in_band(band, theta_F).any()) for band in bands)):
+            continue  # the edit has nothing to do in this layer
+        for head in range(layer.heads):
             name = f"L{layer.number}H{head}"
-            if wanted.heads and name not in wanted.heads:
-                continue
-            alone = replace(wanted, heads=(name,), layers=(), ablate=()) if wanted.rotary else Edit(ablate=(name,))
-            steps.append(Step(alone, layer.number, head=head))
+            if not edit.heads or name in edit.heads:
+                alone = replace(edit, heads=(name,), layers=(), ablate=()) if edit.rotary else Edit(ablate=(name,))
+                steps.append(SweepStep(alone, layer.number, head=head))
     return steps
 
 
-def _reaches(wanted: Edit, layer: Layer) -> bool:
-    """Whether an edit has anything to do in a layer."""
-    bands = [band.partition("=")[0] for _, band in asked_bands(wanted)]
-    theta_F = layer.theta_F
-    return not bands or (theta_F is not None and any(bool(there(band, theta_F).any()) for band in bands))
-
-
-def each_band(wanted: Edit, layers: Sequence[Layer]) -> list[Step]:
-    """The rotary edit in every frequency of its band alone, layer by layer; without one, each frequency is dropped."""
-    ((operation, band),) = asked_bands(wanted) or [("drop", "all")]
+def each_band(edit: Edit, layers: Sequence[Layer]) -> list[SweepStep]:
+    """The rotary edit in every frequency of its band by itself, layer by layer; by default each is dropped."""
+    ((operation, band),) = bands_of(edit) or [("drop", "all")]
     band, equals, factor = band.partition("=")
     if ".." in factor:
         raise UserError(f"--each band goes through frequencies one by one; give --scale one factor, not '{factor}'")
     steps = []
-    for layer in _of(wanted, layers):
-        heads = tuple(name for name in wanted.heads if name.startswith(f"L{layer.number}H"))
-        if layer.theta_F is None or (wanted.heads and not heads):
+    for layer in _chosen_layers(edit, layers):
+        heads = tuple(name for name in edit.heads if name.startswith(f"L{layer.number}H"))
+        if layer.theta_F is None or (edit.heads and not heads):
             continue
-        for some_F in _neighbours(layer.theta_F, there(band, layer.theta_F)):
-            name, theta_F = named(some_F), layer.theta_F[some_F]
-            band_alone: dict[str, Any] = {operation: (f"{name}{equals}{factor}",)}
-            alone = Edit(**band_alone, heads=heads, layers=() if heads else (layer.number,))
-            ends = (float(theta_F.min()), float(theta_F.max()))
-            steps.append(Step(alone, layer.number, band=name, theta=ends))
+        order_F = layer.theta_F.argsort(descending=True, stable=True)
+        order_X = order_F[in_band(band, layer.theta_F)[order_F]]
+        bands = min(MOST_BANDS, len(order_X))  # each frequency by itself, or with its neighbours where there are many
+        for numbers_X in torch.tensor_split(order_X, bands) if bands else ():
+            name, theta_X = index_band(numbers_X), layer.theta_F[numbers_X]
+            operations: dict[str, Any] = {operation: (f"{name}{equals}{factor}",)}
+            alone = Edit(**operations, heads=heads, layers=() if heads else (layer.number,))
+            ends = (float(theta_X.min()), float(theta_X.max()))
+            steps.append(SweepStep(alone, layer.number, band=name, theta=ends))
     return steps
 
 
-SWEEPS: dict[str, Callable[[Edit, Sequence[Layer]], list[Step]]] = {"head": each_head, "band": each_band}
+SWEEPS: dict[str, Callable[[Edit, Sequence[Layer]], list[SweepStep]]] = {"head": each_head, "band": each_band}
 
 
-def steps_of(wanted: Edit, each: str, layers: Sequence[Layer]) -> list[Step]:
+def sweep_steps(edit: Edit, each: str, layers: Sequence[Layer]) -> list[SweepStep]:
     """All the edits of a sweep."""
     if each not in SWEEPS:
-        raise UserError(f"--each is '{each}'; say head or band")
-    refuse_missing(wanted, layers)
-    if len(asked := asked_bands(wanted)) > 1:
-        told = " and ".join(f"--{operation} {band}" for operation, band in asked[:2])
-        raise UserError(f"--each {each} goes through one edit of frequencies at a time, and there are {told}; give one")
-    if wanted.ablate and (asked or each == "band"):
+        raise UserError(f"--each is '{each}'; give head or band")
+    refuse_missing(edit, layers)
+    if len(bands := bands_of(edit)) > 1:
+        given = " and ".join(f"--{operation} {band}" for operation, band in bands[:2])
         raise UserError(
-            f"--each {each} goes through an edit of frequencies, and {wanted.ablate[0]} is ablated; leave it"
+            f"--each {each} goes through one edit of frequencies at a time, and there are {given}; give one"
         )
-    steps = SWEEPS[each](wanted, layers)
+    if edit.ablate and (bands or each == "band"):
+        raise UserError(
+            f"--each {each} goes through an edit of frequencies, and {edit.ablate[0]} is ablated; leave it out"
+        )
+    steps = SWEEPS[each](edit, layers)
     if not steps:
         raise UserError(f"--each {each} has nothing to go through: no layer that is left has rotary frequencies")
     for step in steps:
-        resolved(step.wanted, layers)  # what cannot be done is said before anything is measured
+        resolve(step.edit, layers)  # what cannot be done is refused before anything is measured
     return steps
 
 
-def _of(wanted: Edit, layers: Sequence[Layer]) -> list[Layer]:
-    return [layer for layer in layers if not wanted.layers or layer.number in wanted.layers]
-
-
-def _neighbours(theta_F: Tensor, chosen_F: Tensor) -> list[Tensor]:
-    """The numbers of the chosen frequencies, fastest first: each alone, or with its neighbours where there are many."""
-    order_F = theta_F.argsort(descending=True, stable=True)
-    order_F = order_F[chosen_F[order_F]]
-    return list(torch.tensor_split(order_F, min(MOST_BANDS, len(order_F)))) if len(order_F) else []
+def _chosen_layers(edit: Edit, layers: Sequence[Layer]) -> list[Layer]:
+    return [layer for layer in layers if not edit.layers or layer.number in edit.layers]

@@ -1,1 +1,1 @@
-"""How a Transformer is told where its tokens stand: one encoding a file, all behind the same few hooks."""
+"""Position encodings for Transformers: one encoding per file, all behind the same few hooks."""

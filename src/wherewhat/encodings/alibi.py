@@ -1,12 +1,11 @@
-"""Attention with linear biases: every head loses interest with distance, each at its own pace (arXiv 2108.12409)."""
+"""Attention with linear biases: attention decays with distance, at another rate in every head (arXiv 2108.12409)."""
 
 import math
 
 import torch
 from torch import Tensor
 
-from wherewhat.encodings.base import Context, Encoding, wide
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord, wide
 from wherewhat.encodings.relative import by_lag, lags_of
 from wherewhat.errors import UserError
 
@@ -14,8 +13,8 @@ from wherewhat.errors import UserError
 class Alibi(Encoding):
     """Subtract slope_h · |i - j| from the logit of query i and key j. Nothing is learned.
 
-    The slopes fall geometrically from head to head, so the first heads see a few tokens and the last ones nearly all.
-    In an encoder the same distance counts on both sides.
+    The slopes fall geometrically from head to head, so the first heads are local and the last ones nearly global.
+    In an encoder the bias is the same on both sides.
 
     >>> Alibi(heads=2).bias(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4), Context.of(3, causal=False))[0, 0]
     tensor([[-0.0000, -0.0625, -0.1250],
@@ -40,7 +39,7 @@ class Alibi(Encoding):
 
 
 def slopes(heads: int) -> list[float]:
-    """How steeply each head falls: 2^(-8(h+1) / heads) where `heads` is a power of two.
+    """The slope of each head: 2^(-8(h+1) / heads) where `heads` is a power of two.
 
     Otherwise the slopes of the next lower power of two, then every other slope of the next higher one.
 
@@ -55,11 +54,11 @@ def slopes(heads: int) -> list[float]:
 
 RECORD = EncodingRecord(
     cls=Alibi,
-    about="every head loses interest with distance, each at its own fixed pace",
+    about="a penalty on the logits, linear in the distance, with a fixed slope per head",
     acts="on the logits, as a bias, in every block",
     parameters="none",
-    direction="either; in an encoder both sides count alike",
+    direction="either; in an encoder both sides are treated alike",
     kernel="fused with a float bias",
-    growth="n² in time and memory, for each head",
+    growth="n² in time and memory, per head",
     paper="Press et al. 2021, arXiv 2108.12409",
 )

@@ -1,13 +1,12 @@
-"""Attention fades along a bell curve of distance: one number says how local it is, one how alike its sides are."""
+"""Attention decays along a bell curve of distance, with one parameter for locality and one for symmetry."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord, wide
 from wherewhat.encodings.bells import Bell, FixedBell, LearnedBell, TableBell
-from wherewhat.encodings.record import EncodingRecord
 from wherewhat.encodings.relative import by_lag, furthest, lags_of
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
@@ -20,13 +19,13 @@ STARTS = {"two-sided": 2, "released": 1}  # on how many sides a table's distance
 class Attenuated(Encoding):
     """Add a bell curve of the distance d = |i - j|, e = -w · d² before the query and -s · w · d² from it on.
 
-    Larger w looks nearer; s = 1 treats both sides alike (arXiv 2310.12864). `inject` says what is added. "raw", as
+    Larger w is more local; s = 1 is symmetric (arXiv 2310.12864). `inject` is what is added. "raw", as
     published: the share δ = exp(e) / Σ exp(e) over the keys that the query may see. It lies in 0..1, so it moves
     attention by a factor of e at most and mostly by far less. "log": e itself, so that attention without content is δ.
 
-    `learn` says what is learned, by each head or each block: "none"; "ws", w and s, which stay positive (a decoder
+    `learn` is what is learned, by each head or each block: "none"; "ws", w and s, which stay positive (a decoder
     never sees the side of s); or "table", a free number for each distance below `length`, which is added as it is and
-    knows no sides. A raw table starts from δ in the middle of a long text; with `start="released"` from δ at the
+    is symmetric. A raw table starts from δ in the middle of a long text; with `start="released"` from δ at the
     beginning of one, so that its rows sum to more than 1. Extra heads of pure position are left out.
 
     >>> zeros_BHTC = torch.zeros(1, 1, 5, 4)
@@ -54,11 +53,17 @@ class Attenuated(Encoding):
         look_up("injection", inject, INJECTIONS)
         look_up("learner", each, LEARNERS)
         sides = look_up("start", start, STARTS)
-        _check(heads, length, w, s)
+        if min(heads, length) < 1 or not (0 <= w < float("inf") and 0 <= s < float("inf")):
+            raise UserError(
+                "attenuated needs at least one head, a length of at least 1, and w and s of at least 0; "
+                f"got {heads} heads, length {length}, w {w}, s {s}"
+            )
+        if learn == "ws" and min(w, s) == 0:
+            raise UserError(f"w and s that are learned start above 0, got w {w} and s {s}; a small number will do")
         learners = heads if each == "head" else 1
         bells: dict[str, Callable[[], Bell]] = {
             "none": lambda: FixedBell(w, s),
-            "ws": lambda: LearnedBell(learners, *_above_zero(w, s)),
+            "ws": lambda: LearnedBell(learners, w, s),
             "table": lambda: TableBell(learners, _table(length, w, s, 0 if inject == "log" else sides)),
         }
         self.bell = look_up("way to learn", learn, bells)()
@@ -78,20 +83,6 @@ class Attenuated(Encoding):
         return fall_BHQK.to(q_BHQC.dtype)
 
 
-def _check(heads: int, length: int, w: float, s: float) -> None:
-    if min(heads, length) < 1 or not (0 <= w < float("inf") and 0 <= s < float("inf")):
-        raise UserError(
-            "attenuated needs at least one head, a length of at least 1, and w and s of at least 0; "
-            f"got {heads} heads, length {length}, w {w}, s {s}"
-        )
-
-
-def _above_zero(w: float, s: float) -> tuple[float, float]:
-    if min(w, s) == 0:
-        raise UserError(f"w and s that are learned start above 0, got w {w} and s {s}; a small number will do")
-    return w, s
-
-
 def _table(length: int, w: float, s: float, sides: int) -> list[float]:
     """What a table of distances starts with: on that many sides it sums to 1, on 0 it holds logarithms."""
     if s != 1:
@@ -104,20 +95,20 @@ def _table(length: int, w: float, s: float, sides: int) -> list[float]:
 
 RECORD = EncodingRecord(
     cls=Attenuated,
-    about="attention fades along a bell curve: w says how local it is, s how alike the two sides are",
+    about="attention decays along a bell curve: w sets how local it is, s how equal the two sides are",
     acts="on the logits, as a bias, in every block",
-    parameters="none; or w and s, or a number for each distance, for each head or each block",
-    direction="either; a decoder has no use for s",
+    parameters="none; or w and s, or a number per distance, per head or block",
+    direction="either; a decoder ignores s",
     kernel="fused with a float bias",
     options={
-        "length": "of a table that is learned",
-        "w": "how local: larger looks nearer",
-        "s": "how steep the side from the query on is beside the other; 1 is symmetric",
+        "length": "of a learned table, in tokens",
+        "w": "how local: larger is more local",
+        "s": "how steep the curve is after the query, relative to before it; 1 is symmetric",
         "inject": '"raw" (adds the attention that the curve alone would give) or "log" (adds its logarithm)',
-        "learn": '"none", "ws" (w and s) or "table" (a free number for each distance)',
-        "each": 'who learns its own: "head" or "block"',
+        "learn": '"none", "ws" (w and s) or "table" (a free number per distance)',
+        "each": 'what has parameters of its own: "head" or "block"',
         "start": 'what a raw table starts from: "two-sided" or "released"',
     },
-    growth="n² in time and memory, for each head that differs; a table stops at its last distance",
+    growth="n² in time and memory, per head that differs; a table stops at its last distance",
     paper="Chen et al. 2023, arXiv 2310.12864",
 )

@@ -5,7 +5,7 @@
 | `high:0.25` | the fastest quarter |
 | `low:0.25` | the slowest quarter |
 | `index:0,3,5-7` | pairs by their number, from 0 |
-| `angle:0.01..1` | those that turn by 0.01 up to, but not including, 1 radian a token |
+| `angle:0.01..1` | those that turn by 0.01 up to, but not including, 1 radian per token |
 | `wavelength:8..64` | those that turn round once in 8 up to, but not including, 64 tokens |
 | `all` | every one |
 
@@ -27,35 +27,25 @@ CLOSE = 1e-6  # an end of a band is met by a frequency this near to it, because 
 
 
 def chosen(text: str, theta_F: Tensor) -> Tensor:
-    """chosen_F, True for each frequency that the text names, of a model whose pairs turn by theta_F radians a token.
+    """chosen_F: whether the text names each frequency of a model whose pairs rotate by theta_F radians per token.
 
     >>> chosen("high:0.5+index:3", torch.tensor([1.0, 0.1, 0.01, 0.001]))
     tensor([ True,  True, False,  True])
     >>> chosen("angle:2..3", torch.tensor([1.0, 0.1]))
     Traceback (most recent call last):
-    wherewhat.errors.UserError: no frequency lies in 'angle:2..3'; they go from 0.1 to 1 radians a token
+    wherewhat.errors.UserError: no frequency lies in 'angle:2..3'; they go from 0.1 to 1 radians per token
     """
     if theta_F.numel() == 0:
         raise UserError(f"there are no rotary frequencies to choose from; got '{text}'")
-    parts = re.split(r"(?<![eE])\+", text)  # but not the plus of 1e+3
-    return torch.stack([_one(part.strip(), theta_F) for part in parts]).any(0)
-
-
-def _one(text: str, theta_F: Tensor) -> Tensor:
-    if text == "all":
-        return torch.ones_like(theta_F, dtype=torch.bool)
-    kind, colon, _ = text.partition(":")
-    if not colon:
-        raise UserError(f"frequencies are named by a kind and a value, such as high:0.25 or index:0,3; got '{text}'")
-    return look_up("kind of frequencies", kind, KINDS)(text, theta_F)
-
-
-def _high(text: str, theta_F: Tensor) -> Tensor:
-    return _share(text, theta_F, theta_F.argsort(descending=True, stable=True))
-
-
-def _low(text: str, theta_F: Tensor) -> Tensor:
-    return _share(text, theta_F, theta_F.argsort(descending=True, stable=True).flip(0))
+    chosen_F = torch.zeros_like(theta_F, dtype=torch.bool)
+    for part in map(str.strip, re.split(r"(?<![eE])\+", text)):  # but not at the plus of 1e+3
+        kind, colon, _ = part.partition(":")
+        if not colon and part != "all":
+            raise UserError(
+                f"frequencies are named by a kind and a value, such as high:0.25 or index:0,3; got '{part}'"
+            )
+        chosen_F = chosen_F | (part == "all" or look_up("kind of frequencies", kind, KINDS)(part, theta_F))
+    return chosen_F
 
 
 def _share(text: str, theta_F: Tensor, order_F: Tensor) -> Tensor:
@@ -77,29 +67,16 @@ def _share(text: str, theta_F: Tensor, order_F: Tensor) -> Tensor:
 def _index(text: str, theta_F: Tensor) -> Tensor:
     chosen_F = torch.zeros_like(theta_F, dtype=torch.bool)
     for item in _value(text).split(","):
-        first, last = _ends_of_range(item.strip(), text)
+        match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", item.strip())
+        if match is None:
+            raise UserError(f"pairs are named by whole numbers from 0, such as index:0,3,5-7; got '{text}'")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise UserError(f"a range goes upwards, such as index:5-7; got '{text}'")
         if last >= len(theta_F):
             raise UserError(f"there is no frequency {last} among the {len(theta_F)} from 0; got '{text}'")
         chosen_F[first : last + 1] = True
     return chosen_F
-
-
-def _ends_of_range(item: str, text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", item)
-    if found is None:
-        raise UserError(f"pairs are named by whole numbers from 0, such as index:0,3,5-7; got '{text}'")
-    first, last = int(found[1]), int(found[2] or found[1])
-    if last < first:
-        raise UserError(f"a range goes upwards, such as index:5-7; got '{text}'")
-    return first, last
-
-
-def _angle(text: str, theta_F: Tensor) -> Tensor:
-    return _between(text, theta_F, "radians a token")
-
-
-def _wavelength(text: str, theta_F: Tensor) -> Tensor:
-    return _between(text, 2 * math.pi / theta_F, "tokens a turn")
 
 
 def _between(text: str, values_F: Tensor, unit: str) -> Tensor:
@@ -128,9 +105,9 @@ def _number(number: str, text: str) -> float:
 
 
 KINDS: dict[str, Callable[[str, Tensor], Tensor]] = {
-    "high": _high,
-    "low": _low,
+    "high": lambda text, theta_F: _share(text, theta_F, theta_F.argsort(descending=True, stable=True)),
+    "low": lambda text, theta_F: _share(text, theta_F, theta_F.argsort(descending=True, stable=True).flip(0)),
     "index": _index,
-    "angle": _angle,
-    "wavelength": _wavelength,
+    "angle": lambda text, theta_F: _between(text, theta_F, "radians per token"),
+    "wavelength": lambda text, theta_F: _between(text, 2 * math.pi / theta_F, "tokens per rotation"),
 }

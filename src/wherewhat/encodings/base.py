@@ -1,6 +1,6 @@
 """What a position encoding is: seven places in a Transformer where it may act. The base class acts in none of them.
 
-A net asks its encoding these questions, in this order, and nothing else in the net knows about positions:
+A net calls these hooks of its encoding, in this order, and nothing else in the net knows about positions:
 
 | hook | is handed | who answers |
 |---|---|---|
@@ -32,7 +32,7 @@ Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """Where the tokens of one attention call stand, and which keys each query may look at.
+    """The positions of the tokens in one attention call, and which keys each query may attend to.
 
     Every token is a key. Every token is also a query, unless `rows_Q` names the few that are: the newest token while
     decoding, some sampled rows while measuring. A *slot* counts all tokens, a *position* only the real ones, so the
@@ -68,7 +68,7 @@ class Context:
         return cls(positions_BK, causal, rows_Q, real_BK)
 
     def rows(self, rows_Q: Tensor) -> "Context":
-        """The same keys, asked only by the queries numbered `rows_Q`."""
+        """The same keys, for the queries numbered `rows_Q` only."""
         return replace(self, rows_Q=rows_Q if self.rows_Q is None else self.rows_Q[rows_Q])
 
     def noted(self, notes: Notes) -> "Context":
@@ -78,7 +78,7 @@ class Context:
         return noted
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What `make` makes of the positions, made by the first block that asks and handed to all the others.
+        """The result of `make` for these positions, computed by the first block and shared with all the others.
 
         It must follow from positions, direction and padding alone: blocks differ in their notes, queries and keys.
         What also follows from parameters goes through `once_a_reading`.
@@ -105,7 +105,7 @@ class Context:
 
     @property
     def query_positions_BQ(self) -> Tensor:
-        """Where the queries stand."""
+        """The positions of the queries."""
         return self._at_queries(self.key_positions_BK)
 
     @property
@@ -115,7 +115,7 @@ class Context:
 
     @property
     def lags_BHQK(self) -> Tensor:
-        """How many tokens ago each key stood, seen from the query: 1 is the token before it. H is 1."""
+        """Query position minus key position: 1 for the token before the query. H is 1."""
         return (self.query_positions_BQ[:, :, None] - self.key_positions_BK[:, None, :])[:, None]
 
     @property
@@ -125,12 +125,12 @@ class Context:
 
     @property
     def plain(self) -> bool:
-        """Whether every token is a query and the next one stands one further, so that lags run along diagonals."""
+        """Whether every token is a query and positions are consecutive, so that lags run along diagonals."""
         return self.once("plain", lambda: self.rows_Q is None and bool((self.key_positions_BK.diff() == 1).all()))
 
     @property
     def allowed_BHQK(self) -> Tensor:
-        """Which keys a query may look at, causality and padding together. H is 1."""
+        """Which keys a query may attend to, causality and padding together. H is 1."""
         return self.once("allowed", self._allowed)
 
     def _allowed(self) -> Tensor:
@@ -141,7 +141,7 @@ class Context:
 
     @property
     def needs_mask(self) -> bool:
-        """False where a fused kernel's own causal flag already says all that `allowed_BHQK` does."""
+        """False where a fused kernel's own causal flag is equivalent to `allowed_BHQK`."""
         return self.real_BK is not None or (self.causal and self.rows_Q is not None)
 
     def _at_queries(self, of_keys: Tensor) -> Tensor:
@@ -149,22 +149,22 @@ class Context:
 
 
 class Encoding(nn.Module):
-    """A way to tell a Transformer where its tokens stand. This one tells nothing.
+    """A position encoding of a Transformer. This base class encodes nothing.
 
     An encoding has no causal switch of its own: direction comes from the context alone. It keeps nothing between
     calls, and computes angles and biases in float32 or wider (see `wide`) whatever the dtype of the net.
     """
 
-    name: str = "this encoding"  # what it is called where it is chosen
+    name: str = "this encoding"  # in the registry
     heads: int | None = None  # how many it was made for; None: any number
     causal_only: bool = False  # it has no meaning for keys after the query
-    max_length: int | None = None  # the longest sequence it can tell apart; None: any
+    max_length: int | None = None  # the longest sequence it can encode; None: any
     scale: float | None = None  # multiplies q·k before any bias; None: head_dim ** -0.5
     shared: bool = True  # one object serves every block; False: each block owns one
     bias_by_slot: bool = False  # its bias follows from positions alone, so blocks that share it work it out once
     shift_invariant: bool = True  # moving the whole text changes nothing
     mirror_invariant: bool = False  # reading the text backwards, in both directions, only reverses the output
-    token_sigma: float = 0.02  # how wide token embeddings start, so that what is added to them does not drown them
+    token_sigma: float = 0.02  # initial standard deviation of token embeddings, matched to what is added to them
 
     @property
     def fused(self) -> bool:
@@ -173,16 +173,16 @@ class Encoding(nn.Module):
         return own.on_logits is Encoding.on_logits and own.on_attention is Encoding.on_attention
 
     def reset_parameters(self, generator: torch.Generator) -> None:
-        """Draw fresh parameters from `generator`; most encodings have none."""
+        """Initialise the parameters from `generator`; most encodings have none."""
 
     def join(self, first: "Encoding") -> None:
-        """Take over from the first block's encoding what all blocks have in common; most have nothing.
+        """Share with the first block's encoding what all blocks have in common; most have nothing.
 
-        Only asked of encodings that are not `shared`: it is for those that share a part of themselves.
+        Only called for encodings that are not `shared`, some of which share a part.
         """
 
     def check(self, *, length: int, causal: bool = True) -> None:
-        """Refuse a sequence, or a direction, that this encoding has no answer for."""
+        """Refuse a sequence length, or a direction, that this encoding does not support."""
         if self.causal_only and not causal:
             raise UserError(f"{self.name} only looks back and got a net that looks both ways; use it in a decoder")
         if self.max_length is not None and length > self.max_length:
@@ -191,22 +191,22 @@ class Encoding(nn.Module):
                 "shorten the sequence or build it for longer ones"
             )
 
-    # The seven hooks, in the order they are asked. Each gives back the shape it got.
+    # The seven hooks, in the order they are called. Each returns the shape it was given.
 
     def on_tokens(self, x_BTD: Tensor, positions_BT: Tensor, block: int) -> Tensor:
-        """Change the residual stream on its way into block 0, 1, ..., before the block's first norm."""
+        """Change the residual stream at the input of block 0, 1, ..., before the block's first norm."""
         return x_BTD
 
     def observe(self, x_BTD: Tensor, real_BT: Tensor | None = None, past: Notes | None = None) -> Notes:
-        """Write down something about each new token. The only hook with a memory: `past` has the earlier notes."""
+        """Record something about each new token. The only hook with a state: `past` has the earlier notes."""
         return {}
 
     def on_query_key(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> tuple[Tensor, Tensor]:
-        """Change queries and keys before they meet. Costs no n × n memory and keeps the fused kernel."""
+        """Change queries and keys before their product. Costs no n × n memory and keeps the fused kernel."""
         return q_BHQC, k_BHKC
 
     def attend(self, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor | None:
-        """Do the whole attention by a kernel of one's own, equal to the other hooks; None to decline."""
+        """Compute the whole attention by a kernel of its own, equal to the other hooks; None to decline."""
         return None
 
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor | None:
@@ -222,8 +222,29 @@ class Encoding(nn.Module):
         return attention_BHQK
 
 
+@dataclass(frozen=True)
+class EncodingRecord:
+    """One encoding, with all that is needed to choose it."""
+
+    cls: type[Encoding]
+    about: str  # one line, for someone new
+    acts: str  # where in the net
+    parameters: str  # what is learned, in words
+    direction: str  # "causal only", or "either" and what to know about it
+    kernel: str  # "fused", "fused with a float bias", "its own" or "explicit"
+    growth: str  # extra time and memory as sequences grow to n tokens
+    paper: str
+    options: Mapping[str, str] = field(default_factory=dict)  # what each choice that a net leaves open means
+    wraps: str | None = None  # the encoding that it wraps by default; None: it is not a wrapper
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is chosen."""
+        return self.cls.name
+
+
 def outside_autocast(hook: Hook) -> Hook:
-    """Keep a hook that promises float32 or wider from being rounded by `torch.autocast`, which would not ask."""
+    """Keep a hook that computes in float32 or wider from being rounded by `torch.autocast`."""
 
     @wraps(hook)
     def exactly(*args: Any, **kwargs: Any) -> Any:

@@ -1,17 +1,16 @@
-"""Bell curves of distance, flat or steep, fixed or learned: what attenuated attention fades by."""
+"""Bell curves of distance, wide or narrow, fixed or learned: the decay of attenuated attention."""
 
 from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
-
-from wherewhat.encodings.positive import freed, held_positive
+from torch.nn.functional import softplus
 
 
 class Bell(nn.Module, ABC):
     """One number for each head and lag. H is 1 where all heads have the same."""
 
-    mirror_invariant: bool  # both sides are alike and stay so
+    mirror_invariant: bool  # both sides are equal and stay so
     max_length: int | None = None
 
     @abstractmethod
@@ -19,7 +18,7 @@ class Bell(nn.Module, ABC):
         """fall_HR at these lags."""
 
     def reset_parameters(self) -> None:
-        """Begin again with the values it was made with; nothing is drawn."""
+        """Restore the initial values; nothing is drawn at random."""
 
 
 class FixedBell(Bell):
@@ -48,10 +47,10 @@ class LearnedBell(Bell):
     @torch.no_grad()
     def reset_parameters(self) -> None:
         for free_H, value in ((self.free_w_H, self.w), (self.free_s_H, self.s)):
-            free_H.copy_(freed(torch.tensor(value, dtype=torch.float64)))
+            free_H.copy_(inverse_softplus(torch.tensor(value, dtype=torch.float64)))
 
     def forward(self, lags_R: Tensor, dtype: torch.dtype) -> Tensor:
-        w_H, s_H = (held_positive(free_H.to(dtype)) for free_H in (self.free_w_H, self.free_s_H))
+        w_H, s_H = (softplus(free_H.to(dtype)) for free_H in (self.free_w_H, self.free_s_H))
         return quadratic(lags_R, w_H, s_H)
 
 
@@ -72,6 +71,15 @@ class TableBell(Bell):
 
     def forward(self, lags_R: Tensor, dtype: torch.dtype) -> Tensor:
         return self.table_HS[:, lags_R.abs()].to(dtype)
+
+
+def inverse_softplus(positive: Tensor) -> Tensor:
+    """The inverse of softplus, also where e^positive would overflow: parameters that stay positive are stored so.
+
+    >>> softplus(inverse_softplus(torch.tensor([0.01, 1.0, 1000.0])))
+    tensor([1.0000e-02, 1.0000e+00, 1.0000e+03])
+    """
+    return positive + (-(-positive).expm1()).log()
 
 
 def quadratic(lags_R: Tensor, w_H: Tensor, s_H: Tensor) -> Tensor:

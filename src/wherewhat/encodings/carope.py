@@ -1,23 +1,22 @@
-"""Rotary position whose clock runs at the pace of the text: every token says how far it turns those after it."""
+"""Rotary position with content-dependent angles: every token determines how far later ones are rotated."""
 
 import math
 
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, Notes, outside_autocast, wide
+from wherewhat.encodings.base import Context, EncodingRecord, Notes, outside_autocast, wide
 from wherewhat.encodings.drawing import linear
-from wherewhat.encodings.record import EncodingRecord
 from wherewhat.encodings.rotary import Rotary, Spin
 from wherewhat.errors import UserError
 
 
 class CaRope(Rotary):
-    """Turn pair m of token t by the sum of pace^(m + first) over the tokens up to t (arXiv 2507.23083).
+    """Rotate pair m of token t by the sum of pace^(m + first) over the tokens up to t (arXiv 2507.23083).
 
     The pace 1 / (softplus(x·W + b) + 1) of a token lies between 0 and 1, one for each head. Here W starts at 0 and b
     so that the pace is that of rope's second pair; then, with `first` 0, this is rope. The paper has no b, and so
-    starts elsewhere. With `first` 0 the fastest pair turns by exactly 1 a token and ignores the text. The phases are
+    starts elsewhere. With `first` 0 the fastest pair turns by exactly 1 per token and ignores the text. The phases are
     noted down token by token, in float32 or wider.
 
     >>> carope = CaRope(width=6, heads=1, head_dim=4)
@@ -32,14 +31,7 @@ class CaRope(Rotary):
     shared = False
 
     def __init__(
-        self,
-        width: int,
-        heads: int,
-        head_dim: int,
-        *,
-        first: int = 0,
-        base: float = 10_000.0,
-        layout: str = "half",
+        self, width: int, heads: int, head_dim: int, *, first: int = 0, base: float = 10_000.0, layout: str = "half"
     ) -> None:
         super().__init__(head_dim, base=base, layout=layout)
         self.heads = heads
@@ -91,16 +83,16 @@ def first_bias(head_dim: int, base: float) -> float:
 
 RECORD = EncodingRecord(
     cls=CaRope,
-    about="rope whose clock runs at the pace of the text: every token says how far it turns those after it",
-    acts="on queries and keys, from what the block reads, in every block",
-    parameters="heads × (width + 1), for each block",
+    about="rope whose angles depend on the text: every token sets how far the tokens after it are rotated",
+    acts="on queries and keys, from the block's input, in every block",
+    parameters="heads × (width + 1), per block",
     direction="causal only",
     kernel="fused",
     options={
-        "first": "the power of the pace at which the first pair turns",
-        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base, at the start",
+        "first": "the exponent of the pace for the first pair",
+        "base": "initial frequencies range from 1 radian per token down to about 1 / base",
         "layout": '"half" pairs channel m with m + width / 2 (Llama, NeoX), "interleaved" pairs neighbours (GPT-J)',
     },
-    growth="n × head width in time and memory, for each head and block",
+    growth="n × head width in time and memory, per head and block",
     paper="Veisi et al. 2025, arXiv 2507.23083",
 )

@@ -1,11 +1,10 @@
-"""Contextual position: a query counts only the tokens that it finds worth counting (arXiv 2405.18719)."""
+"""Contextual position: a query counts only the tokens that it selects (arXiv 2405.18719)."""
 
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, Encoding, outside_autocast, wide
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord, outside_autocast, wide
 from wherewhat.encodings.drawing import draw_normal
-from wherewhat.encodings.record import EncodingRecord
 from wherewhat.errors import UserError
 
 
@@ -14,7 +13,7 @@ class Cope(Encoding):
 
     A key counts by its gate, sigmoid(logit), so counts are fractions and the table `e` is read between its rows:
     (1 - f)·e[⌊p⌋] + f·e[⌈p⌉] with f = p - ⌊p⌋. It has `positions` rows, and counts beyond the last stay there. Heads
-    share it, blocks do not. It starts in N(0, sigma²), which is at nothing unless said. What is added is not scaled.
+    share it, blocks do not. It starts in N(0, sigma²), by default at 0. What is added is not scaled.
 
     >>> counted(torch.zeros(1, 1, 3, 3), Context.of(3, causal=True))[0, 0]  # gates half open: every key is half a token
     tensor([[0.5000, 0.0000, 0.0000],
@@ -60,15 +59,15 @@ def counted(logits_BHQK: Tensor, context: Context) -> Tensor:
 
 RECORD = EncodingRecord(
     cls=Cope,
-    about="a query counts the tokens it finds worth counting, and a learned key stands at each count",
+    about="a query counts the tokens that it selects, and every count has a learned key",
     acts="on the logits, in every block",
-    parameters="positions × head width, for each block",
+    parameters="positions × head width, per block",
     direction="causal only",
     kernel="explicit",
     options={
-        "positions": "the last count there is a key for",
-        "sigma": "how wide the keys start; 0 is no position at first",
+        "positions": "the largest count that has a key",
+        "sigma": "initial standard deviation of the keys; 0 starts without position",
     },
-    growth="n² in time and several n² in memory, for each head and block",
+    growth="n² in time and several n² in memory, per head and block",
     paper="Golovneva et al. 2024, arXiv 2405.18719",
 )

@@ -4,9 +4,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import leaky_relu
 
-from wherewhat.encodings.base import Context, Encoding
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord
 from wherewhat.encodings.drawing import linear
-from wherewhat.encodings.record import EncodingRecord
 from wherewhat.encodings.wrapper import Correcting, has_bias
 from wherewhat.errors import UserError
 
@@ -15,7 +14,7 @@ class Dape(Correcting):
     """Add f(logits, bias) to the logits and the bias of another encoding, `over`.
 
     At each query and key f reads the logits of all heads and, if `over` has one, their biases; the same small net
-    serves every place: `hidden` units with LeakyReLU, one number a head out. Every block learns its own f and shares
+    serves every place: `hidden` units with LeakyReLU, one number per head out. Every block learns its own f and shares
     `over` as it would alone. A `hidden` of at least the number of heads is advised; a handful already helps.
 
     The authors' code also puts LeakyReLU inside a wrapped fire; here fire stays as it is.
@@ -49,7 +48,7 @@ class Dape(Correcting):
 
 
 def mix(weight_CH: Tensor, x_BHQK: Tensor, added_BCQK: Tensor) -> Tensor:
-    """A linear map over the head axis, plus something: one matrix product a text, and no axis has to move.
+    """A linear map over the head axis, plus something: one matrix product per text, without moving an axis.
 
     >>> mix(torch.tensor([[1.0, 10.0]]), torch.tensor([2.0, 3.0]).view(1, 2, 1, 1), torch.zeros(1, 1, 1, 1)).item()
     32.0
@@ -61,17 +60,17 @@ def mix(weight_CH: Tensor, x_BHQK: Tensor, added_BCQK: Tensor) -> Tensor:
 
 RECORD = EncodingRecord(
     cls=Dape,
-    about="another encoding, whose logits and bias a small net reads across heads and corrects",
-    acts="on the logits, in every block, and wherever what it wraps acts",
-    parameters="hidden × (3 × heads + 1) + heads for each block, hidden × heads fewer around one without a bias",
-    direction="either; as what it wraps",
+    about="another encoding, whose logits and bias a small network corrects, reading all heads at once",
+    acts="on the logits, in every block, and wherever the wrapped encoding acts",
+    parameters="hidden × (3 × heads + 1) + heads per block, hidden × heads fewer if the wrapped encoding has no bias",
+    direction="as the wrapped encoding",
     kernel="explicit",
     options={
         "over": "the encoding it wraps",
-        "over_options": "the options of that one",
-        "hidden": "units of the small net",
+        "over_options": "options of the wrapped encoding",
+        "hidden": "units of the small network",
     },
-    growth="n² in time and memory, for each head and each hidden unit",
+    growth="n² in time and memory, per head and hidden unit",
     paper="Zheng et al. 2024, arXiv 2405.14722",
     wraps="kerple",
 )

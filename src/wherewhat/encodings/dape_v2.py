@@ -4,8 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu, pad
 
-from wherewhat.encodings.base import Context, Encoding
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord
 from wherewhat.encodings.wrapper import Correcting, has_bias
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
@@ -62,23 +61,19 @@ class DapeV2(Correcting):
         return logits_BHQK + bias_BHQK + self._f(stacked_BHQK, context)
 
     def _f(self, x_BHQK: Tensor, context: Context) -> Tensor:
+        """Both convolutions, over keys of which the real ones come first."""
         x_BHQK = x_BHQK.masked_fill(~context.allowed_BHQK, 0)
         order_BHQK = context.once((DapeV2, "order"), lambda: real_first(context.real_BK))
         if order_BHQK is not None:
             x_BHQK = x_BHQK.gather(-1, order_BHQK.expand_as(x_BHQK))
-        out_BHQK = self._convolve(x_BHQK, context)
-        return out_BHQK if order_BHQK is None else out_BHQK.gather(-1, order_BHQK.argsort().expand_as(out_BHQK))
-
-    def _convolve(self, x_BHQK: Tensor, context: Context) -> Tensor:
-        """Both convolutions, of keys of which the real ones come first."""
         beyond = self.reach if context.causal and self.edge == "consistent" else 0
         hidden_BCQK = leaky_relu(self.inner(pad(x_BHQK, (0, beyond))), inplace=True)
         if not beyond and context.real_BK is not None:
             ends_BHQK = context.real_BK.sum(-1)[:, None, None, None]
             past_BHQK = torch.arange(context.length, device=x_BHQK.device) >= ends_BHQK
             hidden_BCQK = hidden_BCQK.masked_fill(past_BHQK, 0)
-        out_BHQK: Tensor = self.outer(hidden_BCQK)
-        return out_BHQK[..., : context.length]
+        out_BHQK: Tensor = self.outer(hidden_BCQK)[..., : context.length]
+        return out_BHQK if order_BHQK is None else out_BHQK.gather(-1, order_BHQK.argsort().expand_as(out_BHQK))
 
 
 def along_keys(inputs: int, outputs: int, kernel: int) -> nn.Conv2d:
@@ -101,19 +96,19 @@ def real_first(real_BK: Tensor | None) -> Tensor | None:
 
 RECORD = EncodingRecord(
     cls=DapeV2,
-    about="as dape, but what corrects the logits also sees the neighbouring keys",
-    acts="on the logits, in every block, and wherever what it wraps acts",
-    parameters="kernel × hidden × 3 × heads + hidden + heads for each block, fewer around one without a bias",
-    direction="either; as what it wraps",
+    about="as dape, but the network that corrects the logits also sees the neighbouring keys",
+    acts="on the logits, in every block, and wherever the wrapped encoding acts",
+    parameters="kernel × hidden × 3 × heads + hidden + heads per block, fewer if the wrapped encoding has no bias",
+    direction="as the wrapped encoding",
     kernel="explicit",
     options={
         "over": "the encoding it wraps",
-        "over_options": "the options of that one",
-        "hidden": "channels of the small net",
+        "over_options": "options of the wrapped encoding",
+        "hidden": "channels of the small network",
         "kernel": "how many keys it sees at once",
-        "edge": '"consistent" (decoding agrees with reading) or "published" (as the released code)',
+        "edge": '"consistent" (incremental decoding agrees with one pass) or "published" (as the released code)',
     },
-    growth="n² in time and memory, for each head and each hidden channel; kernel times the work of dape",
+    growth="n² in time and memory, per head and hidden channel; kernel times the work of dape",
     paper="Zheng et al. 2024, arXiv 2410.04798",
     wraps="kerple",
 )

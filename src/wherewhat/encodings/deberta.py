@@ -1,4 +1,4 @@
-"""Disentangled attention: contents ask slots and slots ask contents, through learned maps (arXiv 2006.03654)."""
+"""Disentangled attention: products of contents and relative positions, both ways (arXiv 2006.03654)."""
 
 import math
 
@@ -6,25 +6,23 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear as project
 
-from wherewhat.encodings.base import Context, Encoding, outside_autocast, wide
-from wherewhat.encodings.crossing import Crossing
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord, outside_autocast, wide
 from wherewhat.encodings.drawing import draw_normal, linear
-from wherewhat.encodings.record import EncodingRecord
-from wherewhat.encodings.relative import lags_of, query_with_lag
+from wherewhat.encodings.relative import Disentangled, lags_of, query_with_lag
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
-SIGNS = {"paper": -1, "checkpoint": 1}  # what the lag is multiplied by where the slot asks the content
+SIGNS = {"paper": -1, "checkpoint": 1}  # sign of the lag in the product of key and position
 
 
-class Deberta(Crossing):
+class Deberta(Disentangled):
     """Logits [q_i·k_j + q_i·K[i - j] + Q[j - i]·k_j] / √(3·head_dim), with K and Q projected from one table.
 
     The table has a row for every lag from -span to span - 1; what is further off shares the last row. All blocks share
     it and each projects it by its own two maps; all weights start in N(0, sigma²). With `buckets` there are only
     that many rows each way: near lags keep their own, far ones share rows in steps that grow as a logarithm.
 
-    The paper's text turns the lag round where a slot asks a content. The released code does not, and weights
+    The paper's text reverses the lag in the product of key and position. The released code does not, and weights
     learned with it do not fit the text: `sign` "paper" follows the one, "checkpoint" the other. The later releases'
     habit of projecting the table by the maps of the contents is left out, since an encoding does not see them.
 
@@ -52,7 +50,12 @@ class Deberta(Crossing):
                 "deberta needs a width, heads, a head_dim and a span of at least 1 and a sigma of at least 0; "
                 f"got width {width}, heads {heads}, head_dim {head_dim}, span {span}, sigma {sigma}"
             )
-        check_buckets(buckets, span=span)
+        # Buckets need a middle, and their near half must not reach as far as the span.
+        if buckets is not None and (buckets < 2 or buckets % 2 or buckets // 2 >= span - 1):
+            raise UserError(
+                f"deberta's buckets must be even, at least 2, and half of them less than span - 1 = {span - 1}; "
+                f"got {buckets}"
+            )
         self.sign = look_up("sign", sign, SIGNS)
         self.span, self.buckets, self.heads, self.sigma = span, buckets, heads, sigma
         self.scale: float = (3 * head_dim) ** -0.5
@@ -76,7 +79,7 @@ class Deberta(Crossing):
         keys_HRC = self._slots(self.key, self.row_of(lags_of(context)), dtype)
         return query_with_lag(q_BHQC.to(dtype), keys_HRC, context).to(q_BHQC.dtype)
 
-    def asking(self, context: Context, dtype: torch.dtype) -> Tensor:
+    def position_queries(self, context: Context, dtype: torch.dtype) -> Tensor:
         return self._slots(self.query, self.row_of(self.sign * lags_of(context)), dtype)
 
     @outside_autocast
@@ -89,7 +92,7 @@ class Deberta(Crossing):
         return slots_HRC
 
     def row_of(self, lags_R: Tensor) -> Tensor:
-        """Which row of the table speaks for each lag."""
+        """The row of the table for each lag."""
         if self.buckets is None:
             return (lags_R + self.span).clamp(0, 2 * self.span - 1)
         bucket_R = log_buckets(lags_R, buckets=self.buckets, span=self.span)
@@ -109,28 +112,19 @@ def log_buckets(lags_R: Tensor, *, buckets: int, span: int) -> Tensor:
     return torch.where(lags_R.abs() <= mid, lags_R, lags_R.sign() * (mid + steps_R))
 
 
-def check_buckets(buckets: int | None, *, span: int) -> None:
-    """Refuse buckets that have no middle, or whose near half already reaches as far as the span."""
-    if buckets is not None and (buckets < 2 or buckets % 2 or buckets // 2 >= span - 1):
-        raise UserError(
-            f"deberta's buckets must be even, at least 2, and half of them less than span - 1 = {span - 1}; "
-            f"got {buckets}"
-        )
-
-
 RECORD = EncodingRecord(
     cls=Deberta,
-    about="contents ask distances and distances ask contents, through learned projections of one table",
+    about="content-to-position and position-to-content terms, by learned projections of one table of distances",
     acts="on the logits, as a bias, in every block; their scale becomes (3 × head width)^(-1/2)",
-    parameters="2 × span × width for all blocks, and 2 × width² + width for each",
+    parameters="2 × span × width shared by all blocks, and 2 × width² + width per block",
     direction="either; made for encoders",
     kernel="fused with a float bias",
     options={
-        "span": "beyond how many tokens all distances share a row",
-        "sign": '"paper" (the lag turned round where slots ask contents) or "checkpoint" (as the released weights)',
-        "buckets": "rows each way, far distances sharing them in steps that grow; none unless said",
-        "sigma": "how wide all weights start",
+        "span": "the distance beyond which all share one row",
+        "sign": '"paper" (the lag reversed in position-to-content terms) or "checkpoint" (as the released weights)',
+        "buckets": "rows per direction, shared by far distances in growing steps; by default none",
+        "sigma": "initial standard deviation of all weights",
     },
-    growth="n² × head width in time and n² in memory, twice, for each head and block",
+    growth="n² × head width in time and n² in memory, twice, per head and block",
     paper="He et al. 2020, arXiv 2006.03654",
 )

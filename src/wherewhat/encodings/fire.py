@@ -4,9 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from wherewhat.encodings.base import Context, Encoding, outside_autocast, wide
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord, outside_autocast, wide
 from wherewhat.encodings.drawing import draw_uniform, linear
-from wherewhat.encodings.record import EncodingRecord
 from wherewhat.encodings.relative import by_lag, lags_of
 from wherewhat.errors import UserError
 
@@ -17,8 +16,8 @@ class Fire(Encoding):
     """Add f(ψ(i - j) / ψ(max(L, i))) to the logit of query i and key j, where ψ(t) = ln(1 + |c·t|).
 
     The share lies in [0, 1) however long the text is: once training texts reach the threshold, longer ones bring f no
-    new numbers. f is a small net, one number in, `hidden` units with ReLU, one number a head out. c starts at 0.1, and
-    L at `threshold`, by way of a learned factor that starts at 1. Up to position L only the distance counts; beyond it
+    new numbers. f is a small net, one number in, `hidden` units with ReLU, one number per head out. c starts at 0.1 and
+    L at `threshold`, through a learned factor that starts at 1. Up to position L only the distance counts; beyond it
     the same distance is a smaller share, so attention depends on where a text starts.
 
     >>> encoding = Fire(heads=1, threshold=4)
@@ -88,7 +87,7 @@ class Fire(Encoding):
         return (self.factor.to(dtype) * self.threshold).abs()
 
     def _f(self, share: Tensor) -> Tensor:
-        """One number a head for each share, on a new last axis; in the precision of the shares."""
+        """One number per head for each share, on a new last axis; in the precision of the shares."""
         dtype = share.dtype
         units = nn.functional.linear(share[..., None], self.inner.weight.to(dtype), self.inner.bias.to(dtype)).relu()
         return nn.functional.linear(units, self.outer.weight.to(dtype), self.outer.bias.to(dtype))
@@ -96,16 +95,16 @@ class Fire(Encoding):
 
 RECORD = EncodingRecord(
     cls=Fire,
-    about="a small learned function of the distance as a share of how far a query could look",
+    about="a small learned function of the distance as a share of the longest that the query could have",
     acts="on the logits, as a bias, in every block",
-    parameters="2 + 2 × hidden + (hidden + 1) × heads, for each block",
+    parameters="2 + 2 × hidden + (hidden + 1) × heads, per block",
     direction="causal only",
     kernel="fused with a float bias",
     options={
-        "hidden": "units of the small net",
-        "threshold": "up to which position only the distance counts",
-        "eps": "keeps the division from 0 / 0",
+        "hidden": "units of the small network",
+        "threshold": "the position up to which only the distance matters",
+        "eps": "avoids 0 / 0",
     },
-    growth="n² in time and memory, for each head and block; beyond its threshold in time for each hidden unit too",
+    growth="n² in time and memory, per head and block; beyond its threshold the time also grows with the hidden units",
     paper="Li et al. 2023, arXiv 2310.04418",
 )

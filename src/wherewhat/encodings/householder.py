@@ -9,7 +9,7 @@ so that nothing stands between a query and the key of its own token. Queries com
 
 | form | time | memory | for |
 |---|---|---|---|
-| `recurrent` | n² · channels, token after token | n · channels | the definition, which the others are held against |
+| `recurrent` | n² · channels, token after token | n · channels | the definition, with which the others are compared |
 | `change` | rows · n² | n² | attention that is looked at, above all a few rows of it |
 | `blockwise` | n² · channels | n · channels | everything else |
 
@@ -28,7 +28,7 @@ from torch.linalg import solve_triangular
 from torch.nn.functional import pad
 from torch.utils.checkpoint import checkpoint
 
-ROWS = 128  # queries that walk together: enough for large products, few enough for the cache
+ROWS = 128  # queries computed together: enough for large products, few enough for the cache
 
 
 @dataclass(frozen=True)
@@ -77,16 +77,10 @@ def change(q_BHQC: Tensor, k_BHKC: Tensor, reflections: Reflections, slots_Q: Te
     change_BHQK: Tensor = -(share_BHQK @ (weighted_BHKC @ k_BHKC.mT).tril(-1))
     if reflections.log_forget_BHK is None:
         return change_BHQK
-    return change_BHQK + _kept(reflections.log_forget_BHK, slots_Q)
-
-
-def _kept(log_forget_BHK: Tensor, slots_Q: Tensor) -> Tensor:
-    """kept_BHQK, the sum of log_forget over the tokens after the key up to the query: the difference of two sums.
-
-    Summed in float64: far into a text both sums are large, and a near key needs the digits that are left.
-    """
-    sum_BHK = log_forget_BHK.double().cumsum(-1)
-    return (sum_BHK[:, :, slots_Q, None] - sum_BHK[:, :, None, :]).to(log_forget_BHK.dtype)
+    # The sum of log_forget over the tokens after the key up to the query is the difference of two sums, in float64: far
+    # into a text both are large, and a near key needs the digits that are left.
+    sum_BHK = reflections.log_forget_BHK.double().cumsum(-1)
+    return change_BHQK + (sum_BHK[:, :, slots_Q, None] - sum_BHK[:, :, None, :]).to(reflections.log_forget_BHK.dtype)
 
 
 def blockwise(
@@ -103,18 +97,18 @@ def blockwise(
     chunk = min(chunk, keys)
     missing, short = (keys - queries) % chunk, -keys % chunk  # rows before and after, to make whole blocks
     gate_BHK, padding_BK = reflections.log_forget_BHK, None if real_BK is None else ~pad(real_BK, (0, short))
-    walk = _Walk(
+    v_BHKC = _whole(v_BHKC, 0, short)
+    if padding_BK is not None:  # no values for padding, so that a query that sees nothing else gathers zeros
+        v_BHKC = v_BHKC.masked_fill(padding_BK[:, None, :, None], 0)
+    query_blocks = _QueryBlocks(
         *_matrices(_cut(q_BHQC, chunk, missing), k_BHKC, reflections),
-        v_BHKC=_silent(_whole(v_BHKC, 0, short), padding_BK),
+        v_BHKC=v_BHKC,
         sum_BHK=None if gate_BHK is None else pad(gate_BHK, (0, short)).double().cumsum(-1),
         padding_BK=padding_BK,
     )
-    return torch.cat([walk.attend(group) for group in walk.groups], dim=2)[:, :, missing : missing + queries]
-
-
-def _silent(v_BHKC: Tensor, padding_BK: Tensor | None) -> Tensor:
-    """No values for padding, so that a query that sees nothing else gathers zeros."""
-    return v_BHKC if padding_BK is None else v_BHKC.masked_fill(padding_BK[:, None, :, None], 0)
+    return torch.cat([query_blocks.attend(group) for group in query_blocks.groups], dim=2)[
+        :, :, missing : missing + queries
+    ]
 
 
 def _matrices(
@@ -124,16 +118,16 @@ def _matrices(
 
     The algebra is that of `change` within one block, done for the keys and for the matrix I side by side.
     """
-    chunk, asking = q_BHNQC.shape[3], slice(-q_BHNQC.shape[2], None)
+    chunk, with_queries = q_BHNQC.shape[3], slice(-q_BHNQC.shape[2], None)
     k_BHNKC, w_BHNKC = _cut(k_BHKC, chunk), _cut(reflections.w_BHKC, chunk)
     weighted_BHNKC = _cut(reflections.beta_BHK[..., None], chunk) * w_BHNKC
     met_BHNKY = torch.cat(((weighted_BHNKC @ k_BHNKC.mT).tril(-1), weighted_BHNKC), dim=-1)
     share_BHNKY = solve_triangular(weighted_BHNKC @ w_BHNKC.mT, met_BHNKY, upper=False, unitriangular=True)
-    still_CC = torch.eye(k_BHNKC.shape[-1], dtype=k_BHNKC.dtype, device=k_BHNKC.device)
-    plain_BHNCY = torch.cat((k_BHNKC.mT, still_CC.expand(*k_BHNKC.shape[:3], -1, -1)), dim=-1)
+    identity_CC = torch.eye(k_BHNKC.shape[-1], dtype=k_BHNKC.dtype, device=k_BHNKC.device)
+    plain_BHNCY = torch.cat((k_BHNKC.mT, identity_CC.expand(*k_BHNKC.shape[:3], -1, -1)), dim=-1)
     step_BHNCY = plain_BHNCY - w_BHNKC.mT @ share_BHNKY
-    plain_BHNQY = torch.cat((q_BHNQC @ k_BHNKC[:, :, asking].mT, q_BHNQC), dim=-1)
-    own_BHNQY = plain_BHNQY - (q_BHNQC @ w_BHNKC[:, :, asking].mT).tril() @ share_BHNKY[:, :, asking]
+    plain_BHNQY = torch.cat((q_BHNQC @ k_BHNKC[:, :, with_queries].mT, q_BHNQC), dim=-1)
+    own_BHNQY = plain_BHNQY - (q_BHNQC @ w_BHNKC[:, :, with_queries].mT).tril() @ share_BHNKY[:, :, with_queries]
     return own_BHNQY.unbind(2), step_BHNCY.unbind(2)  # apart: slices of one tensor would be slow to learn through
 
 
@@ -151,17 +145,8 @@ def _whole(each_BHKC: Tensor, before: int, after: int) -> Tensor:
     return pad(each_BHKC, (0, 0, before, after)) if before or after else each_BHKC.contiguous()
 
 
-def _faint(logits_BHQK: Tensor) -> Tensor:
-    """Which keys will get less than e^-70 of a row's attention.
-
-    A gate makes many of them, and arithmetic with numbers near the smallest that a float can hold is so slow that
-    learning through them took twice as long as without.
-    """
-    return logits_BHQK < logits_BHQK.detach().amax(-1, keepdim=True) - 70
-
-
 @dataclass(frozen=True)
-class _Walk:
+class _QueryBlocks:
     """Queries that go back through the text, block by block, and gather values."""
 
     owns: Sequence[Tensor]  # own_BHQY of each of the last blocks, those that hold queries
@@ -195,12 +180,20 @@ class _Walk:
     def _attend(self, group: range) -> Tensor:
         logits_BHQK, keys = self._logits(group), self.chunk * group.stop
         if self.sum_BHK is not None:
-            logits_BHQK = self._fade(logits_BHQK, self.sum_BHK, group)
+            # The gate enters up to a number per row, which the softmax ignores: what the query has forgotten since the
+            # start of its few rows. What is left is small for near keys anywhere in the text: float32 holds it well.
+            few = gcd(self.chunk, 16)
+            start_BHN = pad(self.sum_BHK, (1, 0))[:, :, self.chunk * group.start : keys : few]
+            fade_BHNK = (start_BHN[..., None] - self.sum_BHK[:, :, None, :keys]).to(logits_BHQK.dtype)
+            logits_BHQK = (logits_BHQK.unflatten(2, (-1, few)) + fade_BHNK[:, :, :, None]).flatten(2, 3)
         if self.padding_BK is not None:  # low but finite: a query that sees only padding makes no NaN
             lowest = torch.finfo(logits_BHQK.dtype).min
             logits_BHQK = logits_BHQK.masked_fill(self.padding_BK[:, None, None, :keys], lowest)
         if self.sum_BHK is not None:
-            logits_BHQK = logits_BHQK.masked_fill(_faint(logits_BHQK), -torch.inf)
+            # A gate makes many keys with less than e^-70 of a row's attention, and arithmetic with numbers near the
+            # smallest that a float can hold is so slow that learning through them took twice as long as without.
+            faint_BHQK = logits_BHQK < logits_BHQK.detach().amax(-1, keepdim=True) - 70
+            logits_BHQK = logits_BHQK.masked_fill(faint_BHQK, -torch.inf)
         return logits_BHQK.softmax(-1) @ self.v_BHKC[:, :, :keys]
 
     def _logits(self, group: range) -> Tensor:
@@ -220,15 +213,3 @@ class _Walk:
                 walking_BHQC = torch.cat((starting_BHQC, walking_BHQC), dim=2)
             columns.append(column_BHQK)
         return torch.cat(columns[::-1], dim=-1)
-
-    def _fade(self, logits_BHQK: Tensor, sum_BHK: Tensor, group: range) -> Tensor:
-        """Let the gate into the logits, up to a number for each row, which the softmax does not see.
-
-        That number is what the query has forgotten since the start of its few rows. The others then are small for
-        near keys, wherever in the text they stand, and float32 holds them well.
-        """
-        few = gcd(self.chunk, 16)
-        start_BHN = pad(sum_BHK, (1, 0))[:, :, self.chunk * group.start : self.chunk * group.stop : few]
-        fade_BHNK = (start_BHN[..., None] - sum_BHK[:, :, None, : logits_BHQK.shape[-1]]).to(logits_BHQK.dtype)
-        faded_BHNQK: Tensor = logits_BHQK.unflatten(2, (-1, few)) + fade_BHNK[:, :, :, None]
-        return faded_BHNQK.flatten(2, 3)

@@ -1,14 +1,14 @@
-"""Kernels of distance: every head loses interest at a pace and in a shape that it learns (arXiv 2205.09921)."""
+"""Kernels of distance: attention decays along a curve that every head learns (arXiv 2205.09921)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import softplus
 
-from wherewhat.encodings.base import Context, Encoding, wide
-from wherewhat.encodings.positive import freed, held_positive
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord, wide
+from wherewhat.encodings.bells import inverse_softplus
 from wherewhat.encodings.relative import by_lag, lags_of
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
@@ -20,11 +20,11 @@ class Kind:
 
     fall: Callable[[Tensor, Tensor, Tensor], Tensor]  # a, p, distance
     hold: Callable[[Tensor], Tensor]
-    free: Callable[[Tensor], Tensor]  # the way back
+    free: Callable[[Tensor], Tensor]  # its inverse
 
 
 KINDS = {
-    "log": Kind(lambda a, p, distance: p * (a * distance).log1p(), held_positive, freed),
+    "log": Kind(lambda a, p, distance: p * (a * distance).log1p(), softplus, inverse_softplus),
     "power": Kind(lambda a, p, distance: a * distance**p, lambda free: 2 * free.sigmoid(), lambda p: (p / 2).logit()),
 }
 
@@ -66,27 +66,25 @@ class Kerple(Encoding):
     @torch.no_grad()
     def start(self, a_H: Tensor, p_H: Tensor) -> None:
         """Begin with these a and p."""
-        self.free_a_H.copy_(freed(a_H))
+        self.free_a_H.copy_(inverse_softplus(a_H))
         self.free_p_H.copy_(KINDS[self.kind].free(p_H))
 
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
         kind = KINDS[self.kind]
-        a_H, p_H = held_positive(self.free_a_H.to(dtype)), kind.hold(self.free_p_H.to(dtype))
+        a_H, p_H = softplus(self.free_a_H.to(dtype)), kind.hold(self.free_p_H.to(dtype))
         fall_HR = kind.fall(a_H[:, None], p_H[:, None], lags_of(context).abs().to(dtype))
         return by_lag(-fall_HR.to(q_BHQC.dtype), context)
 
 
 RECORD = EncodingRecord(
     cls=Kerple,
-    about="every head loses interest with distance along a curve that it learns, a logarithm or a power",
+    about="a penalty on the logits that grows with distance along a learned curve per head, logarithm or power",
     acts="on the logits, as a bias, in every block",
-    parameters="2 × heads, for all blocks together",
-    direction="either; in an encoder both sides count alike",
+    parameters="2 × heads, shared by all blocks",
+    direction="either; in an encoder both sides are treated alike",
     kernel="fused with a float bias",
-    options={
-        "kind": '"log", p · ln(1 + a · distance), or "power", a · distance^p',
-    },
-    growth="n² in time and memory, for each head, once for all blocks",
+    options={"kind": '"log", p · ln(1 + a · distance), or "power", a · distance^p'},
+    growth="n² in time and memory, per head, once for all blocks",
     paper="Chi et al. 2022, arXiv 2205.09921",
 )

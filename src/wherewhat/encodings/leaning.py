@@ -1,11 +1,10 @@
-"""Attention fades with distance alike on both sides, and every head learns which side it prefers. Our own."""
+"""Attention decays symmetrically with distance, and every head learns which side it prefers. Our own."""
 
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, Encoding, wide
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord, wide
 from wherewhat.encodings.bells import quadratic
-from wherewhat.encodings.record import EncodingRecord
 from wherewhat.encodings.relative import by_lag, lags_of
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
@@ -16,11 +15,11 @@ LEARNT = {"side": True, "none": False}  # what is learned, and whether that is a
 class Leaning(Encoding):
     """Add a bell curve of the distance d = |i - j| and a side weight: -w · d², + a before the query and - a after it.
 
-    The curve says how near a head looks and is the same on both sides, as in `attenuated` with s = 1, which cannot tell
-    who did what to whom: read backwards, every sentence looks the same to it. The side weight a is learned by every
+    The curve sets how local a head is and is symmetric, as in `attenuated` with s = 1, which cannot tell who did what
+    to whom: to it, a sentence and its reverse are the same. The side weight a is learned by every
     head of every block. It multiplies all attention to one side by e^a and to the other by e^-a, whatever the
-    distance, so a head keeps its reach while it leans. Heads start out in turns with a = start and a = -start: some
-    look back and some ahead, as heads do that learnt positions by themselves. At a = 0 it is `attenuated`; with
+    distance, so locality does not change with the side. Heads start alternately with a = start and a = -start: some
+    attend backwards and some forwards, as heads do in trained models. At a = 0 it is `attenuated`; with
     `learn="none"` the side weights stay as they started.
 
     >>> zeros_BHTC = torch.zeros(1, 2, 3, 4)
@@ -63,16 +62,16 @@ class Leaning(Encoding):
 
 RECORD = EncodingRecord(
     cls=Leaning,
-    about="attention fades along a bell curve alike on both sides, and every head learns which side it prefers",
+    about="attention decays along the same bell curve on both sides, and every head learns which side it prefers",
     acts="on the logits, as a bias, in every block",
-    parameters="1 × heads, in each block; or none that is learned",
-    direction="either; in a decoder a head weighs itself against what came before",
+    parameters="heads, per block; none if the side weights are fixed",
+    direction="either; in a decoder, it contrasts the token itself with what came before",
     kernel="fused with a float bias",
     options={
-        "w": "how local: larger looks nearer",
-        "start": "the side weight that heads start with, in turns for and against what stands before",
-        "learn": '"side" (each head its own side weight) or "none" (they stay as they start)',
+        "w": "how local: larger is more local",
+        "start": "the initial side weight of heads, alternately towards what comes before and after",
+        "learn": '"side" (a side weight per head) or "none" (they stay at their initial values)',
     },
-    growth="n² in time and memory, for each head of each block",
+    growth="n² in time and memory, per head and block",
     paper="ours, after Chen et al. 2023, arXiv 2310.12864",
 )

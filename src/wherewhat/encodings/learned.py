@@ -1,10 +1,9 @@
-"""A learned vector for every place, added to the tokens: the encoding of BERT and GPT-2."""
+"""A learned vector for every position, added to the tokens: the encoding of BERT and GPT-2."""
 
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Encoding
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Encoding, EncodingRecord
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
@@ -51,16 +50,16 @@ class Learned(Encoding):
 
 RECORD = EncodingRecord(
     cls=Learned,
-    about="a learned vector for every place, added to the tokens; no place beyond the last one",
-    acts="on the tokens, once where they enter or at every block",
-    parameters="length × width, or that for each block",
+    about="a learned vector for every slot, added to the token embeddings; none beyond its length",
+    acts="on the tokens, once at the input, or in every block",
+    parameters="length × width, or as much per block",
     direction="either",
     kernel="fused",
     options={
-        "length": "how many places have a vector",
-        "sigma": "how wide the vectors start",
+        "length": "how many slots have a vector",
+        "sigma": "initial standard deviation of the vectors",
         "place": '"input" (added once) or "block" (each block adds a table of its own)',
     },
-    growth="n × width in time, once or for each block; stops at its length",
+    growth="n × width in time, once or per block; stops at its length",
     paper="Gehring et al. 2017, arXiv 1705.03122; the spread it starts with: arXiv 2406.08272",
 )

@@ -1,7 +1,6 @@
 """No position at all: the baseline. A decoder still learns some order, because each token sees only its past."""
 
-from wherewhat.encodings.base import Encoding
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Encoding, EncodingRecord
 
 
 class NoPosition(Encoding):
@@ -16,7 +15,7 @@ class NoPosition(Encoding):
 
 RECORD = EncodingRecord(
     cls=NoPosition,
-    about="no position at all; a decoder still feels order through its causal mask",
+    about="no position at all; a decoder can still infer order from its causal mask",
     acts="nowhere",
     parameters="none",
     direction="either; without a causal mask the text is a bag of tokens",

@@ -1,10 +1,8 @@
 """PaTH: every token on the way from a key to the query reflects the key, so position is made of contents."""
 
 import torch
-from torch import Tensor
 
-from wherewhat.encodings.base import Notes
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import EncodingRecord
 from wherewhat.encodings.reflecting import Reflecting
 
 
@@ -30,25 +28,19 @@ class Path(Reflecting):
         super().__init__(width, heads, head_dim, rank=rank, conv=conv, chunk=chunk)
         self.reset_parameters(torch.Generator().manual_seed(0))
 
-    def log_forget(self, x_BTD: Tensor) -> None:
-        return None
-
-    def forgetting(self, notes: Notes) -> None:
-        return None
-
 
 RECORD = EncodingRecord(
     cls=Path,
-    about="every token on the way reflects the key, so position is made of what the tokens say",
+    about="every token between key and query reflects the key, so position depends on content",
     acts="on queries and keys, through all tokens between them, in every block",
-    parameters="rank × (width + heads × head width), conv × heads × head width, heads × (width + 1), for each block",
+    parameters="rank × (width + heads × head width), conv × heads × head width, heads × (width + 1), per block",
     direction="causal only",
     kernel="its own",
     options={
-        "rank": "how narrow the map to the reflections is",
+        "rank": "rank of the low-rank map to the reflections",
         "conv": "how many tokens its convolution sees",
-        "chunk": "tokens worked through at once; no result depends on it",
+        "chunk": "tokens processed at once; does not change results",
     },
-    growth="about 3 times the time of plain attention; n × head width in memory, for each head and block",
+    growth="about 3 times the time of plain attention; n × head width in memory, per head and block",
     paper="Yang et al. 2025, arXiv 2505.16381",
 )

@@ -5,8 +5,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from wherewhat.encodings import drawing
-from wherewhat.encodings.base import Notes
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import EncodingRecord, Notes
 from wherewhat.encodings.reflecting import Reflecting, project
 
 
@@ -52,17 +51,17 @@ class PathFox(Reflecting):
 
 RECORD = EncodingRecord(
     cls=PathFox,
-    about="path with a forget gate: every token on the way reflects the key, and fades it too",
+    about="path with a forget gate: every token between key and query reflects the key, and attenuates it too",
     acts="on queries and keys, through all tokens between them, in every block",
-    parameters="those of path and heads × (width + 1), for each block",
+    parameters="those of path and heads × (width + 1), per block",
     direction="causal only",
     kernel="its own",
     options={
-        "rank": "how narrow the map to the reflections is",
+        "rank": "rank of the low-rank map to the reflections",
         "conv": "how many tokens its convolution sees",
-        "chunk": "tokens worked through at once; no result depends on it",
+        "chunk": "tokens processed at once; does not change results",
         "gate_scaled": "whether the gate is scaled like q·k, as in the public kernel",
     },
-    growth="about 4 times the time of plain attention; n × head width in memory, for each head and block",
+    growth="about 4 times the time of plain attention; n × head width in memory, per head and block",
     paper="Yang et al. 2025, arXiv 2505.16381",
 )

@@ -1,6 +1,5 @@
 """What path and path_fox share: every token writes down a reflection, and keys meet queries through all of them."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import torch
@@ -16,7 +15,7 @@ MOST_BETA = 2 - 2**-16  # a hundred roundings of float32 below 2, so that no pro
 SIGMA = 0.02
 
 
-class Reflecting(Encoding, ABC):
+class Reflecting(Encoding):
     """The projections that make reflections of tokens, and the two ways to attend through them.
 
     A token's direction w comes from u = W_up W_down x through a short convolution over the last `conv` tokens, SiLU
@@ -40,13 +39,13 @@ class Reflecting(Encoding, ABC):
         self.taps_HRC = nn.Parameter(torch.empty(heads, conv, head_dim))  # the last tap is of the token itself
         self.beta = drawing.linear(width, heads)
 
-    @abstractmethod
     def log_forget(self, x_BTD: Tensor) -> Tensor | None:
         """log_forget_BHT, what each token's gate lets pass; None without a gate."""
+        return None
 
-    @abstractmethod
     def forgetting(self, notes: Notes) -> Tensor | None:
-        """What each token adds to the logits of all keys before it, read off the notes; None without a gate."""
+        """What each token adds to the logits of all keys before it, according to the notes; None without a gate."""
+        return None
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         maps = [each for each in self.children() if isinstance(each, nn.Linear)]
@@ -64,17 +63,17 @@ class Reflecting(Encoding, ABC):
         u_BHTC = project(self.up, project(self.down, x_BTD)).unflatten(-1, (heads, -1)).transpose(1, 2)
         beta_BHT = (2 * project(self.beta, x_BTD).sigmoid()).clamp(max=MOST_BETA).transpose(1, 2)
         written = {"u": u_BHTC, "beta": beta_BHT, "log_forget": self.log_forget(x_BTD)}
-        notes = {name: _only_real(note, real_BT) for name, note in written.items() if note is not None}
+        notes = {name: note for name, note in written.items() if note is not None}
+        if real_BT is not None:  # zeros for padding, which then reflects nothing and forgets nothing
+            shape = {3: real_BT[:, None], 4: real_BT[:, None, :, None]}
+            notes = {name: note.masked_fill(~shape[note.dim()], 0) for name, note in notes.items()}
         notes["real"] = (torch.ones_like(x_BTD[..., 0], dtype=torch.bool) if real_BT is None else real_BT)[:, None]
         u_BHKC, real_BHK = (torch.cat((past[name], notes[name]), 2) if past else notes[name] for name in ("u", "real"))
-        return notes | {"w": self._directions(u_BHKC, real_BHK, x_BTD.shape[1])}
-
-    def _directions(self, u_BHKC: Tensor, real_BHK: Tensor, new: int) -> Tensor:
-        """w_BHTC of the last `new` tokens, whose convolution reaches back over tokens that are real."""
-        taps_HRC, conv = self.taps_HRC.to(u_BHKC.dtype), self.taps_HRC.shape[1]
-        back = _steps_back(u_BHKC, real_BHK, new)
+        # The convolution of the new tokens reaches back over tokens that are real.
+        taps_HRC, back = self.taps_HRC.to(u_BHKC.dtype), _steps_back(u_BHKC, real_BHK, x_BTD.shape[1])
+        conv = taps_HRC.shape[1]
         near = [back(conv - 1 - r) * taps_HRC[:, None, r] for r in range(conv)]
-        return normalize(silu(torch.stack(near).sum(0)), dim=-1, eps=1e-6)
+        return notes | {"w": normalize(silu(torch.stack(near).sum(0)), dim=-1, eps=1e-6)}
 
     @outside_autocast
     def attend(self, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor | None:
@@ -122,11 +121,3 @@ def _steps_back(u_BHKC: Tensor, real_BHK: Tensor, new: int) -> Callable[[int], T
 def project(to: nn.Linear, x_BTD: Tensor) -> Tensor:
     """A linear map in the dtype of its input, whatever that of its weights."""
     return linear(x_BTD, to.weight.to(x_BTD.dtype), None if to.bias is None else to.bias.to(x_BTD.dtype))
-
-
-def _only_real(note_BHT_: Tensor, real_BT: Tensor | None) -> Tensor:
-    """Zeros for padding, which then reflects nothing and forgets nothing."""
-    if real_BT is None:
-        return note_BHT_
-    padding_BHT = ~real_BT[:, None]
-    return note_BHT_.masked_fill(padding_BHT if note_BHT_.dim() == 3 else padding_BHT[..., None], 0)

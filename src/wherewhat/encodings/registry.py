@@ -35,8 +35,7 @@ from wherewhat.encodings import (
     urpe,
     xpos,
 )
-from wherewhat.encodings.base import Encoding
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Encoding, EncodingRecord
 from wherewhat.errors import UserError
 from wherewhat.names import look_up, suggestion
 
@@ -58,7 +57,7 @@ ENCODINGS: dict[str, EncodingRecord] = {
         shaw.RECORD,
         transformer_xl.RECORD,
         deberta.RECORD,
-        # queries and keys that turn
+        # rotated queries and keys
         rope.RECORD,
         p_rope.RECORD,
         band_rope.RECORD,
@@ -90,8 +89,8 @@ class Shape:
 
 
 SIZES = tuple(Shape.__annotations__)
-LARGEST = 1 << 20  # of any whole number that an encoding is told: it makes tables of such sizes
-TOLD = ("width", "heads", "head_dim")  # by the net; its length it only proposes
+LARGEST = 1 << 20  # the largest whole number an encoding accepts: it allocates tables of such sizes
+FROM_NET = ("width", "heads", "head_dim")  # sizes given by the net; its length is only a default
 Options = Mapping[str, Any]
 
 
@@ -108,20 +107,25 @@ def encoding(name: str, **options: Any) -> Encoding:
     Traceback (most recent call last):
     wherewhat.errors.UserError: encoding 'alibi' takes no option 'head'; did you mean 'heads'? it takes: heads
     """
-    return _make(name, options, lambda over, over_options: _with_sizes_of(options, over, over_options))
+
+    def wrapped(over: str, over_options: Options) -> Encoding:
+        sizes = {size: options[size] for size in SIZES if size in options and size in options_of(over)}
+        return encoding(over, **{**sizes, **over_options})
+
+    return _make(name, options, wrapped)
 
 
 def encoding_for(shape: Shape, name: str, options: Options) -> Encoding:
-    """Make the encoding called `name` for a net of this shape, handing it whatever sizes it asks for."""
+    """Make the encoding called `name` for a net of this shape, with the sizes that it needs."""
     look_up("encoding", name, ENCODINGS)
-    for size in TOLD:
+    for size in FROM_NET:
         if size in options:
             raise UserError(f"the net already tells its encoding its {size}; leave it out of the encoding's options")
     if isinstance(options.get("over"), Encoding):
         raise UserError(f"a net makes what its {name} wraps by itself; give over as a name, such as over='alibi'")
-    _check_names(name, options, [option for option in _all_options(name) if option not in TOLD])
-    asked = {size: value for size, value in asdict(shape).items() if size in options_of(name)}
-    return _make(name, {**asked, **options}, lambda over, over_options: encoding_for(shape, over, over_options))
+    _check_names(name, options, [option for option in _all_options(name) if option not in FROM_NET])
+    sizes = {size: value for size, value in asdict(shape).items() if size in options_of(name)}
+    return _make(name, {**sizes, **options}, lambda over, over_options: encoding_for(shape, over, over_options))
 
 
 def _make(name: str, options: Options, make_over: Callable[[str, Options], Encoding]) -> Encoding:
@@ -148,15 +152,9 @@ def _with_over(record: EncodingRecord, options: Options, make_over: Callable[[st
     if isinstance(over, Encoding):
         return {**own, "over": over}
     _check_missing(record.name, [*own, "over"])
-    asked = [size for size in SIZES if size in options_of(over) and size not in options_of(record.name)]
-    left = {option: value for option, value in own.items() if option not in asked}
+    of_over = [size for size in SIZES if size in options_of(over) and size not in options_of(record.name)]
+    left = {option: value for option, value in own.items() if option not in of_over}
     return {**left, "over": make_over(over, over_options)}
-
-
-def _with_sizes_of(options: Options, over: str, over_options: Options) -> Encoding:
-    """The wrapped encoding, told whatever sizes were given for the wrapper and it asks for."""
-    sizes = {size: options[size] for size in SIZES if size in options and size in options_of(over)}
-    return encoding(over, **{**sizes, **over_options})
 
 
 def options_of(name: str) -> dict[str, Parameter]:
@@ -167,20 +165,20 @@ def options_of(name: str) -> dict[str, Parameter]:
 
 
 def choices_of(name: str) -> dict[str, Any]:
-    """The options that a net leaves open, each with its default; a length is the net's own unless said.
+    """The options that a net leaves open, each with its default; a length is the net's own by default.
 
     >>> choices_of("alibi"), choices_of("learned")
     ({}, {'length': "the net's", 'sigma': 0.02, 'place': 'input'})
     """
-    defaults = {option: parameter.default for option, parameter in options_of(name).items() if option not in TOLD}
+    defaults = {option: parameter.default for option, parameter in options_of(name).items() if option not in FROM_NET}
     over = ENCODINGS[name].wraps
-    told = {"over": over, "over_options": {}} if over is not None else {}
+    wrapped = {"over": over, "over_options": {}} if over is not None else {}
     length = {"length": "the net's"} if "length" in defaults else {}
-    return {**told, **defaults, **told, **length}  # what is told comes first, and its values last
+    return {**wrapped, **defaults, **wrapped, **length}  # these come first, but with these values
 
 
 def _all_options(name: str) -> list[str]:
-    """What an encoding may be told, those options that only choose what it wraps among them."""
+    """All options of an encoding, including those that only choose what it wraps."""
     return [*options_of(name), *(["over_options"] if ENCODINGS[name].wraps is not None else [])]
 
 
@@ -199,8 +197,8 @@ def _check_options(name: str, options: Options) -> None:
             raise UserError(f"encoding '{name}' wants its {option} finite, got {value}")
         if not _fits(value, known[option].annotation):
             wanted, means = _type_in_words(known[option].annotation), ENCODINGS[name].options.get(option)
-            told = f" ({means})" if means else ""
-            raise UserError(f"encoding '{name}' wants its {option} as {wanted}{told}, got {value!r:.60}")
+            meaning = f" ({means})" if means else ""
+            raise UserError(f"encoding '{name}' wants its {option} as {wanted}{meaning}, got {value!r:.60}")
         if known[option].annotation in (int, int | None) and isinstance(value, int) and value > LARGEST:
             raise UserError(f"encoding '{name}' wants its {option} to be at most {LARGEST:,}, got {value!r:.60}")
     _check_missing(name, list(options))

@@ -1,10 +1,13 @@
 """From numbers for each lag to numbers for each query and key: what every bias that knows distances is made of."""
 
+from abc import ABC, abstractmethod
+from typing import final
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from wherewhat.encodings.base import Context
+from wherewhat.encodings.base import Context, Encoding, outside_autocast, wide
 
 FEW = 64  # queries are few where there are this many times more keys: one by one they cost less than all together
 
@@ -21,12 +24,10 @@ def lags_of(context: Context) -> Tensor:
 
 def furthest(context: Context) -> int:
     """The largest lag among these keys: one less than their number, unless padding or gaps lie between positions."""
-    return context.once("furthest", lambda: context.length - 1 if context.plain else _furthest(context))
-
-
-def _furthest(context: Context) -> int:
-    first_B, last_B = context.key_positions_BK.aminmax(dim=-1)
-    return int((last_B - first_B).max())
+    if context.plain:
+        return context.length - 1
+    positions_BK = context.key_positions_BK
+    return context.once("furthest", lambda: int((positions_BK.amax(-1) - positions_BK.amin(-1)).max()))
 
 
 def by_lag(values_HR: Tensor, context: Context) -> Tensor:
@@ -81,9 +82,9 @@ def _slide(x_BHTC: Tensor, of_lag_HRC: Tensor, start: int) -> Tensor:
     value.
     """
     tokens, lags = x_BHTC.shape[-2], of_lag_HRC.shape[-2]
-    wide = max(lags, tokens + 1)
-    flat: Tensor = (x_BHTC @ pad(of_lag_HRC, (0, 0, 0, wide - lags)).mT).flatten(-2)
-    slid: Tensor = flat[..., start : start + tokens * (wide - 1)].unflatten(-1, (tokens, wide - 1))
+    row = max(lags, tokens + 1)
+    flat: Tensor = (x_BHTC @ pad(of_lag_HRC, (0, 0, 0, row - lags)).mT).flatten(-2)
+    slid: Tensor = flat[..., start : start + tokens * (row - 1)].unflatten(-1, (tokens, row - 1))
     return slid[..., :tokens]
 
 
@@ -91,3 +92,34 @@ def index_by_lag(context: Context) -> Tensor:
     """index_BQK of each query's and key's lag among `lags_of`; of lags that are not there, the first."""
     lags_BQK = context.lags_BHQK[:, 0]
     return lags_BQK.clamp(min=0) if context.causal else lags_BQK + furthest(context)
+
+
+class Disentangled(Encoding, ABC):
+    """Add two terms to q·k, as Transformer-XL and DeBERTa do: one of query and slot, and one of slot and its content.
+
+    The first does not depend on the key, the second not on the query. They can be computed separately, which
+    is how logits are decomposed into what slots and what contents contribute.
+    """
+
+    @abstractmethod
+    def slot_part(self, q_BHQC: Tensor, context: Context) -> Tensor:
+        """added_BHQK (B may be 1 or the batch): what each slot adds for the query, whatever its content."""
+
+    @abstractmethod
+    def position_queries(self, context: Context, dtype: torch.dtype) -> Tensor:
+        """position_query_HRC of this dtype, scale included: what keys are multiplied with at each lag of `lags_of`.
+
+        R is 1 where all slots share one vector.
+        """
+
+    @final
+    @outside_autocast
+    def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
+        dtype = wide(q_BHQC.dtype)
+        position_query_HRC = self.position_queries(context, dtype)
+        k_BHKC = k_BHKC.to(dtype)
+        if position_query_HRC.shape[1] == 1:
+            key_part_BHQK = (k_BHKC @ position_query_HRC.mT).mT
+        else:
+            key_part_BHQK = key_with_lag(k_BHKC, position_query_HRC, context)
+        return (self.slot_part(q_BHQC.to(dtype), context) + key_part_BHQK).to(q_BHQC.dtype)

@@ -1,24 +1,22 @@
-"""Position by rolling: the channels of queries and keys move round by one with every token."""
+"""Position by rolling: the channels of queries and keys are rotated cyclically by one with every token."""
 
 import math
 
 import torch
 from torch import Tensor
 
-from wherewhat.encodings.base import Context, Encoding, wide
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord, wide
 from wherewhat.errors import UserError
 
 MOST = 1024  # channels a token; heads have fewer, and further round is no further
 
 
 class RollPE(Encoding):
-    """Move channel c of a head to channel c + position · step, round and round (arXiv 2511.11668).
+    """Move channel c of a head to channel c + position · step, cyclically (arXiv 2511.11668).
 
     Rolling is turning in the basis of discrete waves: wave f over the d channels of a head turns by 2πf/d · step
-    radians a token. So tokens d / step apart look alike, and nothing turns more slowly than that. A step that is no
-    whole number rolls by way of that basis, where the fastest wave of an even d stands still: it has no partner to
-    turn with.
+    radians per token. So tokens d / step apart are indistinguishable, and no frequency is lower. A step that is no
+    whole number is applied in that basis, where the fastest wave of an even d is not rotated: it has no partner.
 
     >>> x_BHTC, context = torch.tensor([1.0, 2.0, 3.0]).expand(1, 1, 4, 3), Context.of(4, causal=True)
     >>> RollPE().on_query_key(x_BHTC, x_BHTC, context)[0][0, 0]
@@ -45,19 +43,15 @@ class RollPE(Encoding):
         return self._roll(q_BHQC, query_move), self._roll(k_BHKC, key_move)
 
     def _moves(self, q_BHQC: Tensor, context: Context) -> tuple[Tensor, Tensor]:
-        move = self._sources if float(self.step).is_integer() else self._turns
-        key_move = move(context.key_positions_BK, q_BHQC)
-        return key_move if context.rows_Q is None else move(context.query_positions_BQ, q_BHQC), key_move
+        key_move = self._move(context.key_positions_BK, q_BHQC)
+        return key_move if context.rows_Q is None else self._move(context.query_positions_BQ, q_BHQC), key_move
 
-    def _sources(self, positions_BT: Tensor, like_BHQC: Tensor) -> Tensor:
-        """source_BHTC, the channel from which each channel comes."""
-        channels = like_BHQC.shape[-1]
-        moved_BHT = positions_BT[:, None] * int(self.step)
-        return (torch.arange(channels, device=positions_BT.device) - moved_BHT[..., None]) % channels
-
-    def _turns(self, positions_BT: Tensor, like_BHQC: Tensor) -> Tensor:
-        """turn_BHTF, the complex number that each wave is multiplied by."""
+    def _move(self, positions_BT: Tensor, like_BHQC: Tensor) -> Tensor:
+        """source_BHTC, the channel from which each channel comes; turn_BHTF, a factor per wave, for other steps."""
         dtype, channels = wide(like_BHQC.dtype), like_BHQC.shape[-1]
+        if float(self.step).is_integer():
+            moved_BHT = positions_BT[:, None] * int(self.step)
+            return (torch.arange(channels, device=positions_BT.device) - moved_BHT[..., None]) % channels
         moved_BHT = (positions_BT[:, None].to(dtype) * self.step) % channels
         waves_F = torch.arange(channels // 2 + 1, dtype=dtype, device=positions_BT.device)
         angle_BHTF = moved_BHT[..., None] * waves_F * (-2 * math.pi / channels)
@@ -75,14 +69,12 @@ class RollPE(Encoding):
 
 RECORD = EncodingRecord(
     cls=RollPE,
-    about="the channels of queries and keys roll round by one with every token",
+    about="the channels of queries and keys are shifted cyclically, by one per token",
     acts="on queries and keys, in every block",
     parameters="none",
-    direction="either; tokens as far apart as a head has channels look alike",
+    direction="either; distances repeat after as many tokens as a head has channels",
     kernel="fused",
-    options={
-        "step": "channels that a token rolls by; a part of a channel goes by way of waves",
-    },
-    growth="n × head width in time and memory, for each head and block",
+    options={"step": "channels to shift by per token; a fraction is applied in the Fourier basis"},
+    growth="n × head width in time and memory, per head and block",
     paper="arXiv 2511.11668",
 )

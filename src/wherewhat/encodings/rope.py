@@ -1,4 +1,4 @@
-"""Rotary position: queries and keys turn with their position, so their dot product feels only the distance."""
+"""Rotary position: queries and keys are rotated by their position, so their product depends only on the distance."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,18 +6,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from wherewhat.encodings.base import Context
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Context, EncodingRecord
 from wherewhat.encodings.rotary import ByPosition, Gain
 from wherewhat.encodings.scalings import scaling_of
 
 
 class Rope(ByPosition):
-    """Turn each pair of channels by position · theta, the fastest pair first (arXiv 2104.09864).
+    """Rotate each channel pair by position · theta, the fastest pair first (arXiv 2104.09864).
 
-    Pair m turns by theta_m = base^(-2m / rotary_dim) radians a token: (a, b) → (a cos - b sin, b cos + a sin). A query
-    turned by i·theta and a key turned by j·theta meet at the angle (i - j)·theta, which is all that attention sees.
-    `rotary.py` tells what `layout` and `rotary_dim` mean.
+    Pair m is rotated by theta_m = base^(-2m / rotary_dim) radians per token: (a, b) → (a cos - b sin, b cos + a sin). A
+    query rotated by i·theta and a key rotated by j·theta differ by the angle (i - j)·theta, on which attention depends.
+    `rotary.py` explains what `layout` and `rotary_dim` mean.
 
     `scaling` slows the ladder down for texts longer than a model was trained on, in one of the ways of `scalings.py`:
     `{"kind": "yarn", "factor": 16, "original_length": 4096}`.
@@ -61,17 +60,17 @@ class Rope(ByPosition):
 
 RECORD = EncodingRecord(
     cls=Rope,
-    about="queries and keys turn with their position, so attention feels only their distance and its sign",
+    about="queries and keys are rotated by their position, so logits depend only on their signed distance",
     acts="on queries and keys, in every block",
     parameters="none",
     direction="either",
     kernel="fused",
     options={
-        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "base": "frequencies range from 1 radian per token down to about 1 / base",
         "layout": '"half" pairs channel m with m + width / 2 (Llama, NeoX), "interleaved" pairs neighbours (GPT-J)',
-        "rotary_dim": "how many channels turn, from the first on; all unless said",
+        "rotary_dim": "how many channels rotate, from the first on; all by default",
         "scaling": 'for longer texts, such as {"kind": "yarn", "factor": 16, "original_length": 4096}',
     },
-    growth="n × head width in time and memory, for each head and block",
+    growth="n × head width in time and memory, per head and block",
     paper="Su et al. 2021, arXiv 2104.09864",
 )

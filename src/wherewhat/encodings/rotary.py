@@ -1,4 +1,4 @@
-"""What encodings that turn queries and keys share: which channels make a pair, and how a pair is turned by an angle."""
+"""What all rotary encodings share: the ladder of frequencies, channel pairs, and how a pair is rotated by an angle."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -8,12 +8,39 @@ import torch
 from torch import Tensor
 
 from wherewhat.encodings.base import Context, Encoding, wide
-from wherewhat.encodings.frequencies import check_ladder, frequencies
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
 Spin = tuple[Tensor, ...]  # cosines and sines, laid out as the channels are
-Gain = Tensor | float  # makes what was turned longer or shorter, pair by pair
+Gain = Tensor | float  # factor of each rotated pair
+
+
+def angles(positions_BT: Tensor, *, width: int, base: float, dtype: torch.dtype) -> Tensor:
+    """The angle of pair m of `width` channels at each position: position · base^(-2m / width), in radians.
+
+    Made afresh from plain numbers each time, so there is no buffer for a `.to(bfloat16)` to spoil. The product is
+    elementwise: a matrix product could run in lower precision.
+
+    >>> angles(torch.tensor([[0, 3]]), width=4, base=10_000, dtype=torch.float32)
+    tensor([[[0.0000, 0.0000],
+             [3.0000, 0.0300]]])
+    """
+    theta_F = frequencies(width=width, base=base, dtype=dtype, device=positions_BT.device)
+    return positions_BT[..., None].to(dtype) * theta_F
+
+
+def frequencies(*, width: int, base: float, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
+    """theta_F, the radians per token of each channel pair, fastest first."""
+    exponents_F = torch.arange(0, width, 2, dtype=dtype, device=device) / -width
+    return torch.pow(base, exponents_F)
+
+
+def check_ladder(*, width: int, base: float, what: str) -> None:
+    """Refuse a ladder that cannot be built: channels come in pairs, and frequencies are positive."""
+    if width < 2 or width % 2:
+        raise UserError(f"{what} must be even and at least 2, because channels come in pairs; got {width}")
+    if not 0 < base < float("inf"):
+        raise UserError(f"base must be a positive number, got {base}; 10000 is the usual one")
 
 
 @dataclass(frozen=True)
@@ -21,7 +48,7 @@ class Layout:
     """Which channels make a pair."""
 
     spin: Callable[[Tensor, Tensor], Spin]  # lays out cos_BHTF and sin_BHTF
-    turn: Callable[[Tensor, Spin], Tensor]  # turns x_BHTC, which lies in one piece
+    rotate: Callable[[Tensor, Spin], Tensor]  # rotates x_BHTC, which is contiguous
 
 
 def spin_half(cos_BHTF: Tensor, sin_BHTF: Tensor) -> Spin:
@@ -29,8 +56,8 @@ def spin_half(cos_BHTF: Tensor, sin_BHTF: Tensor) -> Spin:
     return torch.cat((cos_BHTF, cos_BHTF), dim=-1), torch.cat((-sin_BHTF, sin_BHTF), dim=-1)
 
 
-def turn_half(x_BHTC: Tensor, spin: Spin) -> Tensor:
-    """Turn the first half of the channels with the second: rolled by C/2, every channel lies under its partner."""
+def rotate_half(x_BHTC: Tensor, spin: Spin) -> Tensor:
+    """Rotate the first half of the channels with the second: rolled by C/2, every channel is under its partner."""
     cos_BHTC, sin_BHTC = spin
     return torch.addcmul(x_BHTC * cos_BHTC, x_BHTC.roll(x_BHTC.shape[-1] // 2, dims=-1), sin_BHTC)
 
@@ -40,20 +67,20 @@ def spin_interleaved(cos_BHTF: Tensor, sin_BHTF: Tensor) -> Spin:
     return (torch.complex(cos_BHTF, sin_BHTF),)
 
 
-def turn_interleaved(x_BHTC: Tensor, spin: Spin) -> Tensor:
-    """Turn neighbours: memory already reads as complex numbers a + ib."""
+def rotate_interleaved(x_BHTC: Tensor, spin: Spin) -> Tensor:
+    """Rotate neighbours: memory already reads as complex numbers a + ib."""
     return torch.view_as_real(torch.view_as_complex(x_BHTC.unflatten(-1, (-1, 2))) * spin[0]).flatten(-2)
 
 
-LAYOUTS = {"half": Layout(spin_half, turn_half), "interleaved": Layout(spin_interleaved, turn_interleaved)}
+LAYOUTS = {"half": Layout(spin_half, rotate_half), "interleaved": Layout(spin_interleaved, rotate_interleaved)}
 
 
 class Rotary(Encoding, ABC):
-    """Turn pairs of channels of queries and keys: (a, b) → (a cos - b sin, b cos + a sin). Subclasses say how far.
+    """Rotate channel pairs of queries and keys: (a, b) → (a cos - b sin, b cos + a sin). Subclasses give the angles.
 
-    `layout` says which channels make a pair: "half" pairs m with m + rotary_dim / 2 (Llama, NeoX), "interleaved" pairs
-    neighbours (GPT-J). The two are not interchangeable: a checkpoint knows one of them. Only the first `rotary_dim`
-    channels turn (all, unless said).
+    `layout` is which channels form a pair: "half" pairs m with m + rotary_dim / 2 (Llama, NeoX), "interleaved" pairs
+    neighbours (GPT-J). The two are not interchangeable: a checkpoint uses one of them. Only the first `rotary_dim`
+    channels are rotated (all by default).
     """
 
     def __init__(self, head_dim: int, *, base: float, layout: str, rotary_dim: int | None = None) -> None:
@@ -69,28 +96,28 @@ class Rotary(Encoding, ABC):
 
     @abstractmethod
     def spins(self, context: Context, dtype: torch.dtype) -> tuple[Spin, Spin]:
-        """How far to turn the queries, and how far the keys, of a net of this dtype; in float32 or wider."""
+        """The angles of queries and of keys, for a net of this dtype; in float32 or wider."""
 
     def on_query_key(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> tuple[Tensor, Tensor]:
         query_spin, key_spin = self.spins(context, q_BHQC.dtype)
-        return self.turn(q_BHQC, query_spin), self.turn(k_BHKC, key_spin)
+        return self.rotate(q_BHQC, query_spin), self.rotate(k_BHKC, key_spin)
 
     def spin(self, angle_BHTF: Tensor, gain_BHTF: Gain = 1.0) -> Spin:
-        """What `turn` needs to turn each pair by its angle and to lengthen it by its gain."""
+        """What `rotate` needs to rotate each pair by its angle and to scale it by its gain."""
         return self.layout.spin(angle_BHTF.cos() * gain_BHTF, angle_BHTF.sin() * gain_BHTF)
 
-    def turn(self, x_BHTC: Tensor, spin: Spin) -> Tensor:
-        """Turn the rotary channels of queries or keys; the others pass by."""
+    def rotate(self, x_BHTC: Tensor, spin: Spin) -> Tensor:
+        """Rotate the rotary channels of queries or keys; the others stay as they are."""
         rotary_BHTC = x_BHTC[..., : self.rotary_dim].to(wide(x_BHTC.dtype))
-        # Contiguous, because several passes over heads that lie scattered in memory take longer than one tidying copy.
-        turned_BHTC = self.layout.turn(rotary_BHTC.contiguous(), spin).to(x_BHTC.dtype)
+        # Contiguous: several passes over scattered memory take longer than one copy.
+        rotated_BHTC = self.layout.rotate(rotary_BHTC.contiguous(), spin).to(x_BHTC.dtype)
         if self.rotary_dim == x_BHTC.shape[-1]:
-            return turned_BHTC
-        return torch.cat((turned_BHTC, x_BHTC[..., self.rotary_dim :]), dim=-1)
+            return rotated_BHTC
+        return torch.cat((rotated_BHTC, x_BHTC[..., self.rotary_dim :]), dim=-1)
 
 
 class ByPosition(Rotary):
-    """Turn pair m by position · theta_m, so that a query and a key meet at an angle of their distance · theta_m.
+    """Rotate pair m by position · theta_m, so that a query and a key meet at an angle of their distance · theta_m.
 
     Cosines and sines are made once for all blocks of a reading, from plain numbers: there is no buffer for a
     `.to(bfloat16)` to spoil.
@@ -98,13 +125,13 @@ class ByPosition(Rotary):
 
     @abstractmethod
     def theta(self, ladder_F: Tensor, context: Context) -> Tensor:
-        """theta_F, radians a token, made of the plain ladder; 0 for a pair that does not turn.
+        """theta_F, radians per token, made of the plain ladder; 0 for an unrotated pair.
 
-        Or theta_BTF, with axes of size 1, where texts of different lengths turn at different speeds.
+        Or theta_BTF, with axes of size 1, where texts of different lengths have different frequencies.
         """
 
     def gains(self, context: Context, dtype: torch.dtype) -> tuple[Gain, Gain]:
-        """How much longer the turned pairs of queries and of keys become [B, tokens, F]; 1 unless said."""
+        """The factors of rotated pairs of queries and of keys [B, tokens, F]; 1 by default."""
         return 1.0, 1.0
 
     def spins(self, context: Context, dtype: torch.dtype) -> tuple[Spin, Spin]:
@@ -126,11 +153,11 @@ class ByPosition(Rotary):
 
 
 class SomePairs(ByPosition):
-    """Turn some pairs at the speed they have in the plain ladder, or all of these at one speed; the others stay."""
+    """Rotate some pairs at the speed they have in the plain ladder, or all of these at one speed; the others stay."""
 
-    turning: Sequence[bool]  # of each pair
-    angle: float | None = None  # radians a token, for every pair that turns
+    rotates: Sequence[bool]  # of each pair
+    angle: float | None = None  # radians per token, for every rotated pair
 
     def theta(self, ladder_F: Tensor, context: Context) -> Tensor:
         theta_F = ladder_F if self.angle is None else torch.full_like(ladder_F, self.angle)
-        return theta_F * torch.tensor(self.turning, device=ladder_F.device)
+        return theta_F * torch.tensor(self.rotates, device=ladder_F.device)

@@ -21,7 +21,7 @@ class Scaling(ABC):
 
     @property
     def gain(self) -> float:
-        """What cosines and sines are multiplied by, hence turned queries and turned keys alike."""
+        """What cosines and sines are multiplied by, and with them rotated queries and keys."""
         return 1.0
 
     @abstractmethod
@@ -108,22 +108,19 @@ class Yarn(Scaling):
         return (stretch * (self.mscale or 1.0) + 1) / (stretch * (self.mscale_all or 0.0) + 1)
 
     def theta(self, theta_F: Tensor, *, base: float, length: int) -> Tensor:
-        low, high = self._ramp(2 * len(theta_F), base)
+        # The ramp lies between the pairs that turn round beta_fast and beta_slow times in the original length.
+        width = 2 * len(theta_F)
+        low, high = (
+            width * math.log(self.original_length / (2 * math.pi * turns)) / (2 * math.log(base))
+            for turns in (self.beta_fast, self.beta_slow)
+        )
+        if self.truncate:
+            low, high = math.floor(low), math.ceil(high)
+        low = max(low, 0)
+        high = max(min(high, width - 1), low + 0.001)
         pairs_F = torch.arange(len(theta_F), dtype=theta_F.dtype, device=theta_F.device)
         slow_F = ((pairs_F - low) / (high - low)).clamp(0, 1)
         return theta_F * (1 - slow_F) + theta_F / self.factor * slow_F
-
-    def _ramp(self, width: int, base: float) -> tuple[float, float]:
-        """Between which pairs the ramp lies."""
-        low, high = (self._pair(turns, width, base) for turns in (self.beta_fast, self.beta_slow))
-        if self.truncate:
-            low, high = math.floor(low), math.ceil(high)
-        low, high = max(low, 0), min(high, width - 1)
-        return low, max(high, low + 0.001)
-
-    def _pair(self, turns: float, width: int, base: float) -> float:
-        """The number of the pair that turns round so many times in the original length."""
-        return width * math.log(self.original_length / (2 * math.pi * turns)) / (2 * math.log(base))
 
 
 @dataclass(frozen=True)
@@ -202,13 +199,6 @@ longrope, ntk, yarn
         raise UserError(f"a scaling needs its kind, one of {', '.join(sorted(SCALINGS))}; got {given!r}")
     kind = str(given.pop("kind"))
     family = look_up("scaling", kind, SCALINGS)
-    _check_options(kind, family, given)
-    scaling = family(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
-    scaling.check(width=width, base=base)
-    return scaling
-
-
-def _check_options(kind: str, family: type[Scaling], given: Mapping[str, Any]) -> None:
     known = {field.name: field for field in fields(family)}
     for name, value in given.items():
         if name not in known:
@@ -217,9 +207,11 @@ def _check_options(kind: str, family: type[Scaling], given: Mapping[str, Any]) -
         words, fits = WANTED[known[name].type]
         if not fits(value):
             raise UserError(f"scaling '{kind}' wants its {name} as {words}, got {value!r}")
-    missing = [name for name, field in known.items() if field.default is MISSING and name not in given]
-    if missing:
+    if missing := [name for name, field in known.items() if field.default is MISSING and name not in given]:
         raise UserError(f"scaling '{kind}' needs to know {' and '.join(missing)}; give the model's own numbers")
+    scaling = family(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+    scaling.check(width=width, base=base)
+    return scaling
 
 
 def _positive(value: object) -> bool:
@@ -230,17 +222,16 @@ def _length(value: object) -> bool:
     return isinstance(value, int) and value > 1
 
 
-def _positives(value: object) -> bool:
-    return isinstance(value, (list, tuple)) and all(map(_positive, value))
-
-
 WANTED: dict[Any, tuple[str, Callable[[object], bool]]] = {  # by the type of a field: words, and whether a value fits
     float: ("a positive number", _positive),
     float | None: ("a positive number", lambda value: value is None or _positive(value)),
     int: ("a whole number above 1", _length),
     int | None: ("a whole number above 1", lambda value: value is None or _length(value)),
     bool: ("true or false", lambda value: isinstance(value, bool)),
-    tuple[float, ...]: ("a list of positive numbers", _positives),
+    tuple[float, ...]: (
+        "a list of positive numbers",
+        lambda value: isinstance(value, (list, tuple)) and all(map(_positive, value)),
+    ),
 }
 
 

@@ -3,9 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, Encoding, outside_autocast, wide
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord, outside_autocast, wide
 from wherewhat.encodings.drawing import draw_normal
-from wherewhat.encodings.record import EncodingRecord
 from wherewhat.encodings.relative import lags_of, query_with_lag
 from wherewhat.errors import UserError
 
@@ -46,25 +45,21 @@ class Shaw(Encoding):
     @outside_autocast
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
-        keys_RC = self.table_RC.to(dtype)[self._rows(lags_of(context))] * q_BHQC.shape[-1] ** -0.5
+        rows_R = (-lags_of(context)).clamp(
+            -self.clip, self.clip
+        ) + self.clip  # the table counts offsets, key minus query
+        keys_RC = self.table_RC.to(dtype)[rows_R] * q_BHQC.shape[-1] ** -0.5
         return query_with_lag(q_BHQC.to(dtype), keys_RC[None], context).to(q_BHQC.dtype)
-
-    def _rows(self, lags_R: Tensor) -> Tensor:
-        """The table's row for each lag. It counts offsets, key minus query: lags turned round."""
-        return (-lags_R).clamp(-self.clip, self.clip) + self.clip
 
 
 RECORD = EncodingRecord(
     cls=Shaw,
-    about="every distance up to a limit, before and after, has a learned key that the query meets",
+    about="a learned key for every signed distance up to a limit, in a dot product with the query",
     acts="on the logits, as a bias, in every block",
-    parameters="(2 × clip + 1) × head width, for each block",
+    parameters="(2 × clip + 1) × head width, per block",
     direction="either",
     kernel="fused with a float bias",
-    options={
-        "clip": "beyond how many tokens all distances share a key",
-        "sigma": "how wide the keys start",
-    },
-    growth="n² × head width in time and n² in memory, for each head and block",
+    options={"clip": "the distance beyond which all share a key", "sigma": "initial standard deviation of the keys"},
+    growth="n² × head width in time and n² in memory, per head and block",
     paper="Shaw et al. 2018, arXiv 1803.02155",
 )

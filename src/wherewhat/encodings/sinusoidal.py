@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from wherewhat.encodings.base import Encoding, wide
-from wherewhat.encodings.frequencies import angles, check_ladder
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Encoding, EncodingRecord, wide
+from wherewhat.encodings.rotary import angles, check_ladder
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
@@ -60,8 +59,13 @@ class Sinusoidal(Encoding):
         self.arrange = look_up("layout", layout, LAYOUTS)
         self.columns: int | None = None
         if grid is not None:
-            rows, self.columns = _checked(grid, width)
-            self.max_length = rows * self.columns
+            if len(grid) != 2 or not all(type(side) is int and side >= 1 for side in grid):
+                raise UserError(f"a grid has whole numbers of rows and columns, at least 1 each; got {list(grid)}")
+            if width % 4:
+                raise UserError(
+                    f"a grid needs a width that is a multiple of 4, half of it for rows and columns; got {width}"
+                )
+            self.columns, self.max_length = grid[1], grid[0] * grid[1]
 
     def on_tokens(self, x_BTD: Tensor, positions_BT: Tensor, block: int) -> Tensor:
         if block > 0:
@@ -81,27 +85,17 @@ class Sinusoidal(Encoding):
         return self.arrange(angle_BTF.sin(), angle_BTF.cos()).to(dtype)
 
 
-def _checked(grid: Sequence[int], width: int) -> tuple[int, int]:
-    """Rows and columns, where half of the channels can tell each."""
-    if len(grid) != 2 or not all(type(side) is int and side >= 1 for side in grid):
-        raise UserError(f"a grid has whole numbers of rows and columns, at least 1 each; got {list(grid)}")
-    if width % 4:
-        raise UserError(f"a grid needs a width that is a multiple of 4, half of it for rows and columns; got {width}")
-    rows, columns = grid
-    return rows, columns
-
-
 RECORD = EncodingRecord(
     cls=Sinusoidal,
-    about="sines and cosines of the position, fast to slow, added to the tokens",
-    acts="on the tokens, once, where they enter",
+    about="sines and cosines of the position, from fast to slow, added to the token embeddings",
+    acts="on the tokens, once, at the input",
     parameters="none",
     direction="either",
     kernel="fused",
     options={
-        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "base": "frequencies range from 1 radian per token down to about 1 / base",
         "layout": '"interleaved" (sin, cos, sin, cos, …) or "concat" (all sines, then all cosines)',
-        "token_scale": "what tokens are multiplied by first",
+        "token_scale": "factor applied to token embeddings first",
         "grid": "[rows, columns] for tokens that lie on a grid, row by row",
     },
     growth="n × width in time and memory, once",

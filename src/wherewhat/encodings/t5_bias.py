@@ -1,12 +1,11 @@
-"""Distances in buckets, near ones each alone and far ones in ever larger company, with a learned bias for every one."""
+"""A learned bias for every bucket of distances: one per distance near the query, logarithmically larger ones beyond."""
 
 import math
 
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, Encoding
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord
 from wherewhat.encodings.relative import by_lag, lags_of
 from wherewhat.errors import UserError
 
@@ -87,16 +86,16 @@ def check_buckets(buckets: int, max_distance: int) -> None:
 
 RECORD = EncodingRecord(
     cls=T5Bias,
-    about="a learned bias for every bucket of distances: near ones each alone, far ones together",
+    about="a learned bias per bucket of distances: near distances have one each, far ones share theirs",
     acts="on the logits, as a bias, in every block",
-    parameters="buckets × heads, for all blocks together",
+    parameters="buckets × heads, shared by all blocks",
     direction="either; an encoder has half of the buckets for each side",
     kernel="fused with a float bias",
     options={
         "buckets": "how many buckets, half of them for each side in an encoder",
-        "max_distance": "from where on all distances share the last bucket",
+        "max_distance": "the distance from which on all share the last bucket",
         "scale": "of q·k; 1.0 for T5 checkpoints, else 1 / √head width",
     },
-    growth="n² in time and memory, for each head, once for all blocks",
+    growth="n² in time and memory, per head, once for all blocks",
     paper="Raffel et al. 2019, arXiv 1910.10683",
 )

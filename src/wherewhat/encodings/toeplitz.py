@@ -3,14 +3,13 @@
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, Encoding
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord
 from wherewhat.encodings.relative import by_lag, furthest, lags_of
 from wherewhat.errors import UserError
 
 
 class Toeplitz(Encoding):
-    """Add b[j - i] to the logit of query i and key j: one number a head for each of the 2 · length - 1 offsets.
+    """Add b[j - i] to the logit of query i and key j: one number per head for each of the 2 · length - 1 offsets.
 
     Along each diagonal all logits get the same, which is what makes a Toeplitz matrix. Entries start from
     N(0, sigma²); one table serves the whole net. There is no answer for texts longer than `length`.
@@ -49,15 +48,12 @@ class Toeplitz(Encoding):
 
 RECORD = EncodingRecord(
     cls=Toeplitz,
-    about="a free learned bias for every distance and side; no distance beyond the last one",
+    about="a free learned bias for every distance and side; none beyond its length",
     acts="on the logits, as a bias, in every block",
-    parameters="(2 × length - 1) × heads, for all blocks together",
+    parameters="(2 × length - 1) × heads, shared by all blocks",
     direction="either; a decoder leaves the other side unused",
     kernel="fused with a float bias",
-    options={
-        "length": "the longest text there are distances for",
-        "sigma": "how wide the table starts",
-    },
-    growth="n² in time and memory, for each head, once for all blocks; stops at its last distance",
+    options={"length": "the longest text, in tokens", "sigma": "initial standard deviation of the table"},
+    growth="n² in time and memory, per head, once for all blocks; stops at its last distance",
     paper="the free bias beneath URPE: Luo et al. 2022, arXiv 2205.13401",
 )

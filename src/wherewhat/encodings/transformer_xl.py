@@ -1,14 +1,12 @@
-"""Transformer-XL: the query also meets a sinusoid of the distance, and two learned vectors stand in for any query."""
+"""Transformer-XL: products with a sinusoid of the distance, and two learned vectors in place of the query."""
 
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, outside_autocast, wide
-from wherewhat.encodings.crossing import Crossing
+from wherewhat.encodings.base import Context, EncodingRecord, outside_autocast, wide
 from wherewhat.encodings.drawing import draw_normal, linear
-from wherewhat.encodings.frequencies import angles, check_ladder
-from wherewhat.encodings.record import EncodingRecord
-from wherewhat.encodings.relative import lags_of, query_with_lag
+from wherewhat.encodings.relative import Disentangled, lags_of, query_with_lag
+from wherewhat.encodings.rotary import angles, check_ladder
 from wherewhat.encodings.sinusoidal import LAYOUTS
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
@@ -16,13 +14,13 @@ from wherewhat.names import look_up
 BIAS_INITS = {"normal": "u and v from N(0, sigma²), as in Transformer-XL", "zeros": "u = v = 0, as in conformers"}
 
 
-class TransformerXL(Crossing):
+class TransformerXL(Disentangled):
     """Logits [(q_i + u)·k_j + (q_i + v)·W R(i - j)] / √head_dim (arXiv 1901.02860, and XLNet, 1906.08237).
 
     R is the sinusoid of the distance, negative for keys after the query, so it never ends; `layout` says in which
     order its channels come: "concat" in Transformer-XL and XLNet, "interleaved" in conformers. W, u and v are learned
-    in each block: u asks every key the same, wherever it stands, and v makes slots count whatever is asked. They
-    start in N(0, sigma²), or u and v at nothing with `bias_init` "zeros". XLNet's segments are left out.
+    in each block: u gives every key a weight independent of its slot, v every slot one independent of the query. They
+    start in N(0, sigma²), or u and v at 0 with `bias_init` "zeros". XLNet's segments are left out.
 
     >>> encoding = TransformerXL(width=4, heads=2, head_dim=2)
     >>> worth_BHQK = encoding.slot_part(torch.ones(1, 2, 3, 2), Context.of(3, causal=False))
@@ -69,37 +67,34 @@ class TransformerXL(Crossing):
     def slot_part(self, q_BHQC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
         asking_BHQC = (q_BHQC.to(dtype) + self.v_HC.to(dtype)[:, None]) * self.v_HC.shape[-1] ** -0.5
-        return query_with_lag(asking_BHQC, self._slots(context, dtype), context).to(q_BHQC.dtype)
 
-    def asking(self, context: Context, dtype: torch.dtype) -> Tensor:
-        toward_HRC: Tensor = self.u_HC.to(dtype)[:, None] * self.u_HC.shape[-1] ** -0.5
-        return toward_HRC
+        def sinusoid() -> Tensor:
+            angle_RF = angles(lags_of(context), width=self.width, base=self.base, dtype=dtype)
+            return self.arrange(angle_RF.sin(), angle_RF.cos())
 
-    def _slots(self, context: Context, dtype: torch.dtype) -> Tensor:
-        """W R for every lag there is, as keys_HRC."""
-        key = (TransformerXL, self.arrange, self.width, self.base, dtype)
-        sinusoid_RD = context.once(key, lambda: self._sinusoid(lags_of(context), dtype))
+        sinusoid_RD = context.once((TransformerXL, self.arrange, self.width, self.base, dtype), sinusoid)
         keys_RD = sinusoid_RD @ self.project.weight.to(dtype).T
-        return keys_RD.view(-1, *self.u_HC.shape).transpose(0, 1)
+        keys_HRC = keys_RD.view(-1, *self.u_HC.shape).transpose(0, 1)
+        return query_with_lag(asking_BHQC, keys_HRC, context).to(q_BHQC.dtype)
 
-    def _sinusoid(self, lags_R: Tensor, dtype: torch.dtype) -> Tensor:
-        angle_RF = angles(lags_R, width=self.width, base=self.base, dtype=dtype)
-        return self.arrange(angle_RF.sin(), angle_RF.cos())
+    def position_queries(self, context: Context, dtype: torch.dtype) -> Tensor:
+        position_query_HRC: Tensor = self.u_HC.to(dtype)[:, None] * self.u_HC.shape[-1] ** -0.5
+        return position_query_HRC
 
 
 RECORD = EncodingRecord(
     cls=TransformerXL,
-    about="the query also meets a sinusoid of the distance; two learned vectors ask for slots and for contents",
+    about="adds query · sinusoid of the distance, and two learned query biases, for contents and for distances",
     acts="on the logits, as a bias, in every block",
-    parameters="width × width + 2 × width, for each block",
+    parameters="width × width + 2 × width, per block",
     direction="either",
     kernel="fused with a float bias",
     options={
-        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "base": "frequencies range from 1 radian per token down to about 1 / base",
         "layout": 'of the sinusoid: "concat" (Transformer-XL, XLNet) or "interleaved" (conformers)',
         "bias_init": '"normal" or "zeros" (conformers), for u and v',
-        "sigma": "how wide all weights start",
+        "sigma": "initial standard deviation of all weights",
     },
-    growth="n² × head width in time and n² in memory, for each head and block",
+    growth="n² × head width in time and n² in memory, per head and block",
     paper="Dai et al. 2019, arXiv 1901.02860",
 )

@@ -1,21 +1,20 @@
-"""Rotary position whose frequencies speak louder or softer: keys weigh their fast pairs apart from their slow ones."""
+"""Rotary position with a factor per frequency: the fast and slow pairs of keys are scaled differently."""
 
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from wherewhat.encodings.base import Context, wide
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Context, EncodingRecord, wide
 from wherewhat.encodings.rotary import ByPosition, Gain
 from wherewhat.errors import UserError
 
 
 class Untwist(ByPosition):
-    """Multiply pair m of turned keys by high + (low - high) · (m / last)^beta (arXiv 2602.05013).
+    """Multiply pair m of rotated keys by high + (low - high) · (m / last)^beta (arXiv 2602.05013).
 
     `high` is the gain of the fastest pair and `low` that of the slowest; with 1 and 1 this is rope. `which` names the
-    positions of the keys that are changed (all, unless said); queries and values are not. Meant for trained models.
+    positions of the keys that are changed (all by default); queries and values are not. Meant for trained models.
 
     >>> Untwist(head_dim=8, high=0.25, low=1.4).gain(torch.float32)
     tensor([0.2500, 0.3778, 0.7611, 1.4000])
@@ -63,7 +62,7 @@ class Untwist(ByPosition):
 
 RECORD = EncodingRecord(
     cls=Untwist,
-    about="rope whose keys weigh fast pairs apart from slow ones; for trained models, nothing is learned",
+    about="rope whose keys weight fast and slow pairs differently; for trained models, nothing is learned",
     acts="on queries and keys, in every block",
     parameters="none",
     direction="either",
@@ -71,11 +70,11 @@ RECORD = EncodingRecord(
     options={
         "high": "gain of the fastest pair",
         "low": "gain of the slowest pair",
-        "beta": "how the gain bends between them",
-        "which": "positions of the keys that are changed; all unless said",
-        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "beta": "curvature of the gain between them",
+        "which": "positions of the keys that are changed; all by default",
+        "base": "frequencies range from 1 radian per token down to about 1 / base",
         "layout": '"half" pairs channel m with m + width / 2 (Llama, NeoX), "interleaved" pairs neighbours (GPT-J)',
     },
-    growth="n × head width in time and memory, for each head and block",
+    growth="n × head width in time and memory, per head and block",
     paper="arXiv 2602.05013",
 )

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from wherewhat.encodings.base import Context, Encoding
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Context, Encoding, EncodingRecord
 from wherewhat.encodings.relative import by_lag, lags_of
 from wherewhat.encodings.t5_bias import bucket, check_buckets
 from wherewhat.encodings.wrapper import Wrapper
@@ -76,19 +75,19 @@ class Urpe(Wrapper):
 
 RECORD = EncodingRecord(
     cls=Urpe,
-    about="another encoding, with a learned factor for every distance on the attention, which need not sum to 1",
-    acts="on the attention, in every block, and wherever what it wraps acts",
-    parameters="(2 × length - 1) × heads or buckets × heads, for all blocks together",
-    direction="either; as what it wraps",
+    about="another encoding, with attention multiplied by a learned factor per distance, so rows need not sum to 1",
+    acts="on the attention, in every block, and wherever the wrapped encoding acts",
+    parameters="(2 × length - 1) × heads or buckets × heads, shared by all blocks",
+    direction="as the wrapped encoding",
     kernel="explicit",
     options={
         "over": "the encoding it wraps",
-        "over_options": "the options of that one",
-        "length": "the longest text there are factors for",
+        "over_options": "options of the wrapped encoding",
+        "length": "the longest text, in tokens",
         "kind": '"offset" (a factor for every offset) or "bucket" (for every bucket of distances)',
         "buckets": "how many, if in buckets",
     },
-    growth="n² in time and memory, for each head; stops at its last distance unless in buckets",
+    growth="n² in time and memory, per head; stops at its last distance unless in buckets",
     paper="Luo et al. 2022, arXiv 2205.13401",
     wraps="toeplitz",
 )

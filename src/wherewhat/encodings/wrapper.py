@@ -1,4 +1,4 @@
-"""An encoding around another: it asks the wrapped one everything, and itself changes logits or attention."""
+"""An encoding around another: it delegates every hook, and itself changes logits or attention."""
 
 from abc import ABC, abstractmethod
 
@@ -11,11 +11,10 @@ from wherewhat.errors import UserError
 
 
 class Wrapper(Encoding, ABC):
-    """Hands every hook and every fact on to `over`; a wrapper adds one hook of its own.
+    """Delegates every hook and property to `over`; a wrapper adds one hook of its own.
 
-    What it wraps must leave logits and attention alone, so those two hooks are the wrapper's. A kernel that the wrapped
-    encoding brings along would bypass the wrapper and is not asked. Blocks share `over` exactly where they would share
-    it unwrapped.
+    The wrapped encoding must not change logits or attention: those two hooks are the wrapper's. A kernel of the wrapped
+    encoding would bypass the wrapper and is not used. Blocks share `over` exactly where they would share it unwrapped.
     """
 
     def __init__(self, over: Encoding, heads: int) -> None:
@@ -36,7 +35,7 @@ class Wrapper(Encoding, ABC):
 
     @abstractmethod
     def draw(self, generator: torch.Generator) -> None:
-        """Draw the wrapper's own parameters, and leave alone those of what it wraps."""
+        """Initialise the wrapper's own parameters, but not those of the wrapped encoding."""
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         self.over.reset_parameters(generator)
@@ -69,7 +68,7 @@ class Wrapper(Encoding, ABC):
         return self.bias_of_wrapped(q_BHQC, k_BHKC, context)
 
     def bias_of_wrapped(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor | None:
-        """What the wrapped encoding adds to the logits, worked out once where all blocks share it."""
+        """What the wrapped encoding adds to the logits, computed once where all blocks share it."""
 
         def bias() -> Tensor | None:
             return self.over.bias(q_BHQC, k_BHKC, context)
@@ -80,7 +79,7 @@ class Wrapper(Encoding, ABC):
 
 
 class Correcting(Wrapper):
-    """A wrapper whose small net reads logits and bias of the wrapped encoding apart; each block learns its own."""
+    """A wrapper whose small net gets logits and bias of the wrapped encoding separately; each block learns its own."""
 
     shared = False
     inner: nn.Linear | nn.Conv2d
@@ -91,7 +90,7 @@ class Correcting(Wrapper):
             draw_uniform(layer.weight, layer.bias, generator)
 
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> None:
-        """None: the small net wants to see logits and bias apart, so the bias is added in `on_logits`."""
+        """None: the small net needs logits and bias separately, so the bias is added in `on_logits`."""
 
 
 def has_bias(encoding: Encoding) -> bool:

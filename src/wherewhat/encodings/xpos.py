@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from wherewhat.encodings.base import Context, wide
-from wherewhat.encodings.record import EncodingRecord
+from wherewhat.encodings.base import Context, EncodingRecord, wide
 from wherewhat.encodings.rotary import ByPosition, Gain
 from wherewhat.errors import UserError
 
@@ -28,13 +27,7 @@ class XPos(ByPosition):
     causal_only = True
 
     def __init__(
-        self,
-        head_dim: int,
-        *,
-        gamma: float = 0.4,
-        span: float = 512.0,
-        base: float = 10_000.0,
-        layout: str = "half",
+        self, head_dim: int, *, gamma: float = 0.4, span: float = 512.0, base: float = 10_000.0, layout: str = "half"
     ) -> None:
         super().__init__(head_dim, base=base, layout=layout)
         for name, value, usual in (("gamma", gamma, 0.4), ("span", span, 512)):
@@ -68,17 +61,17 @@ class XPos(ByPosition):
 
 RECORD = EncodingRecord(
     cls=XPos,
-    about="rope that also fades with distance, fast pairs sooner than slow ones",
+    about="rope that also decays with distance, in fast pairs sooner than in slow ones",
     acts="on queries and keys, in every block",
     parameters="none",
     direction="causal only",
     kernel="fused",
     options={
-        "gamma": "larger fades less",
-        "span": "in how many tokens it fades by its rate",
-        "base": "the ladder of frequencies goes from 1 radian a token down to about 1 / base",
+        "gamma": "larger decays less",
+        "span": "tokens after which the decay rate has been applied once",
+        "base": "frequencies range from 1 radian per token down to about 1 / base",
         "layout": '"half" pairs channel m with m + width / 2 (Llama, NeoX), "interleaved" pairs neighbours (GPT-J)',
     },
-    growth="n × head width in time and memory, for each head and block; about 66,000 tokens in float32",
+    growth="n × head width in time and memory, per head and block; up to about 66,000 tokens in float32",
     paper="Sun et al. 2022, arXiv 2212.10554",
 )

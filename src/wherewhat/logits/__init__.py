@@ -1,1 +1,1 @@
-"""What a head's logits are made of: what each would be if another content stood in its slot. Knows tensors only."""
+"""Decomposed logits of a head: what each logit would be with another content in its slot. Knows tensors only."""

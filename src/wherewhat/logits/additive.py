@@ -6,26 +6,25 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from wherewhat.logits.base import Logits, Moments, even, mean_and_variance
-from wherewhat.logits.grouped import dot
+from wherewhat.logits.base import Logits, Moments, dot, mean_and_variance, uniform_weights
 
 
 @dataclass(frozen=True)
-class Still(Logits):
-    """a[k, j] = scale · query · key_k + slot_j. Without a slot term no slot makes a difference."""
+class AdditiveLogits(Logits):
+    """a[k, j] = scale · query · key_k + slot_j. Without a slot term the logits are position-free."""
 
     query_HQC: Tensor
     key_GKC: Tensor
     scale: float
-    slot_HQK: Tensor | None = None  # what each slot adds, whatever stands in it
+    slot_HQK: Tensor | None = None  # what each slot adds, whatever its content
 
     @property
-    def absorbed(self) -> bool:  # type: ignore[override]
+    def position_free(self) -> bool:  # type: ignore[override]
         return self.slot_HQK is None
 
     @cached_property
     def content_HQK(self) -> Tensor:
-        """What each content is worth, wherever it stands."""
+        """What each content adds, whatever its slot."""
         return dot(self.query_HQC, self.key_GKC) * self.scale
 
     @cached_property
@@ -42,12 +41,12 @@ class Still(Logits):
         one_HS = torch.ones_like(content_HS)
         return torch.stack((content_HS, one_HS), -1), torch.stack((one_HS, slot_HS), -1)
 
-    def rows(self, index_Q: Tensor) -> "Still":
+    def rows(self, index_Q: Tensor) -> "AdditiveLogits":
         slot_HQK = None if self.slot_HQK is None else self.slot_HQK[:, index_Q]
         return replace(self, query_HQC=self.query_HQC[:, index_Q], slot_HQK=slot_HQK)
 
     def moments(self, swappable_QK: Tensor) -> Moments:
-        return self.weighted_moments(even(swappable_QK, self.content_HQK.dtype))
+        return self.weighted_moments(uniform_weights(swappable_QK, self.content_HQK.dtype))
 
     def weighted_moments(self, weights_HQK: Tensor) -> Moments:
         slot_HQK = (

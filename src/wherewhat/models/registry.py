@@ -1,4 +1,4 @@
-"""Every net that comes with the package."""
+"""The trained nets that come with the package."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ class BuiltIn:
     """Trained weights inside the package, and the recipe that made them."""
 
     name: str
-    about: str  # one line, for someone new
+    about: str  # one line
     folder: Path  # for `load_model`
     recipe: str
 

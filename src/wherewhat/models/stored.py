@@ -1,4 +1,4 @@
-"""What weights files hold by their headers: names, shapes and types of tensors. No number is read."""
+"""The headers of weights files: names, shapes and types of tensors. No weights are read."""
 
 import json
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from safetensors import SafetensorError, safe_open
 from wherewhat.errors import UserError
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
-COPY = "copy the folder anew"
-WHOLE_NUMBERS = ("I", "U", "BOOL")  # how safetensors begins the names of types that are not floating point
-LONGEST_NAME = 255  # bytes of a file's name, on every usual file system
-DEEPEST = 32  # levels of nesting that a JSON file of a model may have
+COPY = "copy the folder again"
+WHOLE_NUMBERS = ("I", "U", "BOOL")  # prefixes of safetensors' types that are not floating point
+LONGEST_NAME = 255  # bytes of a file name, on all common file systems
+DEEPEST = 32  # levels of nesting in a model's JSON file at most
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredTensor:
     """One tensor, as a file's header describes it."""
 
     shape: tuple[int, ...]
@@ -26,7 +26,7 @@ class Stored:
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """Its number of elements."""
         return prod(self.shape)
 
     @property
@@ -35,12 +35,12 @@ class Stored:
         return self.dtype.startswith(WHOLE_NUMBERS)
 
 
-def read_stored(path: Path, cure: str = COPY) -> dict[str, Stored]:
-    """Every tensor of a safetensors file by its name; `cure` is what to do where it cannot be read."""
+def read_stored(path: Path, cure: str = COPY) -> dict[str, StoredTensor]:
+    """Every tensor of a safetensors file by name; `cure` is the advice in an error."""
     try:
         with safe_open(path, framework="pt") as file:
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-            return {name: Stored(tuple(each.get_shape()), str(each.get_dtype())) for name, each in slices.items()}
+            return {name: StoredTensor(tuple(each.get_shape()), str(each.get_dtype())) for name, each in slices.items()}
     except OSError as error:
         reason = error.strerror or str(error).partition(":")[0]
         raise UserError(f"{path} cannot be read ({reason}); {cure}") from error
@@ -48,42 +48,44 @@ def read_stored(path: Path, cure: str = COPY) -> dict[str, Stored]:
         raise UserError(f"{path} is damaged or cut short ({error}); {cure}") from error
 
 
-def stored_in(folder: Path, *, cached: bool = False) -> dict[str, Stored] | None:
-    """Every tensor of a model folder, in one file or in several; None where it has no safetensors.
+def stored_in(folder: Path, *, cached: bool = False) -> dict[str, StoredTensor] | None:
+    """Every tensor of a model folder, in one file or several; None where it has no safetensors.
 
-    Of a folder in the Hub's cache also None where a file that the index names is missing: it has yet to be fetched.
+    For a folder in the Hub's cache, also None where a file of the index is missing: it has not been downloaded yet.
     """
     if (folder / WEIGHTS).is_file():
         return read_stored(folder / WEIGHTS)
     if not (folder / INDEX).is_file():
         return None
-    stored: dict[str, Stored] = {}
+    stored: dict[str, StoredTensor] = {}
     shards = _shards(folder / INDEX)
     if (missing := next((shard for shard in shards if not (folder / shard).is_file()), None)) is not None:
         if cached:
             return None
-        raise UserError(f"{folder / INDEX} names {missing[:80]}, which is not in the folder; copy the folder anew")
+        raise UserError(f"{folder / INDEX} names {missing[:80]}, which is not in the folder; copy the folder again")
     for shard in shards:
         stored |= read_stored(folder / shard)
     return stored
 
 
 def _shards(index: Path) -> list[str]:
-    """The files that an index names, each in the index's own folder."""
+    """The files named by an index, each in the index's own folder."""
     content = read_json(index)
     named, more = content.get("weight_map"), content.get("metadata", {})
     if not isinstance(more, dict):
-        raise UserError(f"{index} gives metadata as {more!r:.40}; it must be names with values, so mend it")
+        raise UserError(f"{index} gives metadata as {more!r:.40}; it must be an object, so correct it")
     if not isinstance(named, dict) or not named or not all(isinstance(file, str) for file in named.values()):
-        raise UserError(f"{index} has no weight_map that gives each tensor the name of its file; copy the folder anew")
+        raise UserError(f"{index} has no weight_map that gives each tensor the name of its file; copy the folder again")
     for file in sorted(set(named.values())):
         if not file or "\0" in file or Path(file).name != file or len(file.encode()) > LONGEST_NAME:
-            raise UserError(f"the weight_map in {index} names '{file[:80]}', which is no file of its folder; mend it")
+            raise UserError(
+                f"the weight_map in {index} names '{file[:80]}', which is not a file in its folder; correct it"
+            )
     return sorted(set(named.values()))
 
 
 def read_json(path: Path, cure: str = COPY) -> dict[str, Any]:
-    """A JSON file of a model folder: one object, nested no deeper than such files are."""
+    """The object in a JSON file of a model folder; unusually deep nesting is refused."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -93,10 +95,10 @@ def read_json(path: Path, cure: str = COPY) -> dict[str, Any]:
     except ValueError as error:
         raise UserError(f"{path} is not JSON ({error}); {cure}") from error
     if not isinstance(content, dict):
-        raise UserError(f"{path} holds no names with values, but a {type(content).__name__}; {cure}")
+        raise UserError(f"{path} holds no JSON object, but a {type(content).__name__}; {cure}")
     for name, value in content.items():
         if _deeper(value, DEEPEST):
-            raise UserError(f"{path} nests {name[:80]} more than {DEEPEST} levels deep; mend it")
+            raise UserError(f"{path} nests {name[:80]} more than {DEEPEST} levels deep; correct it")
     return content
 
 

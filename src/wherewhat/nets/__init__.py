@@ -1,1 +1,1 @@
-"""Small Transformers that ask their encoding where tokens stand, and know nothing else about positions."""
+"""Small Transformers that get positions from their encoding only."""

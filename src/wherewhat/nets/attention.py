@@ -1,4 +1,4 @@
-"""Attention that asks its encoding: by a fused kernel where that is enough, step by step where rows are looked at."""
+"""Attention with an encoding: by a fused kernel where possible, explicitly where logits or attention are needed."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from wherewhat.encodings.base import Context, Encoding
 from wherewhat.nets.biased import attend_biased, by_flag
 from wherewhat.nets.past import Memory
 
-SEEN_ENTRIES = 1 << 22  # of attention computed at once where it has to be looked at
+EXPLICIT_ENTRIES = 1 << 22  # of attention computed at once where it has to be looked at
 Attend = Callable[[Encoding, Tensor, Tensor, Tensor, Context], Tensor]
 
 
@@ -26,11 +26,17 @@ def attend(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, c
         return out_BHQC
     if encoding.fused:
         return _fused(encoding, q_BHQC, k_BHKC, v_BHKC, context)
-    return _seen(encoding, q_BHQC, k_BHKC, v_BHKC, context)
+    texts, heads, queries, _ = q_BHQC.shape  # without gradients, some rows at a time, to bound memory
+    at_once = queries if torch.is_grad_enabled() else max(1, EXPLICIT_ENTRIES // (texts * heads * context.length))
+    if at_once >= queries:
+        return _explicit(encoding, q_BHQC, k_BHKC, context) @ v_BHKC
+    pieces = torch.arange(queries, device=q_BHQC.device).split(at_once)
+    some = [_explicit(encoding, q_BHQC[:, :, rows_Q], k_BHKC, context.rows(rows_Q)) @ v_BHKC for rows_Q in pieces]
+    return torch.cat(some, dim=2)
 
 
 def attention_rows(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context, rows_Q: Tensor) -> Tensor:
-    """attention_BHQK of the queries numbered `rows_Q` alone: what `attend` does, seen. Costs only those rows."""
+    """attention_BHQK of the queries numbered `rows_Q` alone: what `attend` weighs values by. Costs only those rows."""
     encoding.check(length=context.longest, causal=context.causal)
     context = context.rows(rows_Q)
     q_BHQC, k_BHKC = encoding.on_query_key(q_BHQC[:, :, rows_Q], k_BHKC, context)
@@ -62,17 +68,6 @@ def _bias(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) 
     return bias()
 
 
-def _seen(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:
-    """Attention that has to be looked at. Unless gradients are wanted, some rows at a time, so that none stays."""
-    texts, heads, queries, _ = q_BHQC.shape
-    at_once = queries if torch.is_grad_enabled() else max(1, SEEN_ENTRIES // (texts * heads * context.length))
-    if at_once >= queries:
-        return _explicit(encoding, q_BHQC, k_BHKC, context) @ v_BHKC
-    pieces = torch.arange(queries, device=q_BHQC.device).split(at_once)
-    some = [_explicit(encoding, q_BHQC[:, :, rows_Q], k_BHKC, context.rows(rows_Q)) @ v_BHKC for rows_Q in pieces]
-    return torch.cat(some, dim=2)
-
-
 def _explicit(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
     scale = q_BHQC.shape[-1] ** -0.5 if encoding.scale is None else encoding.scale
     logits_BHQK = q_BHQC @ k_BHKC.mT * scale
@@ -85,7 +80,7 @@ def _explicit(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Conte
 
 
 class SelfAttention(nn.Module):
-    """Tokens that look at tokens: project, attend, put the heads together again; `bias` for projections that have one.
+    """Multi-head self-attention: project, attend, join the heads and project again; `bias` is for the projections.
 
     `self.attend` is an ordinary attribute that takes what the function `attend` takes: put another there to watch
     queries, keys and context go by, and put the old one back afterwards.

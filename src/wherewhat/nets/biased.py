@@ -1,7 +1,7 @@
-"""Fused attention with a bias: PyTorch's own door to its kernel refuses a learned bias, and one beside the causal flag.
+"""Fused attention with a learned bias: PyTorch's public function refuses one, and also one beside the causal flag.
 
-On a CPU the kernel is asked here below that door. Forwards and backwards through queries, keys and values are its own;
-only the gradient of the bias, which it cannot give, is worked out beside it from what it leaves behind.
+On a CPU the kernel is called here directly. Its own forward and backward passes serve queries, keys and values; only
+the gradient of the bias, which it does not compute, is computed here from what the forward pass saved.
 """
 
 from typing import Any
@@ -67,20 +67,13 @@ def _grad_of_bias(saved: list[Tensor], bias: Tensor, scale: float, grad_BHQC: Te
     grad_bias, rows = torch.zeros_like(bias), max(1, ENTRIES // (q.shape[0] * q.shape[1] * keys))
     for first in range(0, queries, rows):
         last = min(first + rows, queries)
-        here, seen = (slice(None), slice(None), slice(first, last)), last if causal else keys
-        bias_BHQK = bias[here][..., :seen]
-        attention_BHQK = (q[here] @ k[:, :, :seen].mT).add_(bias_BHQK).sub_(logsum_BHQ[here][..., None]).exp_()
-        forbidden_BHQK = _later(last - first, seen, bias.device) if causal else _blind(bias_BHQK)
-        pull_BHQK = (grad_BHQC[here] @ v[:, :, :seen].mT).sub_(mean_BHQ1[here]).mul_(attention_BHQK)
-        grad_bias[here][..., :seen] = pull_BHQK.masked_fill_(forbidden_BHQK, 0).sum_to_size(bias_BHQK.shape)
+        here, visible = (slice(None), slice(None), slice(first, last)), last if causal else keys
+        bias_BHQK = bias[here][..., :visible]
+        attention_BHQK = (q[here] @ k[:, :, :visible].mT).add_(bias_BHQK).sub_(logsum_BHQ[here][..., None]).exp_()
+        if causal:  # keys that come after the query
+            forbidden = torch.ones(last - first, visible, dtype=torch.bool, device=bias.device).triu(first + 1)
+        else:  # rows that see nothing, whose attention is no number
+            forbidden = (bias_BHQK == -torch.inf).all(-1, keepdim=True)
+        pull_BHQK = (grad_BHQC[here] @ v[:, :, :visible].mT).sub_(mean_BHQ1[here]).mul_(attention_BHQK)
+        grad_bias[here][..., :visible] = pull_BHQK.masked_fill_(forbidden, 0).sum_to_size(bias_BHQK.shape)
     return grad_bias
-
-
-def _later(rows: int, keys: int, device: torch.device) -> Tensor:
-    """later_QK of the last rows of a causal square: which keys come after the query."""
-    return torch.ones(rows, keys, dtype=torch.bool, device=device).triu(keys - rows + 1)
-
-
-def _blind(bias_BHQK: Tensor) -> Tensor:
-    """blind_BHQ1, rows that see nothing, whose attention is no number."""
-    return (bias_BHQK == -torch.inf).all(-1, keepdim=True)

@@ -1,12 +1,26 @@
-"""From a config to a net with fresh weights."""
+"""From a config to a net with untrained weights, of every kind."""
 
 import torch
+from torch import nn
 
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.conformer import Conformer
-from wherewhat.nets.decoder import Decoder
-from wherewhat.nets.encoder import Encoder
-from wherewhat.nets.trunk import Trunk
+from wherewhat.nets.trunk import Block, Trunk
+
+
+class Decoder(Trunk):
+    """A causal net that predicts the next token. Given a `Past`, it reads a text in pieces."""
+
+    def new_block(self) -> nn.Module:
+        return Block(self.config)
+
+
+class Encoder(Trunk):
+    """A bidirectional net: every token attends to all others."""
+
+    def new_block(self) -> nn.Module:
+        return Block(self.config)
+
 
 NETS: dict[str, type[Trunk]] = {"decoder": Decoder, "encoder": Encoder, "conformer": Conformer}
 

@@ -18,7 +18,7 @@ KINDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class NetConfig:
-    """The sizes of a small Transformer and the encoding it asks.
+    """The sizes of a small Transformer and its encoding.
 
     >>> config = NetConfig(vocabulary=48, width=64, layers=2, heads=4, encoding="rope")
     >>> NetConfig.from_dict(config.to_dict()) == config
@@ -35,7 +35,7 @@ class NetConfig:
     encoding: str = "rope"
     encoding_options: Mapping[str, Any] = field(default_factory=dict)
     length: int = 512  # the longest sequence meant to be read; only some encodings insist on it
-    labels: tuple[str, ...] = ()  # what it may answer to a question about a whole text; none: it is asked nothing
+    labels: tuple[str, ...] = ()  # of a classifier of whole texts; empty: no classifier
 
     def __post_init__(self) -> None:
         look_up("kind of net", self.kind, KINDS)
@@ -48,9 +48,15 @@ class NetConfig:
         if self.kernel % 2 == 0:
             raise UserError(f"a net's kernel must be odd, to reach as far ahead as back; got {self.kernel}")
         if not isinstance(self.encoding_options, Mapping):
-            raise UserError(f"encoding_options must be names with values, got {self.encoding_options!r}")
+            raise UserError(f"encoding_options must be a dict, got {self.encoding_options!r}")
         object.__setattr__(self, "encoding_options", dict(self.encoding_options))
-        object.__setattr__(self, "labels", _labels(self.labels))
+        labels: Any = self.labels
+        listed = isinstance(labels, Sequence) and not isinstance(labels, str)
+        if not listed or not all(isinstance(each, str) for each in labels):
+            raise UserError(f"a net's labels must be names in a row, got {labels!r}")
+        if len(labels) == 1 or len(set(labels)) < len(labels):
+            raise UserError(f"a net's labels must be at least 2, all different, or none; got {', '.join(labels)}")
+        object.__setattr__(self, "labels", tuple(labels))
         self.make_encoding().check(length=self.length, causal=self.causal)
 
     @property
@@ -60,7 +66,7 @@ class NetConfig:
 
     @property
     def shape(self) -> Shape:
-        """What an encoding may ask of this net."""
+        """The sizes that an encoding may need."""
         return Shape(width=self.width, heads=self.heads, head_dim=self.width // self.heads, length=self.length)
 
     @property
@@ -74,7 +80,7 @@ class NetConfig:
         return self.encoding if wraps is None else f"{self.encoding} over {self.encoding_options.get('over', wraps)}"
 
     def make_encoding(self) -> Encoding:
-        """A new encoding of the kind and size that this net asks."""
+        """A new encoding for this net."""
         return encoding_for(self.shape, self.encoding, self.encoding_options)
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,17 +98,8 @@ class NetConfig:
                 raise UserError(f"a net has no '{name}'; {suggestion(name, known)}it has: {', '.join(sorted(known))}")
         needed = [each.name for each in fields(cls) if each.default is MISSING and each.default_factory is MISSING]
         if missing := [name for name in needed if name not in values]:
-            raise UserError(f"a net's config lacks {', '.join(missing)}; say how many")
+            raise UserError(f"a net's config lacks {', '.join(missing)}; give a value for each")
         return cls(**values)
 
 
 _LEAST = {"vocabulary": 1, "width": 1, "layers": 1, "heads": 1, "mlp": 0, "kernel": 1, "length": 1}
-
-
-def _labels(given: Any) -> tuple[str, ...]:
-    """Labels as a net keeps them, if they can be told apart."""
-    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
-        raise UserError(f"a net's labels must be names in a row, got {given!r}")
-    if len(given) == 1 or len(set(given)) < len(given):
-        raise UserError(f"a net's labels must be at least 2, all different, or none; got {', '.join(given)}")
-    return tuple(given)

@@ -1,4 +1,4 @@
-"""A net that reads a text as a whole and each neighbourhood once more: attention and convolution in every block."""
+"""The conformer: an encoder with self-attention and a convolution over neighbours in every block."""
 
 from torch import Tensor, nn
 from torch.nn.functional import glu, silu
@@ -12,13 +12,13 @@ from wherewhat.nets.trunk import Trunk, mlp
 
 
 class Conformer(Trunk):
-    """Say something about every token in the light of all the others and of those beside it (arXiv 2005.08100).
+    """An encoder with attention and convolution in every block (arXiv 2005.08100).
 
     Its convolution already feels order, so that the encoding "none" is no bag of tokens here. The two published
     encodings are "rope" (arXiv 2107.05907) and "transformer_xl" with the options `layout="interleaved"` and
     `bias_init="zeros"`. It has no dropout, as all our nets; what it has of its own is batch norm, which makes it the
     one kind of net that reads differently while it learns: call `eval()` before reading, as a loaded model is. Queries
-    and keys turn after their projections; checkpoints that turned the layer's input before them are not for it.
+    and keys are rotated after their projections; checkpoints that rotate the layer's input instead do not fit.
     """
 
     def new_block(self) -> nn.Module:
@@ -26,7 +26,7 @@ class Conformer(Trunk):
 
 
 class ConformerBlock(nn.Module):
-    """One layer: half a step of thinking alone, look at all tokens, look at those near, the other half step, norm."""
+    """One layer: half an MLP step, self-attention, convolution, another half MLP step, norm."""
 
     def __init__(self, config: NetConfig) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a decoder has already read, so that the next token need not read it all again."""
+"""The cache of a decoder: keys, values and notes of earlier tokens, so that they are not computed again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ class Memory:
 
 
 class Past:
-    """All that a decoder remembers of one batch. Hand the same `Past` to every call; each call adds its tokens to it.
+    """The cache of one batch. Pass the same `Past` to every call; each call adds its tokens to it.
 
     It is the one thing in this room that changes while a net runs, and the caller holds it.
     """
@@ -46,7 +46,7 @@ class Past:
 
     @contextmanager
     def unless_it_fails(self) -> Iterator[None]:
-        """While a piece is read: if that fails, everything is again as it was before."""
+        """Restore the cache if reading a piece of text fails inside the block."""
         real_BK, held = self.real_BK, {number: replace(memory) for number, memory in self._memories.items()}
         try:
             yield

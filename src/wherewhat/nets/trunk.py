@@ -1,8 +1,8 @@
 """The Transformer that all kinds of nets share: token embedding, blocks, final norm, output."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import cast
 
@@ -16,11 +16,11 @@ from wherewhat.nets.attention import SelfAttention
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.past import Memory, Past
 
-LABELLER = 0.02  # standard deviation of the first weights of the layer that tells labels
+LABELLER = 0.02  # initial standard deviation of the classification layer
 
 
 class Block(nn.Module):
-    """One layer: look at other tokens, then think alone. Each half adds to the stream what it makes of its norm."""
+    """One pre-norm layer: self-attention, then an MLP, each added to the residual stream."""
 
     def __init__(self, config: NetConfig) -> None:
         super().__init__()
@@ -33,9 +33,9 @@ class Block(nn.Module):
         return x_BTD if self.mlp is None else x_BTD + self.mlp(x_BTD)
 
 
-def mlp(width: int, hidden: int, bend: nn.Module) -> nn.Sequential:
-    """Norm, widen, bend, narrow; with biases."""
-    return nn.Sequential(nn.LayerNorm(width), nn.Linear(width, hidden), bend, nn.Linear(hidden, width))
+def mlp(width: int, hidden: int, activation: nn.Module) -> nn.Sequential:
+    """Norm, linear layer to `hidden`, activation, linear layer back; with biases."""
+    return nn.Sequential(nn.LayerNorm(width), nn.Linear(width, hidden), activation, nn.Linear(hidden, width))
 
 
 class Trunk(nn.Module, ABC):
@@ -84,15 +84,15 @@ class Trunk(nn.Module, ABC):
         if self.labeller is not None:
             _draw(self.labeller, generator)
 
-    def ask(self, labels: Sequence[str], *, generator: torch.Generator) -> None:
-        """Let the net answer with one of these labels from now on, through a new layer that knows nothing yet."""
+    def add_label_layer(self, labels: Sequence[str], *, generator: torch.Generator) -> None:
+        """Make the net a classifier with these labels: add a new, untrained layer on the mean hidden state."""
         self.config = replace(self.config, labels=tuple(labels))
         layer = _labeller(self.config)
         _draw(layer, generator)
         self.labeller = layer.to(self.tokens.weight)
 
     def encoding(self, block: int) -> Encoding:
-        """The encoding that a block asks: its own, or the one that all share."""
+        """The encoding of a block: its own, or the one that all share."""
         return cast(Encoding, self.encodings[block % len(self.encodings)])
 
     def forward(self, ids_BT: Tensor, real_BT: Tensor | None = None, past: Past | None = None) -> Tensor:
@@ -104,7 +104,13 @@ class Trunk(nn.Module, ABC):
         """x_BTD after the final norm: what `head` reads. With a `past`, only the new tokens are given and read."""
         self._check(ids_BT, real_BT)
         with nullcontext() if past is None else past.unless_it_fails():
-            return self._read(ids_BT, self._context(ids_BT, real_BT, past), past)
+            context, x_BTD = self._context(ids_BT, real_BT, past), self.tokens(ids_BT)
+            for number, block in enumerate(self.blocks):
+                encoding = self.encoding(number)
+                x_BTD = encoding.on_tokens(x_BTD, context.query_positions_BQ, number)
+                x_BTD = block(x_BTD, encoding, context, None if past is None else past.block(number))
+            normed_BTD: Tensor = self.norm(x_BTD)
+            return normed_BTD
 
     def mean_hidden(self, ids_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """x_BD, the mean of the hidden states over the real tokens of each sequence."""
@@ -113,7 +119,7 @@ class Trunk(nn.Module, ABC):
         hidden_BTD = self.hidden(ids_BT, real_BT)
         return (hidden_BTD * real_BT[..., None]).sum(1) / real_BT.sum(1, keepdim=True)
 
-    def judge(self, ids_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
+    def label_logits(self, ids_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """logits_BA of the labels, read from the mean of the hidden states over real tokens."""
         if self.labeller is None:
             raise UserError(
@@ -122,15 +128,6 @@ class Trunk(nn.Module, ABC):
             )
         logits_BA: Tensor = self.labeller(self.mean_hidden(ids_BT, real_BT))
         return logits_BA
-
-    def _read(self, ids_BT: Tensor, context: Context, past: Past | None) -> Tensor:
-        x_BTD: Tensor = self.tokens(ids_BT)
-        for number, block in enumerate(self.blocks):
-            encoding = self.encoding(number)
-            x_BTD = encoding.on_tokens(x_BTD, context.query_positions_BQ, number)
-            x_BTD = block(x_BTD, encoding, context, None if past is None else past.block(number))
-        normed_BTD: Tensor = self.norm(x_BTD)
-        return normed_BTD
 
     def _context(self, ids_BT: Tensor, real_BT: Tensor | None, past: Past | None) -> Context:
         new, causal = ids_BT.shape[1], self.config.causal
@@ -170,3 +167,15 @@ def _labeller(config: NetConfig) -> nn.Linear:
 def _draw(labeller: nn.Linear, generator: torch.Generator) -> None:
     nn.init.normal_(labeller.weight, std=LABELLER, generator=generator)
     nn.init.zeros_(labeller.bias)
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put a model into evaluation mode; on leaving the block, every module is in the mode it was in."""
+    training = [module for module in model.modules() if module.training]
+    try:
+        model.eval()
+        yield
+    finally:
+        for module in training:
+            module.training = True

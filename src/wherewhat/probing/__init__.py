@@ -1,1 +1,1 @@
-"""Questions put to a whole model: what words in other places, exchanged roles and dependencies do to it."""
+"""Probes of a whole model: shuffled words, swapped roles, and dependency relations found by attention."""

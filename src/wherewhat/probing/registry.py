@@ -2,65 +2,127 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
-from wherewhat.names import check_keywords, look_up
+from torch import nn
+
+from wherewhat.capture.loading.load import LoadedModel, LoadSettings
+from wherewhat.names import look_up, no_keyword
 from wherewhat.probing.dependencies.probe import probe_dependencies
-from wherewhat.probing.dependencies.settings import Asking
-from wherewhat.probing.roles import Exchanges, probe_roles
-from wherewhat.probing.words import Shuffles, probe_words
-from wherewhat.progress import shows_progress
-from wherewhat.runs.probed import Probed
+from wherewhat.probing.roles import probe_roles
+from wherewhat.probing.words import probe_words
+from wherewhat.progress import OnStep, Say, shows_progress
+from wherewhat.runs.registry import ProbeRun
 
 
 @dataclass(frozen=True)
-class Probe:
-    """Something to put to a model. `put(model, files, **settings)` does it."""
+class ProbeEntry:
+    """A probe and what to know before choosing it."""
 
     name: str
     asks: str  # one line, for someone new
     paper: str
-    put: Callable[..., Probed]
-    settings: type  # the record whose fields are the settings
+    run: Callable[..., ProbeRun]  # run(model, files, **options)
 
 
-PROBES: dict[str, Probe] = {
-    one.name: one
-    for one in [
-        Probe(
+PROBES: dict[str, ProbeEntry] = {
+    entry.name: entry
+    for entry in [
+        ProbeEntry(
             "words",
-            "What does a model make of a sentence whose words were shuffled inside phrases, or altogether?",
+            "How do a model's outputs change when words are shuffled within constituents, or in the whole sentence?",
             "arXiv 2310.12864",
             probe_words,
-            Shuffles,
         ),
-        Probe(
-            "roles",
-            "Does it notice that the one who acts and the one who is acted on have changed places?",
-            "arXiv 2310.12864",
-            probe_roles,
-            Exchanges,
+        ProbeEntry(
+            "roles", "Does a model notice that agent and patient were swapped?", "arXiv 2310.12864", probe_roles
         ),
-        Probe(
+        ProbeEntry(
             "dependencies",
-            "Which heads find the word that a word depends on, by where it stands, by what it says, or by both?",
+            "Which heads find the head word of a word, by its position, by its content, or by both?",
             "arXiv 1906.04341, arXiv 2310.12864",
             probe_dependencies,
-            Asking,
         ),
     ]
 }
 
+Model = str | nn.Module | LoadedModel
+Paths = Sequence[str | Path]
+
+
+@overload
+def probe(
+    name: Literal["words"],
+    model: Model,
+    files: Paths = (),
+    *,
+    sizes: Sequence[str | int] = ...,
+    which: str = ...,
+    max_sentences: int = ...,
+    labels: Sequence[str] = ...,
+    seed: int = ...,
+    tokenizer: Any = ...,
+    loading: LoadSettings | None = ...,
+    progress: bool = ...,
+    on_step: OnStep | None = ...,
+    say: Say | None = ...,
+) -> ProbeRun: ...
+
+
+@overload
+def probe(
+    name: Literal["roles"],
+    model: Model,
+    files: Paths = (),
+    *,
+    persons: Sequence[str] = ...,
+    symmetric: Sequence[str] = ...,
+    max_sentences: int = ...,
+    labels: Sequence[str] = ...,
+    seed: int = ...,
+    tokenizer: Any = ...,
+    loading: LoadSettings | None = ...,
+    progress: bool = ...,
+    on_step: OnStep | None = ...,
+    say: Say | None = ...,
+) -> ProbeRun: ...
+
+
+@overload
+def probe(
+    name: Literal["dependencies"],
+    model: Model,
+    files: Paths = (),
+    *,
+    parts: Sequence[str] = ...,
+    permutations: int = ...,
+    copies: int = ...,
+    offsets: tuple[int, int] = ...,
+    least: int | None = ...,
+    selection: str = ...,
+    subtypes: bool = ...,
+    max_sentences: int | None = ...,
+    seed: int = ...,
+    batch_tokens: int = ...,
+    tokenizer: Any = ...,
+    loading: LoadSettings | None = ...,
+    progress: bool = ...,
+    on_step: OnStep | None = ...,
+    say: Say | None = ...,
+) -> ProbeRun: ...
+
 
 @shows_progress
-def probe(
-    what: str, model: Any, files: Sequence[str | Path] = (), *, progress: bool = False, **settings: Any
-) -> Probed:
-    """Put a probe to a model: "words", "roles" or "dependencies"; `progress` shows how far it has come.
+def probe(name: str, model: Model, files: Paths = (), *, progress: bool = False, **options: Any) -> ProbeRun:
+    """Run a probe on a model: "words", "roles" or "dependencies"; `progress` shows how far it is.
 
     `model` is a name, a module or a loaded model; `files` are treebanks, without any the built-in grammar is used.
     """
-    chosen = look_up("probe", what, PROBES)
-    check_keywords(probe, settings, fills=chosen.settings, hands_on=chosen.put)
-    return chosen.put(model, [Path(file) for file in files], **settings)
+    entry = look_up("probe", name, PROBES)
+    known = [*signature(probe).parameters, *signature(entry.run).parameters]
+    for option in options:
+        if option not in known:
+            raise no_keyword("probe", option, known)
+    return entry.run(model, [Path(file) for file in files], **options)

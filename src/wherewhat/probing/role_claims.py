@@ -1,200 +1,118 @@
-"""What is to be said of exchanged roles: claims with their verdicts, and one line for the screen."""
+"""The claims about swapped roles with their verdicts, and the main result in one line."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from wherewhat.probing.swapped.data import Data
-from wherewhat.probing.swapped.describe import (
-    CHANGED,
-    NAMES,
-    NO,
-    NOBODY,
-    OPEN,
-    YES,
-    Claim,
-    Found,
-    above,
-    below,
-    enough,
-    too_few,
-    unlearnt,
-    verdict,
-)
-from wherewhat.probing.swapped.describe import number as shown
-from wherewhat.probing.swapped.numbers import (
-    ALONE,
+from wherewhat.probing.swap_probe.claims import NAMES, PAPER, ClaimRule, enough, not_learnt, too_few, written
+from wherewhat.probing.swap_probe.datasets import ProbeDataset
+from wherewhat.probing.swap_probe.estimates import (
     BEYOND_CONTROL,
     BEYOND_VOICE,
     CHANGE,
     CONTROL,
     ORIGINAL,
     SWAPPED,
-    Measured,
+    WORDS_ALONE,
+    ProbeEstimates,
 )
-from wherewhat.probing.swapped.outcome import ACCURACY, DISTANCE, FLIP, KEPT, NATS, OLD
+from wherewhat.probing.swap_probe.measures import ACCURACY, CHANGED, DISTANCE, FLIP, KEPT, NATS, OLD
+from wherewhat.stats.verdict import Claim
 
-ROLES, VOICE = "roles", "voice"  # the items
-CHANGES = "label changes"  # the side of cases whose right answer is another after the exchange
-PAPER = "four encoders fine-tuned on SNLI, arXiv 2310.12864"
-FALL = f"yes: by 57.8 to 66.8 points ({PAPER})"
-STAY = f"most seem to stay, as accuracy falls by 57.8 to 66.8 points ({PAPER})"
+ROLES = "roles"  # the item, beside VOICE
+CHANGES = "label changes"  # the side of examples whose right answer changes with the role swap
 HALF = 0.5
-NEARLY = 0.02  # of answers, of accuracy, of distance, and as a part of the loss: too small to speak of
+NEARLY = 0.02  # of answers, of accuracy, of distance, and as a share of the loss: too small to count
+MORE_THAN_CONTROL = "The role swap changes more answers than a control swap of equal size."
+MORE_THAN_VOICE = "the role swap changes more answers than the same roles in the other voice."
 
-Rule = Callable[[Measured, Measured | None], str]  # a number, and the original that it belongs to
-
-
-@dataclass(frozen=True)
-class Line:
-    """A claim about the exchange: which number it is about, and what makes it true."""
-
-    claim: str
-    measure: str
-    kind: str
-    rule: Rule
-    published: str = NOBODY
-
-
-def _as_likely(row: Measured, original: Measured | None) -> str:
-    """Whether a loss stays as it was, up to a small part of it."""
-    if original is None or not enough(row):
-        return OPEN
-    nearly = NEARLY * original.value
-    if -nearly < row.low and row.high < nearly:
-        return YES
-    return NO if row.low > nearly or row.high < -nearly else OPEN
-
-
-FALLS = Line(
-    "Accuracy against the new labels is lower than it was against the old ones.",
-    ACCURACY,
-    CHANGE,
-    lambda row, _: below(row, 0, nearly=NEARLY),
-    FALL,
-)
-UNNOTICED = Line(
-    "The exchange goes unnoticed: more than half of the answers that were right stay.",
-    FLIP,
-    SWAPPED,
-    lambda row, _: below(row, HALF),
-    STAY,
-)
-BY_ANSWER = (
-    UNNOTICED,
-    Line(
-        "The exchange changes more answers than a control exchange of equal size.",
-        FLIP,
-        BEYOND_CONTROL,
-        lambda row, _: above(row, 0, nearly=NEARLY),
+WITH_LABELS = (
+    ClaimRule(
+        "After the role swap, accuracy on the new labels is lower than it was on the old ones.",
+        ACCURACY,
+        CHANGE,
+        below=0,
+        nearly=NEARLY,
+        published=f"yes: by 57.8 to 66.8 points ({PAPER})",
     ),
-    Line(
-        "The model reads roles: the exchange changes more answers than the same roles in the other voice.",
+    ClaimRule(
+        "The role swap goes unnoticed: more than half of the right answers stay.",
         FLIP,
-        BEYOND_VOICE,
-        lambda row, _: above(row, 0, nearly=NEARLY),
+        SWAPPED,
+        below=HALF,
+        published=f"most seem to stay, as accuracy falls by 57.8 to 66.8 points ({PAPER})",
     ),
+    ClaimRule(MORE_THAN_CONTROL, FLIP, BEYOND_CONTROL, above=0, nearly=NEARLY),
+    ClaimRule(f"The model reads roles: {MORE_THAN_VOICE}", FLIP, BEYOND_VOICE, above=0, nearly=NEARLY),
 )
 WITHOUT_LABELS = (
-    Line(
-        "The exchange goes unnoticed: more than half of the answers stay.",
-        KEPT,
-        SWAPPED,
-        lambda row, _: above(row, HALF),
-    ),
-    Line(
-        "The exchange changes more answers than a control exchange of equal size.",
-        CHANGED,
-        BEYOND_CONTROL,
-        lambda row, _: above(row, 0, nearly=NEARLY),
-    ),
-    Line(
-        "The exchange changes more answers than the same roles in the other voice.",
-        CHANGED,
-        BEYOND_VOICE,
-        lambda row, _: above(row, 0, nearly=NEARLY),
-    ),
+    ClaimRule("The role swap goes unnoticed: more than half of the answers stay.", KEPT, SWAPPED, above=HALF),
+    ClaimRule(MORE_THAN_CONTROL, CHANGED, BEYOND_CONTROL, above=0, nearly=NEARLY),
+    ClaimRule(MORE_THAN_VOICE.replace("the", "The", 1), CHANGED, BEYOND_VOICE, above=0, nearly=NEARLY),
 )
-BY_WORDS = (
-    Line("The exchanged sentence is as likely as the original.", NATS, CHANGE, _as_likely),
-    Line(
-        "It is more likely than after a control exchange of equal size.",
-        NATS,
-        BEYOND_CONTROL,
-        lambda row, original: below(row, 0, nearly=NEARLY * (original.value if original else 0.0)),
+BY_SURPRISAL = (
+    ClaimRule("After the role swap, the sentence is as likely as before.", NATS, CHANGE, nearly=NEARLY),
+    ClaimRule(
+        "It is more likely than after a control swap of equal size.", NATS, BEYOND_CONTROL, below=0, nearly=NEARLY
     ),
 )
 BY_STATES = (
-    Line(
-        "The exchange moves a sentence less than half as far as another sentence lies.",
+    ClaimRule(
+        "The role swap moves hidden states less than half as far as another sentence is away.",
         DISTANCE,
         SWAPPED,
-        lambda row, _: below(row, HALF),
+        below=HALF,
     ),
-    Line(
-        "It moves a sentence less than a control exchange of equal size.",
-        DISTANCE,
-        BEYOND_CONTROL,
-        lambda row, _: below(row, 0, nearly=NEARLY),
+    ClaimRule(
+        "It moves them less than a control swap of equal size.", DISTANCE, BEYOND_CONTROL, below=0, nearly=NEARLY
     ),
-    Line(
-        "It moves a sentence more than saying the same in the other voice.",
-        DISTANCE,
-        BEYOND_VOICE,
-        lambda row, _: above(row, 0, nearly=NEARLY),
+    ClaimRule(
+        "It moves them more than saying the same in the other voice.", DISTANCE, BEYOND_VOICE, above=0, nearly=NEARLY
     ),
 )
+SHARE_OF = {(FLIP, SWAPPED): " change,", (KEPT, SWAPPED): " stay,"}  # what a share is a share of
 
 
-def claims_of(data: Data, found: Found) -> list[Claim]:
-    """Every claim that the numbers can say something about."""
-    claims = [_claim(data, found, line) for line in _lines(found)]
-    return [claim for claim in claims if claim is not None]
+def claims_of(data: ProbeDataset, estimates: ProbeEstimates) -> list[Claim]:
+    """Every claim that the estimates say something about."""
+    if FLIP in estimates:
+        rules: tuple[ClaimRule, ...] = WITH_LABELS
+    elif KEPT in estimates:
+        rules = WITHOUT_LABELS
+    else:
+        rules = (*BY_SURPRISAL, *BY_STATES) if NATS in estimates else BY_STATES
+    return [claim for rule in rules if (claim := _claim(data, estimates, rule)) is not None]
 
 
-def said_of(data: Data, found: Found) -> str:
+def summary_of(data: ProbeDataset, estimates: ProbeEstimates) -> str:
     """The main result in one line."""
     for measure in (ACCURACY, KEPT, NATS, DISTANCE):
-        before, after = (found.at(ROLES, kind, measure) for kind in (ORIGINAL, SWAPPED))
+        before, after = (estimates.at(ROLES, kind, measure) for kind in (ORIGINAL, SWAPPED))
         if after is not None:
             break
     assert after is not None
-    began = "" if before is None else f"{shown(before)}, "
-    told = f"{data.name}: {NAMES.get(after.measure, after.measure)} {began}after the exchange {shown(after)}"
-    if (old := found.at(ROLES, SWAPPED, OLD, _side(found))) is not None:
-        told += f", {shown(old)} keep the old answer"
-    if (control := found.at(ROLES, CONTROL, after.measure)) is not None:
-        told += f", after a control {shown(control)}"
-    if (alone := found.at(ROLES, ALONE, after.measure)) is not None:
-        told += f"; the words alone tell {shown(alone)}"
-    return told
+    began = "" if before is None else f"{written(before)}, "
+    summary = f"{data.name}: {NAMES.get(after.measure, after.measure)} {began}after the role swap {written(after)}"
+    if (old := estimates.at(ROLES, SWAPPED, OLD, _side(estimates))) is not None:
+        summary += f", {written(old)} keep the old answer"
+    if (control := estimates.at(ROLES, CONTROL, after.measure)) is not None:
+        summary += f", after a control swap {written(control)}"
+    if (alone := estimates.at(ROLES, WORDS_ALONE, after.measure)) is not None:
+        summary += f"; a guess from the words in any order {written(alone)}"
+    return summary
 
 
-def _lines(found: Found) -> tuple[Line, ...]:
-    if FLIP in found:
-        return (FALLS, *BY_ANSWER)
-    if KEPT in found:
-        return WITHOUT_LABELS
-    return (*BY_WORDS, *BY_STATES) if NATS in found else BY_STATES
+def _side(estimates: ProbeEstimates) -> str | None:
+    """Answers are judged on the examples whose right answer changes."""
+    return CHANGES if any(row.side == CHANGES for row in estimates.rows) else None
 
 
-def _side(found: Found) -> str | None:
-    """Answers are told of the cases where another one would be right."""
-    return CHANGES if any(row.side == CHANGES for row in found.rows) else None
-
-
-def _claim(data: Data, found: Found, line: Line) -> Claim | None:
-    side = _side(found) if line.measure == FLIP else None
-    row = found.changed(ROLES, line.kind) if line.measure == CHANGED else found.at(ROLES, line.kind, line.measure, side)
+def _claim(data: ProbeDataset, estimates: ProbeEstimates, rule: ClaimRule) -> Claim | None:
+    side = _side(estimates) if rule.measure == FLIP else None
+    of_changes = rule.measure == CHANGED
+    row = estimates.changed(ROLES, rule.kind) if of_changes else estimates.at(ROLES, rule.kind, rule.measure, side)
     if row is None:
         return None
-    original = found.at(ROLES, ORIGINAL, line.measure, side)
-    ours = f"{shown(row, signed=line.kind != SWAPPED)}{DID.get((line.measure, line.kind), '')} of {row.count:,} cases"
+    share = SHARE_OF.get((rule.measure, rule.kind), "")
+    ours = f"{written(row, signed=rule.kind != SWAPPED)}{share} of {row.count:,} examples"
     ours += " whose right answer changes" if side == CHANGES else ""
-    why = "" if enough(row) else too_few(["the exchange"])
-    answer = line.rule(row, original)
-    if line.measure in (ACCURACY, FLIP) and (unread := unlearnt(found, ROLES, side)):
-        why, answer = " ".join(filter(None, (why, unread))), OPEN
-    return Claim(line.claim, line.published, ours, verdict([answer], line.published), why, data.name, ROLES)
-
-
-DID = {(FLIP, SWAPPED): " change,", (KEPT, SWAPPED): " stay,"}  # what a share is a share of
+    sign = rule.sign(row, estimates.at(ROLES, ORIGINAL, rule.measure, side))
+    unlearnt = not_learnt(estimates, ROLES, side) if rule.measure in (ACCURACY, FLIP) else ""
+    why = ["" if enough(row) else too_few(["the role swap"]), unlearnt]
+    return rule.judge([0 if unlearnt else sign], ours, why, {"data": data.name, "item": ROLES})

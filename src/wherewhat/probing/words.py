@@ -1,4 +1,4 @@
-"""The probe of shuffled words: phrases of every size, and the whole sentence, each beside a control of equal size."""
+"""The word probe: words shuffled within constituents of every size, and in the whole sentence, each with a control."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,135 +9,132 @@ import numpy as np
 from torch import nn
 
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings
-from wherewhat.corpora.cases import Case
+from wherewhat.corpora.annotated_examples import AnnotatedExample
 from wherewhat.errors import UserError
-from wherewhat.names import check_keywords
 from wherewhat.probing import word_claims
-from wherewhat.probing.bootstrap import LEAST
-from wherewhat.probing.swapped.data import Data
-from wherewhat.probing.swapped.describe import Claim, Found
-from wherewhat.probing.swapped.numbers import WHOLE, Marks
-from wherewhat.probing.swapped.outcome import Item, Outcome
-from wherewhat.probing.swapped.probe import Swapping, put
-from wherewhat.probing.swapped.trials import Reading, Trial, Turned
-from wherewhat.probing.swaps.base import SIZES, Swap, size_name
-from wherewhat.probing.swaps.shuffling import phrases_of, shuffle_control, shuffle_phrases
-from wherewhat.probing.waiting import OnStep, Say
-from wherewhat.runs.probed import Probed
+from wherewhat.probing.swap_probe.datasets import ProbeDataset
+from wherewhat.probing.swap_probe.estimates import WHOLE, Marks, ProbeEstimates
+from wherewhat.probing.swap_probe.item_outputs import ItemOutputs
+from wherewhat.probing.swap_probe.run import SwapProbe, run_probe
+from wherewhat.probing.swap_probe.swapped_example import SentenceVersion, SwapItem, SwappedExample, version_of
+from wherewhat.probing.swaps.constituent_shuffle import constituents_of, shuffle_constituents, shuffle_control
+from wherewhat.probing.swaps.swap import SIZES, size_name
+from wherewhat.progress import OnStep, Say
+from wherewhat.runs.registry import ProbeRun
+from wherewhat.stats.bootstrap import LEAST
+from wherewhat.stats.verdict import Claim
 
 BOTH = "both"
-WHICH = {BOTH: (0, 1), "premise": (0,), "hypothesis": (1,)}  # of a pair
-EVERY = "every size"  # the side of cases that have a phrase of every size: one original serves all
+PAIR_PLACES = {BOTH: (0, 1), "premise": (0,), "hypothesis": (1,)}
+EVERY_SIZE = "every size"  # the side of examples with a constituent of every size: one original serves all sizes
+DEFAULT_SIZES = tuple(map(size_name, SIZES))
 
 
 @dataclass(frozen=True)
-class Shuffles(Swapping):
-    """What is shuffled."""
+class WordShuffleProbe(SwapProbe):
+    """Which words are shuffled."""
 
-    sizes: tuple[str, ...] = tuple(map(size_name, SIZES))
-    which: str = BOTH
+    sizes: tuple[str, ...] = DEFAULT_SIZES  # words in a constituent, or "whole"
+    which: str = BOTH  # sentence of a pair
     name: ClassVar[str] = "words"
-    need: ClassVar[str] = "phrases"
+    need: ClassVar[str] = "constituents"
 
     def __post_init__(self) -> None:
-        if self.which not in WHICH:
+        if self.which not in PAIR_PLACES:
             raise UserError(f"which is '{self.which}'; of a pair shuffle premise, hypothesis or both")
         for size in self.sizes:
             if size != WHOLE and not (size.isdecimal() and int(size) >= 2):
-                raise UserError(f"'{size}' is no size of a phrase; give numbers of words from 2 on, or {WHOLE}")
+                raise UserError(f"'{size}' is not the size of a constituent; give 2 words or more, or {WHOLE}")
         if not self.sizes or len(set(self.sizes)) < len(self.sizes):
             raise UserError(f"sizes is '{','.join(self.sizes)}'; name at least one size, and none twice")
 
-    def refuse(self, case: Case) -> str | None:
-        """A case that has nothing to shuffle."""
-        there = (phrases_of(case.sentences[place], _words(size)) for size in self.sizes for place in self._places(case))
-        return None if any(there) else "without a phrase to shuffle"
+    def refuse(self, example: AnnotatedExample) -> str | None:
+        there = (
+            constituents_of(example.sentences[place], _words(size))
+            for size in self.sizes
+            for place in self._places(example)
+        )
+        return None if any(there) else "without a constituent to shuffle"
 
-    def items(self, data: Data) -> list[Item]:
-        """Every size with the cases that have such a phrase."""
-        by_size = {size: self._trials(data, size) for size in self.sizes}
-        whole = {trial.case: trial.swapped for trial in by_size.get(WHOLE, ())}
+    def items(self, data: ProbeDataset) -> list[SwapItem]:
+        """Every size with the examples that have such a constituent."""
+        by_size: dict[str, tuple[SwappedExample, ...]] = {}
+        for size in self.sizes:
+            swapped = (self._swapped(index, example, size) for index, example in enumerate(data.examples))
+            by_size[size] = tuple(each for each in swapped if each is not None)
+        whole = {each.index: each.swapped for each in by_size.get(WHOLE, ())}
         return [
-            Item(size, trials, {WHOLE: whole} if whole and size != WHOLE else {}) for size, trials in by_size.items()
+            SwapItem(size, examples, {WHOLE: whole} if whole and size != WHOLE else {})
+            for size, examples in by_size.items()
         ]
 
-    def lacking(self, item: str) -> str:
-        return "nothing to shuffle" if item == WHOLE else f"no phrase of {item} words"
+    def why_missing(self, item: str) -> str:
+        return "nothing to shuffle" if item == WHOLE else f"no constituent of {item} words"
 
-    def sides(self, found: Outcome, items: Sequence[Item]) -> Mapping[str, Marks]:
-        """Every label, and the cases that have a phrase of every size if there are enough."""
-        labels = np.array(found.labels)
-        sides = {label: labels == label for label in sorted(set(labels)) if found.library.data.labelled}
-        every = complete(items)
+    def sides(self, outputs: ItemOutputs, items: Sequence[SwapItem]) -> Mapping[str, Marks]:
+        """Every label, and the examples that have a constituent of every size if there are enough."""
+        labels = np.array(outputs.labels)
+        sides = {label: labels == label for label in sorted(set(labels)) if outputs.library.data.labelled}
+        every = in_every_item(items)
         if len(every) >= LEAST:
-            sides[EVERY] = np.array([trial.case in every for trial in found.item.trials])
+            sides[EVERY_SIZE] = np.array([each.index in every for each in outputs.item.examples])
         return sides
 
-    def about(self, data: Data, items: Sequence[Item]) -> dict[str, Any]:
-        return {"swapped in": self.which if data.pairs else "sentence", EVERY: len(complete(items))}
+    def about(self, data: ProbeDataset, items: Sequence[SwapItem]) -> dict[str, Any]:
+        return {"swapped_in": self.which if data.pairs else "sentence", "every_size": len(in_every_item(items))}
 
-    def claims(self, data: Data, found: Found) -> list[Claim]:
-        return word_claims.claims_of(data, found, self.sizes)
+    def claims(self, data: ProbeDataset, estimates: ProbeEstimates) -> list[Claim]:
+        return word_claims.claims_of(data, estimates, self.sizes)
 
-    def said(self, data: Data, found: Found) -> str:
-        return word_claims.said_of(data, found, self.sizes)
+    def summary(self, data: ProbeDataset, estimates: ProbeEstimates) -> str:
+        return word_claims.summary_of(data, estimates, self.sizes)
 
-    def _places(self, case: Case) -> tuple[int, ...]:
-        return WHICH[self.which] if len(case.sentences) == 2 else (0,)
+    def _places(self, example: AnnotatedExample) -> tuple[int, ...]:
+        return PAIR_PLACES[self.which] if len(example.sentences) == 2 else (0,)
 
-    def _trials(self, data: Data, size: str) -> tuple[Trial, ...]:
-        trials = (self._trial(number, case, size) for number, case in enumerate(data.cases))
-        return tuple(trial for trial in trials if trial is not None)
-
-    def _trial(self, number: int, case: Case, size: str) -> Trial | None:
-        """A case with its phrases of one size shuffled; a text is always shuffled alike."""
-        swaps = {place: self._shuffled(case, place, size) for place in self._places(case)}
-        shuffled = {place: swap for place, swap in swaps.items() if swap is not None}
+    def _swapped(self, index: int, example: AnnotatedExample, size: str) -> SwappedExample | None:
+        """An example with its constituents of one size shuffled; a text is always shuffled in the same way."""
+        shuffled, controls = dict[int, SentenceVersion](), dict[int, SentenceVersion]()
+        for place in self._places(example):
+            sentence = example.sentences[place]
+            swap = shuffle_constituents(sentence, _words(size), seed=self.seed, key=sentence.text)
+            if swap is not None:
+                shuffled[place] = SentenceVersion.by(swap)
+                control = shuffle_control(sentence, swap, seed=self.seed, key=sentence.text)
+                controls |= {} if control is None else {place: SentenceVersion.by(control)}
         if not shuffled:
             return None
-        controls = {place: self._control(case, place, swap) for place, swap in shuffled.items()}
-        control = None if None in controls.values() else _turned(case, controls)
-        return Trial(number, _turned(case, shuffled), control, case.label or None)
-
-    def _shuffled(self, case: Case, place: int, size: str) -> Swap | None:
-        sentence = case.sentences[place]
-        return shuffle_phrases(sentence, _words(size), seed=self.seed, key=sentence.text)
-
-    def _control(self, case: Case, place: int, swap: Swap) -> Swap | None:
-        sentence = case.sentences[place]
-        return shuffle_control(sentence, swap, seed=self.seed, key=sentence.text)
+        beside = version_of(example, controls) if len(controls) == len(shuffled) else None
+        return SwappedExample(index, version_of(example, shuffled), beside, example.label or None)
 
 
 def probe_words(
     model: str | nn.Module | LoadedModel,
     files: Sequence[str | Path] = (),
     *,
+    sizes: Sequence[str | int] = DEFAULT_SIZES,
+    which: str = BOTH,
+    max_sentences: int = 500,
+    labels: Sequence[str] = (),
+    seed: int = 0,
     tokenizer: Any = None,
     loading: LoadSettings | None = None,
     on_step: OnStep | None = None,
     say: Say | None = None,
-    **settings: Any,
-) -> Probed:
-    """Shuffle words inside phrases, and of whole sentences, and see what a model makes of it.
+) -> ProbeRun:
+    """Shuffle words within constituents, and in whole sentences, and measure how a model's outputs change.
 
-    `files` hold phrases, or labelled cases with phrases; without any, sentences of the grammar are used. `settings` are
-    the fields of `Shuffles`.
+    `files` hold constituents, or labelled examples with constituents; without files, sentences of the grammar are used.
+    `sizes` are words per constituent, or "whole"; `which` is premise, hypothesis or both; `labels` are other names for
+    a classifier's labels, in its order.
     """
-    check_keywords(probe_words, settings, fills=Shuffles)
-    if "sizes" in settings:
-        settings |= {"sizes": tuple(map(str, settings["sizes"]))}  # numbers will do
-    return put(Shuffles(**settings), model, files, tokenizer=tokenizer, loading=loading, on_step=on_step, say=say)
+    probe = WordShuffleProbe(max_sentences, tuple(labels), seed, tuple(map(str, sizes)), which)
+    return run_probe(probe, model, files, tokenizer=tokenizer, loading=loading, on_step=on_step, say=say)
 
 
-def complete(items: Sequence[Item]) -> set[int]:
-    """The cases that every item has."""
-    return set.intersection(*({trial.case for trial in item.trials} for item in items))
-
-
-def _turned(case: Case, swaps: Mapping[int, Swap | None]) -> Reading:
-    """All sentences of a case, some of them swapped."""
-    found = [(sentence, swaps.get(place)) for place, sentence in enumerate(case.sentences)]
-    return tuple(Turned.unmoved(sentence) if swap is None else Turned.by(swap) for sentence, swap in found)
+def in_every_item(items: Sequence[SwapItem]) -> set[int]:
+    """The indices of the examples that every item has."""
+    return set.intersection(*({each.index for each in item.examples} for item in items))
 
 
 def _words(size: str) -> int | None:

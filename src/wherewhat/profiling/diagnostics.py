@@ -1,205 +1,141 @@
-"""Say where and why nothing could be measured, so that nobody takes silence for an answer."""
-
-from collections.abc import Mapping, Sequence
+"""Which scores have no value, where and why; and what is refused because nothing could be measured at all."""
 
 import numpy as np
-from torch import Tensor
 
-from wherewhat.capture.hooks.reader import AttentionSite
 from wherewhat.capture.tokens.batch import LAST
 from wherewhat.errors import UserError
-from wherewhat.names import head_name, layer_labels
-from wherewhat.profiling.accumulate import LayerScores, ScoreAccumulator
-from wherewhat.profiling.settings import ProfileSettings
-from wherewhat.scores.offset_peak import LEAST_ROWS
+from wherewhat.names import head_name
+from wherewhat.profiling.reading import AttentionReading
+from wherewhat.scores.base import RowScore
+from wherewhat.scores.offsets import LEAST_ROWS
 
 NAMED = 8  # heads that a note names; more are only counted
-NO_TURNS = "no logits here are products of queries and keys that turn pair by pair, so there are no frequencies"
+NOT_ROTARY = "its logits are not rotary, as queries and keys are not rotated in channel pairs"
 
 
-def refuse_in_vain(
-    model: str,
-    ids: Sequence[Tensor],
-    tally: ScoreAccumulator,
-    opaque: Mapping[AttentionSite, str],
-    settings: ProfileSettings,
-) -> None:
-    """Refuse where what was asked for by name, or from certain slots, has nothing to be measured on."""
-    named = [name for name in settings.scores if name in settings.known and settings.known[name].logits]
-    if named and not _slots_matter(tally):
-        raise UserError(_why_not(model, named[0], tally, opaque))
-    if any(settings.known[name].turning for name in named) and not tally.turning:
-        turning = next(name for name in named if settings.known[name].turning)
-        raise UserError(f"{turning} cannot be asked of {model}: {NO_TURNS}; leave it out")
-    asked = named or settings.queries == LAST or settings.first > 1
-    if asked and _slots_matter(tally) and _asks_logits(tally) and not _measured(tally):
-        raise UserError(_too_few(ids, settings))
-
-
-def _asks_logits(tally: ScoreAccumulator) -> bool:
-    return any(score.logits for score in tally.scores.values())
-
-
-def _slots_matter(tally: ScoreAccumulator) -> bool:
-    return any(not absorbed for absorbed in tally.absorbed.values())
-
-
-def _why_not(model: str, name: str, tally: ScoreAccumulator, opaque: Mapping[AttentionSite, str]) -> str:
-    if not tally.absorbed:
-        reason = next(iter(opaque.values()), "its logits could not be taken apart")
-        return (
-            f"{name} cannot be asked of {model}: {reason}; ask for input.position_share, which moves tokens and "
-            "runs the whole model again"
+def refuse_unmeasurable(reading: AttentionReading) -> None:
+    """Refuse where scores that were asked for by name, or certain slots, leave nothing to measure."""
+    settings, model, known = reading.settings, reading.model.id, reading.settings.known
+    named = [known[name] for name in settings.scores if name in known]
+    of_logits = [score for score in named if isinstance(score, RowScore) and score.logits]
+    if of_logits and not reading.slots_matter:
+        reason = (
+            ", whose logits do not depend on slots: its position is in the hidden states, and every head would count "
+            "as symbolic; ask for input.position_share or mean.position"
         )
-    return (
-        f"{name} cannot be asked of {model}, whose logits know nothing of slots or frequencies: its position sits in "
-        "the hidden states, and every head would count as symbolic; ask for input.position_share or mean.position"
-    )
+        if not reading.accumulator.position_free:
+            why = next(iter(reading.undecomposed.values()), "its logits could not be decomposed")
+            reason = f": {why}; ask for input.position_share, which moves tokens and runs the whole model again"
+        raise UserError(f"{of_logits[0].name} cannot be measured on {model}{reason}")
+    of_rotary = [score for score in of_logits if score.rotary]
+    if of_rotary and not reading.accumulator.rotary:
+        raise UserError(f"{of_rotary[0].name} cannot be measured on {model}: {NOT_ROTARY}; leave it out")
+    on_purpose = of_logits or settings.queries == LAST or settings.first > 1
+    if on_purpose and reading.slots_matter and reading.needs_logits and not _logits_measured(reading):
+        raise UserError(_why_no_swaps(reading))
 
 
-def _too_few(ids: Sequence[Tensor], settings: ProfileSettings) -> str:
-    if settings.scores and all(name.startswith("block.") for name in settings.scores):
-        return "no text has two blocks whose contents can change places; give longer texts or other --blocks"
-    longest = max(len(text) for text in ids)
-    if longest - 1 - settings.first >= 2:  # the last row is always read, and would see two keys
+def _why_no_swaps(reading: AttentionReading) -> str:
+    settings, first = reading.settings, reading.settings.first
+    if settings.scores and all(score.blocks for score in settings.row_scores.values()):
+        return "no text has two blocks whose contents can be swapped; give longer texts or other --blocks"
+    longest = max(len(text) for text in reading.texts.ids)
+    if longest - 1 - first >= 2:  # the last row is always read, and would see two keys
         return (
-            "the mask of this model shows no query that is looked at two keys which can change places (from slot "
-            f"{settings.first} on); longer texts change nothing in that, ask for scores of attention instead"
+            f"the mask of this model shows no query two keys that can be swapped (from slot {first} on), which longer "
+            "texts would not change; ask for scores of attention instead"
         )
-    which = "its last query" if settings.queries == LAST else "the queries looked at"
+    which = "its last query" if settings.queries == LAST else "the queries that are read"
     return (
-        f"the longest text has {longest} tokens, and fewer than two keys before {which} can change places (from slot "
-        f"{settings.first} on); give longer texts or a smaller --first"
+        f"the longest text has {longest} tokens, and fewer than two keys before {which} can be swapped (from slot "
+        f"{first} on); give longer texts or a smaller --first"
     )
 
 
-def _measured(tally: ScoreAccumulator) -> bool:
-    """Whether any score of logits has an answer anywhere."""
-    return any(
-        np.isfinite(value_H).any()
-        for account in tally.accounts.values()
-        for name, by_text in account.values.items()
-        if tally.scores[name].logits
-        for value_H in by_text.values()
-    )
+def _logits_measured(reading: AttentionReading) -> bool:
+    """Whether any score of logits has a value anywhere."""
+    scores, layers = reading.accumulator.scores, reading.accumulator.layers.values()
+    return any(layer.has_value(name) for layer in layers for name in layer.values if scores[name].logits)
 
 
-def silences(
-    tally: ScoreAccumulator,
-    opaque: Mapping[AttentionSite, str],
-    layers: Mapping[AttentionSite, int],
-    *,
-    asked_inside: bool,
-) -> list[str]:
-    """Plain sentences about what has no answer."""
-    found = _without_slots(tally, layers, asked_inside) + _opaque(opaque, layers, asked_inside) + _without_turns(tally)
-    blocks = [name for name in tally.scores if name.startswith("block.")]
-    if _asks_logits(tally) and _slots_matter(tally) and not _measured(tally):
-        found.append(
-            "No row that was read sees two keys or more that can change places, because texts are too short or a mask "
+def missing_values(reading: AttentionReading, *, hidden: bool) -> list[str]:
+    """Sentences about what has no value, and why; `hidden` is whether hidden states were measured."""
+    notes = _undecomposed(reading, hidden)
+    accumulator = reading.accumulator
+    of_rotary = [name for name, score in accumulator.scores.items() if score.rotary]
+    if of_rotary and not accumulator.rotary and reading.slots_matter:
+        notes.append(
+            "The logits are not rotary: queries and keys are not rotated in channel pairs, so there are no "
+            f"frequencies and {', '.join(of_rotary)} has no value."
+        )
+    layers = accumulator.layers.values()
+    of_blocks = [name for name, score in accumulator.scores.items() if score.blocks]
+    if reading.needs_logits and reading.slots_matter and not _logits_measured(reading):
+        notes.append(
+            "No row that was read sees two or more keys that can be swapped, because texts are too short or a mask "
             "hides the keys: scores of logits have no values."
         )
-    elif (
-        blocks and _slots_matter(tally) and not any(_finite(account, blocks[0]) for account in tally.accounts.values())
-    ):
-        found.append(
-            "No row that was read sees two whole blocks whose contents can change places, because texts have none or a "
+    elif of_blocks and reading.slots_matter and not any(layer.has_value(of_blocks[0]) for layer in layers):
+        notes.append(
+            "No row that was read sees two whole blocks whose contents can be swapped, because texts have none or a "
             "mask hides them: scores of blocks have no values."
         )
-    return found + _few_rows(tally) + _flat(tally, layers) + _unlike(tally)
+    peaks = [layer for layer in layers if "offset_peak" in layer.values]
+    if peaks and not any(layer.has_value("offset_peak") for layer in peaks):
+        notes.append(
+            "`offset_peak` has no value: it needs at least "
+            f"{LEAST_ROWS} rows of a text that see two or more keys, and no text had so many. Give longer texts or "
+            "more --queries."
+        )
+    if flat := _flat_heads(reading):
+        names = ", ".join(flat[:NAMED]) + (f" and {len(flat) - NAMED} more" if len(flat) > NAMED else "")
+        notes.append(
+            f"The logits of {names} do not vary beyond rounding in any row: these heads count as positional and "
+            "symbolic at once, and have no shares, as there is no variance to share."
+        )
+    if any(layer.frequencies is not None and layer.frequencies.unlike for layer in layers):
+        notes.append(
+            "In this model the angles of rotation depend on the length of a text: theta of a frequency is the mean "
+            "over texts."
+        )
+    return notes
 
 
-def _few_rows(tally: ScoreAccumulator) -> list[str]:
-    """Whether rows of a text agree cannot be asked where too few of them are read."""
-    asked = [account for site, account in tally.accounts.items() if "offset_peak" in account.values]
-    if not asked or any(_finite(account, "offset_peak") for account in asked):
+def _undecomposed(reading: AttentionReading, hidden: bool) -> list[str]:
+    """Layers whose logits show nothing of slots; every reason once, with all the layers that it holds for."""
+    notes, layers, position_free = [], reading.layers, reading.accumulator.position_free
+    if free := [f"{layers[site]}" for site in layers if position_free.get(site) and site.part != "cross"]:
+        more = "" if hidden else " With --hidden, position is looked for in the hidden states."
+        notes.append(
+            f"The logits of layer {', '.join(free)} do not depend on slots: position, if any, came in with the hidden "
+            f"states. By construction every head there would count as symbolic, so scores of logits are left out.{more}"
+        )
+    more = "" if hidden else " With --hidden, tokens are moved at the input instead, and the whole model runs again."
+    for reason in dict.fromkeys(reading.undecomposed.values()):
+        numbers = ", ".join(f"{layers[site]}" for site, why in reading.undecomposed.items() if why == reason)
+        notes.append(f"The logits of layer {numbers} were not decomposed: {reason}.{more}")
+    return notes
+
+
+def _flat_heads(reading: AttentionReading) -> list[str]:
+    """Heads whose logits are all the same: rows were measured, but none of them had any variance to explain."""
+    names = []
+    for site, layer in reading.accumulator.layers.items():
+        measured = [np.isfinite(value_H) for value_H in layer.values.get("logit_variance", {}).values()]
+        varying = [weight_H > 0 for weight_H in layer.weights.get("position_share", {}).values()]
+        if measured and varying:
+            flat_H = np.any(measured, 0) & ~np.any(varying, 0)
+            names += [head_name(reading.layers[site], head, reading.labels) for head in flat_H.nonzero()[0]]
+    return names
+
+
+def learned_positions_note(reading: AttentionReading, *, hidden: bool) -> list[str]:
+    """Say that learned positions count as content where logits depend on slots in other ways as well."""
+    if reading.model.table is None or not reading.needs_logits or not reading.slots_matter:
         return []
+    more = "" if hidden else " With --hidden, tokens are moved at the input, and both count as position."
     return [
-        f"`offset_peak` has no value: it asks how often the rows of a text look equally far, and of no text "
-        f"{LEAST_ROWS} rows that see two keys or more were read. Give longer texts or more --queries."
+        "This model represents position in two ways: in its attention, and by a table of "
+        f"{reading.model.table} learned positions that is added to the tokens. Scores of logits measure the first "
+        f"only; for them the learned positions count as content.{more}"
     ]
-
-
-def learned_beside(table: int | None, tally: ScoreAccumulator, *, asked_inside: bool) -> list[str]:
-    """Say that learned positions count as content where logits know slots by other ways as well."""
-    if table is None or not _asks_logits(tally) or not _slots_matter(tally):
-        return []
-    more = "" if asked_inside else " With --hidden, tokens are moved at the input, and both count as position."
-    return [
-        f"This model knows slots in two ways: its attention does by itself, and a table of {table} learned positions "
-        "is added to the tokens. Scores of logits see the first only, and the learned positions count as content "
-        f"there.{more}"
-    ]
-
-
-def told_of(site: AttentionSite, tally: ScoreAccumulator, opaque: Mapping[AttentionSite, str]) -> dict[str, str]:
-    """What could be read of the logits of a layer, for the manifest: exact, absorbed, or opaque and why."""
-    if site in opaque:
-        return {"logits": "opaque", "reason": opaque[site]}
-    if site not in tally.absorbed:
-        return {}
-    return {"logits": "absorbed" if tally.absorbed[site] else "exact"}
-
-
-def _opaque(opaque: Mapping[AttentionSite, str], layers: Mapping[AttentionSite, int], asked_inside: bool) -> list[str]:
-    """Every reason once, with all the layers that it holds for."""
-    more = (
-        "" if asked_inside else " With --hidden, tokens are moved at the input instead, and the whole model runs again."
-    )
-    sites = {reason: [site for site in opaque if opaque[site] == reason] for reason in opaque.values()}
-    numbers = {reason: ", ".join(f"{layers[site]}" for site in found) for reason, found in sites.items()}
-    return [f"The logits of layer {layer} were not taken apart: {reason}.{more}" for reason, layer in numbers.items()]
-
-
-def _without_turns(tally: ScoreAccumulator) -> list[str]:
-    """Where slots have their say by other ways than turning."""
-    silent = [name for name, score in tally.scores.items() if score.turning]
-    if not silent or tally.turning or not _slots_matter(tally):
-        return []
-    return [f"{NO_TURNS.capitalize()} and {', '.join(silent)} is not given."]
-
-
-def _without_slots(tally: ScoreAccumulator, layers: Mapping[AttentionSite, int], asked_inside: bool) -> list[str]:
-    absorbed = [f"{layers[site]}" for site in layers if tally.absorbed.get(site) and site.part != "cross"]
-    if not absorbed:
-        return []
-    more = "" if asked_inside else " With --hidden, position is looked for inside the hidden state."
-    return [
-        f"No slot has a say in the logits of layer {', '.join(absorbed)}: position, if any, came in with the hidden "
-        f"state. By construction every head there would count as symbolic, so scores of logits are not given.{more}"
-    ]
-
-
-def _flat(tally: ScoreAccumulator, layers: Mapping[AttentionSite, int]) -> list[str]:
-    """Heads whose logits are all the same: slots and contents explain nothing, for there is nothing to explain."""
-    labels = layer_labels({"layer": number, "part": site.part} for site, number in layers.items())
-    flat = [
-        head_name(layers[site], head, labels)
-        for site, account in tally.accounts.items()
-        for head in range(account.heads)
-        if "position_share" in account.values and _is_flat(account, head)
-    ]
-    if not flat:
-        return []
-    names = ", ".join(flat[:NAMED]) + (f" and {len(flat) - NAMED} more" if len(flat) > NAMED else "")
-    return [
-        f"The logits of {names} do not vary beyond rounding in any row: positional and symbolic at once, and without "
-        "shares, since there is no variance to share."
-    ]
-
-
-def _is_flat(account: LayerScores, head: int) -> bool:
-    """Rows were measured, but none of them had any variance."""
-    measured = any(np.isfinite(value_H[head]) for value_H in account.values.get("logit_variance", {}).values())
-    return measured and not any(weight_H[head] > 0 for weight_H in account.weights["position_share"].values())
-
-
-def _unlike(tally: ScoreAccumulator) -> list[str]:
-    """Rotations that depend on the length of a text give its frequencies other angles."""
-    if not any(account.frequencies is not None and account.frequencies.unlike for account in tally.accounts.values()):
-        return []
-    return ["Texts of unlike length are turned by unlike angles here: theta of a frequency is the mean over texts."]
-
-
-def _finite(account: LayerScores, score: str) -> bool:
-    return any(np.isfinite(value_H).any() for value_H in account.values.get(score, {}).values())

@@ -1,126 +1,104 @@
-"""From what was tallied to the rows of tables."""
+"""Build the tables of a profile from what was measured, and correlate what frequencies do with their speed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
 from wherewhat.capture.hooks.reader import AttentionSite
-from wherewhat.errors import UserError
-from wherewhat.names import HEAD_NAME, head_name, layer_labels
-from wherewhat.profiling.accumulate import LayerScores, Resampling, ScoreAccumulator, Summary, summarise
-from wherewhat.profiling.settings import ProfileSettings
+from wherewhat.profiling.accumulate import Summary
+from wherewhat.profiling.reading import AttentionReading
+from wherewhat.stats.correlation import spearman_over_heads
+from wherewhat.tables.manifest.scores import CorrespondenceSection
 from wherewhat.tables.schema import FREQUENCIES, HEADS, OFFSETS, frame, without_nan
 
-Answers = Mapping[AttentionSite, Mapping[str, Summary]]  # of every place, by score
+Summaries = Mapping[AttentionSite, Mapping[str, Summary]]  # by site and score
+# What is compared with a frequency's speed, from frequencies.parquet, and with a head's mean speed.
+OF_FREQUENCIES = (
+    "positional",
+    "symbolic",
+    "position_part",
+    "symbol_part",
+    "interaction_part",
+    "query_norm",
+    "key_norm",
+)
+SPEED = "mean_speed"  # of a head: its mean frequency, with the fastest as the largest
+OF_HEADS = ("position_share", "symbol_share", "interaction_share")
 
 
-def heads_table(
-    model: str,
-    tally: ScoreAccumulator,
-    layers: dict[AttentionSite, int],
-    settings: ProfileSettings,
-    *,
-    resampling: Resampling,
-    more: Sequence[Answers] = (),
-) -> pl.DataFrame:
-    """heads.parquet: one row per head and score; `more` are answers that other walks have found."""
+def heads_table(model: str, reading: AttentionReading, results: Sequence[Summaries]) -> pl.DataFrame:
+    """heads.parquet: one row per head and score; `untrained` is filled in later, where it is measured."""
     rows = []
-    for site, layer, account, heads in chosen(tally, layers, settings):
-        answers = {name: summarise(account, name, resampling) for name in account.values}
-        for found in more:
-            answers |= found.get(site, {})
+    for site, layer, _, heads in reading.chosen():
+        by_name = {name: summary for result in results for name, summary in result.get(site, {}).items()}
         for head in heads:
-            for name, answer in answers.items():
-                rows.append((model, layer, head, name, *_numbers(answer, head), site.part))
+            for name, summary in by_name.items():
+                columns = (summary.value_H, summary.low_H, summary.high_H, summary.chance_H)
+                counts = (int(summary.texts_H[head]), int(summary.windows_H[head]), int(summary.rows_H[head]) or None)
+                numbers = [float(column_H[head]) for column_H in columns]
+                rows.append((model, layer, head, name, *numbers, None, *counts, site.part))
     return frame(rows, HEADS)
 
 
-def _numbers(answer: Summary, head: int) -> tuple[object, ...]:
-    """The columns from the value to the number of rows; `untrained` is filled in later, by those who measure it."""
-    spread = (answer.value_H[head], answer.low_H[head], answer.high_H[head], answer.chance_H[head])
-    rests = (int(answer.texts_H[head]), int(answer.windows_H[head]), int(answer.rows_H[head]) or None)
-    return *map(float, spread), None, *rests
-
-
-def offsets_table(
-    model: str, tally: ScoreAccumulator, layers: dict[AttentionSite, int], settings: ProfileSettings
-) -> pl.DataFrame:
+def offsets_table(reading: AttentionReading) -> pl.DataFrame:
     """offsets.parquet: mean mass at every relative offset that some row could see."""
     tables = [pl.DataFrame(schema=OFFSETS)]
-    for _, layer, account, heads in chosen(tally, layers, settings):
-        if account.mass_HO is None or account.texts_O is None or account.rows_O is None:
+    for _, layer, scores, heads in reading.chosen():
+        if scores.mass_HO is None or scores.windows_O is None or scores.rows_O is None:
             continue
-        seen = account.texts_O.nonzero()[0]
-        mean_HO = account.mass_HO[:, seen] / account.texts_O[seen]
-        offsets = seen - account.mass_HO.shape[1] // 2
+        visible_O = scores.windows_O.nonzero()[0]
+        mean_HO = scores.mass_HO[:, visible_O] / scores.windows_O[visible_O]
+        offsets_O = visible_O - scores.mass_HO.shape[1] // 2
         for head in heads:
-            columns = {"model": model, "layer": layer, "head": head, "offset": offsets}
-            columns |= {"mass": mean_HO[head], "rows": account.rows_O[seen]}
+            columns = {"model": reading.model.id, "layer": layer, "head": head, "offset": offsets_O}
+            columns |= {"mass": mean_HO[head], "rows": scores.rows_O[visible_O]}
             tables.append(pl.DataFrame(columns, schema=OFFSETS))
     return without_nan(pl.concat(tables))
 
 
-def frequencies_table(
-    model: str, tally: ScoreAccumulator, layers: dict[AttentionSite, int], settings: ProfileSettings
-) -> pl.DataFrame:
+def frequencies_table(reading: AttentionReading) -> pl.DataFrame:
     """frequencies.parquet: what every rotary frequency of every head carries."""
     rows = []
-    for _, layer, account, heads in chosen(tally, layers, settings):
-        if account.frequencies is None:
+    for _, layer, scores, heads in reading.chosen():
+        if scores.frequencies is None:
             continue
-        theta_F, measures = account.frequencies.theta_F.tolist(), account.frequencies.values()
+        theta_F, measures = scores.frequencies.theta_F.tolist(), scores.frequencies.values()
         for head in heads:
             for name, value_HF in measures.items():
                 values = enumerate(zip(theta_F, value_HF[head].tolist(), strict=True))
-                rows += [(model, layer, head, number, theta, name, value) for number, (theta, value) in values]
+                rows += [
+                    (reading.model.id, layer, head, number, theta, name, value) for number, (theta, value) in values
+                ]
     return frame(rows, FREQUENCIES)
 
 
-def labels_of(layers: Mapping[AttentionSite, int]) -> dict[int, str]:
-    """What layers are called, by their numbers."""
-    return layer_labels({"layer": number, "part": site.part} for site, number in layers.items())
+def frequency_correlations(frequencies: pl.DataFrame, heads: pl.DataFrame, *, seed: int) -> list[CorrespondenceSection]:
+    """Spearman correlations of what a frequency does with its speed, over all layers (`layer` is None) and in each.
+
+    With `x` theta, a point is a frequency of a head; with `x` mean_speed, a head. Either way a positive correlation
+    means more of it where frequencies are faster. Intervals resample whole heads.
+    """
+    if frequencies.is_empty():
+        return []
+    rotating = frequencies.filter(pl.col("theta") > 0)
+    wide = rotating.pivot("measure", index=["layer", "head", "frequency", "theta"], values="value")
+    by_head = heads.pivot("score", index=["layer", "head"], values="value")
+    correlations = [*_correlations(wide, None, "theta", OF_FREQUENCIES, seed)]
+    for layer in sorted(wide["layer"].unique().to_list()):
+        correlations += _correlations(wide.filter(pl.col("layer") == layer), layer, "theta", OF_FREQUENCIES, seed)
+    if "mean_frequency" in by_head.columns:
+        speeds = by_head.with_columns(-pl.col("mean_frequency").alias(SPEED))  # 0 is the fastest frequency
+        correlations += _correlations(speeds, None, SPEED, OF_HEADS, seed)
+    return correlations
 
 
-def chosen(
-    tally: ScoreAccumulator, layers: dict[AttentionSite, int], settings: ProfileSettings
-) -> list[tuple[AttentionSite, int, LayerScores, list[int]]]:
-    """The layers and heads that were asked for."""
-    named = {_numbers_of(name, layers) for name in settings.heads}
-    if missing := set(settings.layers) - set(layers.values()):
-        raise UserError(f"there is no layer {min(missing)}; the model has layers {_all_of(layers)}")
-    kept = []
-    for site, layer in layers.items():
-        account = tally.accounts[site]
-        if missing := {head for number, head in named if number == layer and head >= account.heads}:
-            labels, last = labels_of(layers), account.heads - 1
-            where = f"layer {layer}" if labels[layer] == f"L{layer}" else labels[layer]
-            raise UserError(f"there is no head {head_name(layer, min(missing), labels)}; {where} has heads 0 to {last}")
-        heads = [head for head in range(account.heads) if not named or (layer, head) in named]
-        if heads and (not settings.layers or layer in settings.layers):
-            kept.append((site, layer, account, heads))
-    if not kept:
-        raise UserError("no head is left: none of the --heads lies in the --layers; loosen one of them")
-    return kept
-
-
-def _numbers_of(name: str, layers: Mapping[AttentionSite, int]) -> tuple[int, int]:
-    """The number of a head's layer in the tables, and its own."""
-    match = HEAD_NAME.fullmatch(name)
-    assert match is not None, "settings have been checked"
-    part, layer, head = match[1], int(match[2]), int(match[3])
-    parts = list(dict.fromkeys(site.part for site in layers))
-    if part is None and len(parts) > 1:
-        names = " or ".join(f"'{one} {name}'" for one in parts)
-        raise UserError(f"the model has several parts, so '{name}' may be several heads; ask for {names}")
-    for site, number in layers.items():
-        if site.part == (part or parts[0]) and site.ordinal == layer:
-            return number, head
-    raise UserError(f"there is no head {name}; the model has layers {_all_of(layers)}")
-
-
-def _all_of(layers: Mapping[AttentionSite, int]) -> str:
-    """The layers there are, in words; those of several parts by the numbers that count through."""
-    parts = {part: [n for site, n in layers.items() if site.part == part] for part in (p.part for p in layers)}
-    if len(parts) < 2:
-        return f"0 to {len(layers) - 1}"
-    return f"0 to {len(layers) - 1} ({', '.join(f'{part} {min(its)} to {max(its)}' for part, its in parts.items())})"
+def _correlations(
+    table: pl.DataFrame, layer: int | None, x: str, ys: Sequence[str], seed: int
+) -> Iterator[CorrespondenceSection]:
+    for y in ys:
+        if y in table.columns:
+            points = table.select("layer", "head", pl.col(x).alias("x"), pl.col(y).alias("y")).drop_nulls()
+            heads = points.select("layer", "head").to_numpy()
+            estimate = spearman_over_heads(points["x"].to_numpy(), points["y"].to_numpy(), heads, seed=seed)
+            rho, low, high = estimate.numbers
+            yield CorrespondenceSection(layer=layer, x=x, y=y, points=points.height, rho=rho, low=low, high=high)

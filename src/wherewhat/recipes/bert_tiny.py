@@ -2,12 +2,12 @@
 
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.nets.config import NetConfig
-from wherewhat.training.reading import Reading
+from wherewhat.training.language_modelling import LanguageModelSettings
 
 
-def bert_tiny() -> Reading:
+def bert_tiny() -> LanguageModelSettings:
     """Sentences of a grammar, in which words agree over distances. `--text` reads files in its place."""
-    return Reading(
+    return LanguageModelSettings(
         net=NetConfig(
             vocabulary=1,  # follows the words that are learnt
             length=32,

@@ -1,12 +1,12 @@
 """NLI tiny: a small encoder with a learned table of positions that tells what follows from a sentence."""
 
 from wherewhat.nets.config import NetConfig
-from wherewhat.training.judging import Judging
+from wherewhat.training.classification import ClassifierSettings
 
 
-def nli_tiny() -> Judging:
+def nli_tiny() -> ClassifierSettings:
     """Who does it to whom? Pairs of sentences of a grammar in which the words alone do not say it."""
-    return Judging(
+    return ClassifierSettings(
         net=NetConfig(
             vocabulary=1,  # follows the words that are read
             length=32,

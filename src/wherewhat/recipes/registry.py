@@ -7,7 +7,7 @@ from wherewhat.names import look_up
 from wherewhat.recipes.bert_tiny import bert_tiny
 from wherewhat.recipes.nli_tiny import nli_tiny
 from wherewhat.recipes.tiny import tiny
-from wherewhat.training.settings import Settings
+from wherewhat.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Recipe:
 
     name: str
     about: str  # one line, for someone new
-    settings: Callable[[], Settings]
+    settings: Callable[[], TrainingSettings]
 
 
 RECIPES: dict[str, Recipe] = {
@@ -27,7 +27,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             "bert_tiny",
-            "A small encoder learns hidden words of an English-like grammar, or of --text files; minutes on a laptop.",
+            "A small encoder learns masked words of an English-like grammar, or of --text files; minutes on a laptop.",
             bert_tiny,
         ),
         Recipe(
@@ -39,7 +39,7 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-def recipe(name: str) -> Settings:
+def recipe(name: str) -> TrainingSettings:
     """The settings of the run called `name`.
 
     >>> recipe("tiny").net.encoding

@@ -3,17 +3,17 @@
 from wherewhat.nets.config import NetConfig
 from wherewhat.tasks.mixture import Mixture
 from wherewhat.tasks.registry import task
-from wherewhat.training.answering import Answering
+from wherewhat.training.task_training import TaskSettings
 
 
-def tiny() -> Answering:
-    """The number task needs heads that work by place, the letter task heads that work by content."""
+def tiny() -> TaskSettings:
+    """The number task needs heads that work by position, the letter task heads that work by content."""
     tasks = (
         task("number", window=8, pre=8, hops=(1, 2), n_letters=26),
         task("letter", window=8, pre=8, hops=(1, 2)),
     )
     both = Mixture(tasks)
-    return Answering(
+    return TaskSettings(
         net=NetConfig(vocabulary=both.vocabulary, length=both.length, width=64, layers=4, heads=4, encoding="rope"),
         tasks=tasks,
         steps=2500,

@@ -1,7 +1,7 @@
 """Charts of the canonical tasks: accuracy by angle and by slot, the circle of keys and queries, scores, theory.
 
-Those that are drawn once for each case take its name where they say `{subject}`, those for each angle its base where
-they say `{base}`.
+A chart that is drawn once per condition has `{subject}` in place of its name; one that is drawn once per angle has
+`{base}` in place of the base.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from wherewhat.report.canonical_tables import INDEX, INNER, LEAST, ONE, RETRIEVAL, SHARES, TWO
+from wherewhat.report.canonical_tables import INDEX, INNER, LEAST, ONE_PLANE, RETRIEVAL, SHARES, TWO_PLANES
 from wherewhat.report.marks import BOTH, INK, LINE, MUTED, PAPER, WHAT, WHERE, WHOLE, either, layered, named
 from wherewhat.report.page import Spec
 from wherewhat.report.palette import DARK, LIGHT
@@ -19,12 +19,12 @@ DASHES = [5, 4]
 TICKS = (0, 0.1, 0.25, 0.5, 1, 2)
 ACCENT = alt.ExprRef(either(DARK.accent, LIGHT.accent))
 OF_SUBJECT = "datum.subject == '{subject}'"
-RIGHT = "right answers"
-EXTENT = 40  # of an upright axis, so that charts above each other begin at the same place
+ACCURACY = "accuracy"
+EXTENT = 40  # of a vertical axis, so that stacked charts are aligned
 
 
 def curves() -> Spec:
-    """Index rising and retrieval falling with the angle, with the angles at which theory draws a line."""
+    """Accuracy of index and retrieval by angle, with the bounds of the theory."""
     return layered(
         *_bounds(),
         *_curves("accuracy", {INDEX: WHERE, RETRIEVAL: WHAT}),
@@ -34,29 +34,29 @@ def curves() -> Spec:
 
 
 def induction() -> Spec:
-    """Partial induction with one plane and with two, beside heads put together by hand and a coin."""
-    hand = named("byhand").transform_filter(f"indexof(['{ONE}', '{TWO}'], datum.subject) >= 0")
-    coin = named("accuracy").transform_aggregate(rows="count()").transform_calculate(at="2", value="0.5")
+    """Partial induction with one plane and with two, with hand-built heads and chance."""
+    hand = named("byhand").transform_filter(f"indexof(['{ONE_PLANE}', '{TWO_PLANES}'], datum.subject) >= 0")
+    chance = named("accuracy").transform_aggregate(rows="count()").transform_calculate(at="2", value="0.5")
     place = {"x": _base(), "y": _share()}
-    colour = _colour({ONE: MUTED, TWO: ACCENT})
+    colour = _colour({ONE_PLANE: MUTED, TWO_PLANES: ACCENT})
     return layered(
-        coin.mark_rule(stroke=MUTED, strokeDash=[2, 3]).encode(y=_share()),
-        coin.mark_text(text="a coin", align="right", dx=-4, dy=12, color=MUTED, fontSize=12).encode(**place),
+        chance.mark_rule(stroke=MUTED, strokeDash=[2, 3]).encode(y=_share()),
+        chance.mark_text(text="chance", align="right", dx=-4, dy=12, color=MUTED, fontSize=12).encode(**place),
         hand.mark_line(strokeWidth=1.3, strokeDash=DASHES, opacity=0.8).encode(**place, color=colour),
-        *_curves("accuracy", {ONE: MUTED, TWO: ACCENT}),
-        *_label("two planes", TWO, 1.0, ACCENT, align="right", dx=-4, dy=18),
-        *_label("one plane", ONE, 0.25, MUTED, align="left", dx=12, dy=-6),
+        *_curves("accuracy", {ONE_PLANE: MUTED, TWO_PLANES: ACCENT}),
+        *_label("two planes", TWO_PLANES, 1.0, ACCENT, align="right", dx=-4, dy=18),
+        *_label("one plane", ONE_PLANE, 0.25, MUTED, align="left", dx=12, dy=-6),
     )
 
 
 def slots() -> Spec:
-    """Accuracy by where the answer stands, index and retrieval, at one angle."""
+    """Accuracy of index and retrieval by the slot of the answer, at one angle."""
     return layered(*_lines(_at_base(), _slot(), {INDEX: WHERE, RETRIEVAL: WHAT}, small=True))
 
 
 def induction_slots() -> Spec:
     """The same for partial induction with one plane and with two."""
-    return layered(*_lines(_at_base(), _slot(), {ONE: MUTED, TWO: ACCENT}, small=True))
+    return layered(*_lines(_at_base(), _slot(), {ONE_PLANE: MUTED, TWO_PLANES: ACCENT}, small=True))
 
 
 def circle() -> Spec:
@@ -94,7 +94,7 @@ def circle() -> Spec:
 
 
 def shares() -> Spec:
-    """What decides the logits of a case at each angle: place, content, or only both together."""
+    """Variance shares of a condition's logits at each angle: position, content, or only both together."""
     rows = named("shares").transform_filter(OF_SUBJECT)
     colour = alt.Color(
         "measure", type="nominal", legend=None, scale=alt.Scale(domain=list(SHARES), range=[WHERE, WHAT, BOTH])
@@ -111,7 +111,7 @@ def shares() -> Spec:
 
 
 def scores() -> Spec:
-    """The published scores of a case at each angle, and how even its attention is."""
+    """The published scores of a condition at each angle, and the entropy of its attention."""
     rows = named("scores").transform_filter(OF_SUBJECT)
     domain = ["positional", "symbolic", "entropy"]
     colour = alt.Color(
@@ -122,21 +122,21 @@ def scores() -> Spec:
         "value", type="quantitative", title="score", scale=scale, axis=alt.Axis(values=[0, 0.5, 1], minExtent=EXTENT)
     )
     place = {"x": _ordinal(labels=True), "y": y, "color": colour}
-    sharp, all_alike = rows.transform_filter("!datum.all"), rows.transform_filter("datum.all")
+    sharp, equal = rows.transform_filter("!datum.all"), rows.transform_filter("datum.all")
     even = sharp.transform_filter("datum.measure == 'entropy'")
     main = sharp.transform_filter("datum.measure != 'entropy'")
     return layered(
         even.mark_line(strokeWidth=1.4, strokeDash=[2, 3]).encode(**place),
-        all_alike.mark_line(strokeWidth=1.3, strokeDash=DASHES, opacity=0.8).encode(**place),
+        equal.mark_line(strokeWidth=1.3, strokeDash=DASHES, opacity=0.8).encode(**place),
         main.mark_line(strokeWidth=2.2).encode(**place),
         main.mark_point(filled=True, size=30, opacity=1, tooltip=WHOLE).encode(**place),
     )
 
 
 def norms() -> Spec:
-    """How long query times key has become, beside how long it would have to be; `{subject}` is index or retrieval."""
+    """The learnt and the required length of query times key; `{subject}` is index or retrieval."""
     rows = named("norms").transform_filter(OF_SUBJECT)
-    learnt, asked = rows.transform_filter("datum.kind == 'learnt'"), rows.transform_filter("datum.kind == 'asked for'")
+    learnt, required = (rows.transform_filter(f"datum.kind == '{kind}'") for kind in ("learnt", "required"))
     y = alt.Y(
         "value",
         type="quantitative",
@@ -151,11 +151,11 @@ def norms() -> Spec:
         "subject", type="nominal", legend=None, scale=alt.Scale(domain=[INDEX, RETRIEVAL], range=[WHERE, WHAT])
     )
     place = {"x": _base(), "y": y}
-    far = asked.transform_window(rank="row_number()", sort=[alt.SortField("at")]).transform_filter("datum.rank == 2")
+    far = required.transform_window(rank="row_number()", sort=[alt.SortField("at")]).transform_filter("datum.rank == 2")
     return layered(
-        asked.mark_line(strokeDash=DASHES, strokeWidth=1.6, stroke=INK).encode(**place),
-        asked.mark_point(filled=True, size=26, fill=INK, opacity=1, tooltip=WHOLE).encode(**place),
-        far.mark_text(text="asked for", align="left", dx=10, dy=-6, color=INK, fontSize=12).encode(**place),
+        required.mark_line(strokeDash=DASHES, strokeWidth=1.6, stroke=INK).encode(**place),
+        required.mark_point(filled=True, size=26, fill=INK, opacity=1, tooltip=WHOLE).encode(**place),
+        far.mark_text(text="required", align="left", dx=10, dy=-6, color=INK, fontSize=12).encode(**place),
         learnt.mark_rule(strokeWidth=2).encode(x=_base(), y=alt.Y("low", type="quantitative"), y2="high", color=colour),
         learnt.mark_line(strokeWidth=2.4).encode(**place, color=colour),
         learnt.mark_point(filled=True, size=44, opacity=1, stroke=PAPER, strokeWidth=1, tooltip=WHOLE).encode(
@@ -165,22 +165,22 @@ def norms() -> Spec:
 
 
 def by_hand() -> Spec:
-    """Learnt heads beside heads put together by hand, by angle."""
+    """Learnt and hand-built heads, by angle."""
     hand = named("byhand").transform_filter(OF_SUBJECT)
-    mine = named("accuracy").transform_filter(f"{OF_SUBJECT} && !isValid(datum.seed)")
-    colour = _colour({INDEX: WHERE, RETRIEVAL: WHAT, ONE: MUTED, TWO: ACCENT})
+    trained = named("accuracy").transform_filter(f"{OF_SUBJECT} && !isValid(datum.seed)")
+    colour = _colour({INDEX: WHERE, RETRIEVAL: WHAT, ONE_PLANE: MUTED, TWO_PLANES: ACCENT})
     place = {"x": _base(short=True), "y": _share()}
     return layered(
         hand.mark_line(strokeDash=DASHES, strokeWidth=1.6, stroke=INK).encode(**place),
-        mine.mark_line(strokeWidth=2.2).encode(**place, color=colour),
-        mine.mark_point(filled=True, size=36, opacity=1, stroke=PAPER, strokeWidth=1, tooltip=WHOLE).encode(
+        trained.mark_line(strokeWidth=2.2).encode(**place, color=colour),
+        trained.mark_point(filled=True, size=36, opacity=1, stroke=PAPER, strokeWidth=1, tooltip=WHOLE).encode(
             **place, color=colour
         ),
     )
 
 
 def peaks() -> Spec:
-    """What theory says of attention by slot, with queries and keys of length 1 at base 1."""
+    """Attention by slot in theory, with queries and keys of length 1 at base 1."""
     rows = named("peaks")
     scale = alt.Scale(domain=[0, 32], nice=False)
     axis = alt.Axis(values=[0, 8, 16, 24, 32], grid=False)
@@ -224,7 +224,7 @@ def _curves(table: str, colours: dict[str, Any]) -> list[Any]:
 def _lines(rows: alt.Chart, x: Any, colours: dict[str, Any], *, small: bool = False) -> list[Any]:
     chosen, colour = rows.transform_filter(_among(colours)), _colour(colours)
     y = _share(small=small)
-    low = alt.Y("low", type="quantitative", title=None if small else RIGHT)
+    low = alt.Y("low", type="quantitative", title=None if small else ACCURACY)
     return [
         chosen.mark_area(opacity=0.16).encode(x=x, y=low, y2="high", color=colour),
         chosen.mark_line(strokeWidth=1.9 if small else 2.6).encode(x=x, y=y, color=colour),
@@ -235,7 +235,7 @@ def _lines(rows: alt.Chart, x: Any, colours: dict[str, Any], *, small: bool = Fa
 
 
 def _bounds() -> list[Any]:
-    """Dashed lines at the angles that theory names, with their names at the foot of the chart."""
+    """Dashed lines at the bounds of the theory, with their names at the bottom of the chart."""
     rows = named("bounds")
     x = alt.X("at", type="quantitative")
     lines = rows.mark_rule(stroke=INK, strokeDash=DASHES, strokeWidth=1.2, opacity=0.75).encode(x=x)
@@ -266,7 +266,7 @@ def _label(text: str, subject: str, base: float, colour: Any, **place: Any) -> l
 
 
 def _base(*, short: bool = False) -> Any:
-    """Base angles, small ones drawn apart."""
+    """Base angles on a square-root scale, which separates small ones."""
     scale = alt.Scale(type="sqrt", domain=[0, 2], nice=False)
     ticks: Sequence[float] = (0, 0.1, 0.5, 1, 2) if short else TICKS
     axis = alt.Axis(values=list(ticks), format="~g", grid=False, labelOverlap="greedy")
@@ -284,7 +284,7 @@ def _share(*, small: bool = False) -> Any:
     return alt.Y(
         "value",
         type="quantitative",
-        title=None if small else RIGHT,
+        title=None if small else ACCURACY,
         scale=scale,
         axis=alt.Axis(format="%", values=values),
     )

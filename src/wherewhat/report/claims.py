@@ -1,35 +1,31 @@
-"""The table of what was published, what was measured here, and what to think of it."""
+"""The table of what was published, what was measured here, and the verdict."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
-from wherewhat.report.measured import Manifest
 from wherewhat.report.page import Section
 from wherewhat.report.tags import Html, prose, tag
+from wherewhat.tables.manifest.sections import ClaimSection
 
 HEADINGS = ("claim", "published", "ours", "verdict")
 
 
-def the_claims(manifest: Manifest) -> Section:
+def claims_section(claims: Sequence[ClaimSection]) -> Section:
     """Every claim of a reproduction: published, ours, verdict."""
-    claims = manifest.get("claims") or ()
     head = tag("div", *(tag("p", name) for name in HEADINGS), aria_hidden=True)
-    lede = "What was published, what was measured here, and a verdict that is worked out from the numbers."
+    lede = "What was published, what was measured here, and a verdict computed from the numbers."
     body = tag("div", head, *(_line(claim) for claim in claims), class_="claims")
     return Section("claims", "Published and ours", lede, body, short="Claims")
 
 
-def _line(claim: Mapping[str, Any]) -> Html:
-    verdict = str(claim.get("verdict") or "unknown")
-    said = [
-        tag("p", tag("span", f"{name}: ", class_="said"), prose(str(claim.get(name) or "unknown")), class_=name)
-        for name in ("published", "ours")
-    ]
-    why = tag("p", prose(str(claim["why"])), class_="why") if claim.get("why") else ""
+def _line(claim: ClaimSection) -> Html:
+    sides = {"published": claim.published, "ours": claim.ours}
     return tag(
         "div",
-        tag("p", tag("b", prose(str(claim.get("claim") or "")))),
-        *said,
-        tag("p", verdict, class_="verdict", data_verdict=verdict),
-        why,
+        tag("p", tag("b", prose(claim.claim))),
+        *(
+            tag("p", tag("span", f"{name}: ", class_="said"), prose(text or "unknown"), class_=name)
+            for name, text in sides.items()
+        ),
+        tag("p", claim.verdict, class_="verdict", data_verdict=claim.verdict),
+        tag("p", prose(claim.why), class_="why") if claim.why else "",
     )

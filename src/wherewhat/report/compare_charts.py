@@ -1,4 +1,4 @@
-"""The charts of a comparison: heads before and after in strips and by layer, and the way along a list of states."""
+"""The charts of a comparison: heads before and after in strips and by layer, and scores along a list of models."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ CROWD = 400  # heads beyond which dots become small
 
 
 def strips(heads: int) -> Spec:
-    """Every head of a score as a dot, before above after: a bar for the half in the middle, a tick for the mean."""
+    """One dot per head, before above after: a bar for the middle half, a tick for the mean."""
     dots, middles, chances = (named(name).transform_filter(HERE) for name in ("dots", "middles", "chances"))
     y = alt.Y(
         "state",
@@ -43,7 +43,7 @@ def strips(heads: int) -> Spec:
 
 
 def by_layer(layers: int, heads: int) -> Spec:
-    """Every head beside its layer, before to the left and after to the right, and the means of layers as lines."""
+    """One dot per head at its layer, before to the left and after to the right, with the means of layers as lines."""
     dots, means, chances = (named(name).transform_filter(HERE) for name in ("dots", "layers", "chances"))
     ticks = alt.Axis(values=list(range(0, layers, max(1, layers // 12))), format="d", grid=False)
     scale = alt.Scale(domain=[-0.5, layers - 0.5], nice=False, zero=False)
@@ -62,7 +62,7 @@ def by_layer(layers: int, heads: int) -> Spec:
 
 
 def along(layers: int, *, steps: bool) -> Spec:
-    """The mean over all heads from stop to stop with its interval, and every layer as a thin line."""
+    """The mean over all heads along the list with its interval, and every layer as a thin line."""
     rows = named("along").transform_filter(HERE)
     whole, each = rows.transform_filter("!isValid(datum.layer)"), rows.transform_filter("isValid(datum.layer)")
     x, y, order = _stops(steps), alt.Y("value", **_values("y")), alt.Order("order", type="quantitative")
@@ -85,7 +85,7 @@ def along(layers: int, *, steps: bool) -> Spec:
 
 
 def _stops(steps: bool) -> Any:
-    """The stops of the list: steps of training to scale, or names one after the other."""
+    """The axis of the list: steps of training to scale, or names in order."""
     if steps:
         axis = alt.Axis(tickCount=6, format="~s", grid=False)
         return alt.X("at", type="quantitative", title="step of training", scale=alt.Scale(nice=False), axis=axis)
@@ -100,12 +100,12 @@ def _values(axis: str) -> dict[str, Any]:
 
 
 def _there() -> Any:
-    """A line for chance is seen only where there is one."""
+    """The line of the chance level is visible only where there is one."""
     return alt.Opacity("there", type="quantitative", scale=None, legend=None)
 
 
 def _dots(heads: int) -> tuple[float, float]:
-    """How large and how dense the dots of so many heads are."""
+    """Size and opacity of the dots, by the number of heads."""
     return (16, 0.4) if heads > CROWD else (34, 0.62)
 
 

@@ -1,4 +1,4 @@
-"""The page of the control experiment: four cells against their controls, and what is seen."""
+"""The page of the control experiment: four cells compared with their controls."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,27 +7,27 @@ from typing import Any
 
 import polars as pl
 
-from wherewhat.report.claims import the_claims
+from wherewhat.formatting import interval, large, short
+from wherewhat.report.claims import claims_section
 from wherewhat.report.control_charts import cells_chart, correlations_chart, height_of, norms_chart, use_chart
-from wherewhat.report.control_tables import BEHAVIOUR, CONTROLS, SPEED, tables_of, taken
-from wherewhat.report.drawn import drawn, figure_of, panel, titled
-from wherewhat.report.made import how_it_was_made, the_texts
-from wherewhat.report.measured import Manifest
-from wherewhat.report.numbers import interval, large, short
+from wherewhat.report.control_tables import BEHAVIOUR, CONTROLS, SPEED, split_item, tables_of
 from wherewhat.report.page import Columns, Figure, Page, Section, Spec
+from wherewhat.report.panels import chart_widget, figure_of, panel, titled
+from wherewhat.report.provenance import provenance_section, texts_section
 from wherewhat.report.tags import Html, prose, tag
+from wherewhat.tables.manifest.study import ControlManifest, ControlSection
 
-PLACES = (("positional", "high"), ("positional", "low"), ("symbolic", "low"), ("symbolic", "high"))
+CELLS = (("positional", "high"), ("positional", "low"), ("symbolic", "low"), ("symbolic", "high"))
 OPERATIONS = {"drop": "dropped", "unrotate": "unrotated"}
 SIZE = {"0.25": "quarter", "0.5": "half"}
 SEVERAL = {"0.25": "quarters", "0.5": "halves"}
 TITLES = {
-    "loss": "change, nats a token",
+    "loss": "change, nats per token",
     "copy": "change of the share copied",
-    "induction": "change, nats a token",
+    "induction": "change, nats per token",
 }
 NAMES = {"loss": "the loss", "copy": "copying", "induction": "induction"}
-AGAINST = {
+X_LABELS = {
     "theta": "speed of a frequency",
     "mean_speed": "speed of the mean frequency",
     "high": "norm in fast",
@@ -36,106 +36,109 @@ AGAINST = {
 
 
 @dataclass(frozen=True)
-class Shown:
-    """The result as the page tells it."""
+class ControlData:
+    """The result of the experiment, with what the page needs from it."""
 
     result: pl.DataFrame
-    manifest: Manifest
+    manifest: ControlManifest
     tables: Mapping[str, Columns]
 
     @property
-    def about(self) -> Mapping[str, Any]:
-        return self.manifest.get("about") or {}
+    def about(self) -> ControlSection:
+        return self.manifest.about
 
     @property
     def measures(self) -> list[str]:
-        """What was measured: the loss, and copying where there was something to copy."""
+        """The measures: the loss, and copying if the model copies."""
         there = set(self.result.filter(pl.col("part") == "before")["measure"])
         return [name for name in TITLES if name in there]
 
     @property
     def shares(self) -> list[str]:
-        """Sizes of bands, the one that is judged first."""
+        """Band sizes; the first is the one that verdicts are about."""
         items = self.result.filter(pl.col("part") == "cells")["item"]
         return list(dict.fromkeys(item.partition(":")[2] for item in items))
 
     def before(self, measure: str) -> float:
-        """A measure of the model as it is."""
+        """A measure of the unchanged model."""
         return float(self.result.filter((pl.col("part") == "before") & (pl.col("measure") == measure))["value"][0])
 
 
-def page_of_control(result: pl.DataFrame, manifest: Manifest) -> Page:
-    """Lay out what was found when bands were taken from heads of both kinds."""
-    shown = Shown(result, manifest, tables_of(result, _near(manifest)))
-    about = shown.about
-    told = {**manifest, "model": about.get("model"), "texts": about.get("texts")}
-    model = about.get("model") or {}
-    sections = [_first(shown), _norms(shown), _correlation(shown), the_claims(manifest), _chosen(shown)]
+def page_of_control(result: pl.DataFrame, manifest: ControlManifest) -> Page:
+    """Lay out what happens when bands are removed from heads of both kinds."""
+    data = ControlData(result, manifest, tables_of(result, _near(manifest)))
+    about = data.about
+    sections = [_first(data), _norms(data), _correlation(data), claims_section(manifest.claims), _selected_heads(data)]
     return Page(
-        title=str(model.get("id") or "a model"),
+        title=about.model.id,
         kind="Control: do fast and slow frequencies matter where they should?",
-        lede="Fast frequencies are said to serve heads that go by place, slow ones heads that go by content. Here each "
-        "band is taken from each kind of head, and held against taking as much at random.",
-        facts=_facts(shown),
-        sections=[*sections, _draws(shown), the_texts(told), how_it_was_made(told)],
-        charts=_charts(shown),
-        tables=shown.tables,
-        figures=_figures(shown),
+        lede="Fast frequencies are thought to serve heads that attend by position, slow frequencies heads that attend "
+        "by content. Here each band is removed from each kind of head, and compared with removing as much at random.",
+        facts=_facts(data),
+        sections=[
+            *sections,
+            _matched_norms(data),
+            texts_section(about.texts),
+            provenance_section(manifest, model=about.model, texts=about.texts),
+        ],
+        charts=_charts(data),
+        tables=data.tables,
+        figures=_figures(data),
     )
 
 
-def _near(manifest: Manifest) -> float:
-    """How far from 1 the ratio of norms of an equal control may be."""
-    return float((manifest.get("settings") or {}).get("near", 0.1))
+def _near(manifest: ControlManifest) -> float:
+    """How far the ratio of norms may be from 1 for a control of equal norm."""
+    return float(manifest.settings.get("near", 0.1))
 
 
-def _first(shown: Shown) -> Section:
-    """The cells and their controls, and beside them what is seen."""
-    charts = [_cells_of(shown, measure) for measure in shown.measures if measure != _spare(shown)]
+def _first(data: ControlData) -> Section:
+    """The cells and their controls, with the verdict on every claim."""
+    charts = [_cells_of(data, measure) for measure in data.measures if measure != _second_copy_measure(data)]
     body = tag(
         "div",
         tag("div", *charts, _key(), class_="cards"),
-        tag("aside", tag("h3", "What is seen"), _seen(shown), class_="worth"),
+        tag("aside", tag("h3", "Verdicts"), _verdicts(data), class_="worth"),
         class_="first",
     )
     lede = (
-        "A coloured dot is a cell: one band of one kind of heads, with its 95 % interval over texts. Below it stand "
-        "its controls, a dot a draw: other frequencies of the same heads, and the same band of as many other heads. "
-        "A cell tells something only if it lies beyond both."
+        "A coloured dot is a cell: one band of one kind of heads, with its 95 % interval over texts. Below it are its "
+        "controls, one dot per draw: other frequencies of the same heads, and the same band in as many other heads. A "
+        "cell matters only if its effect exceeds both."
     )
     return Section("cells", "Four cells and their controls", lede, body, short="Cells")
 
 
-def _spare(shown: Shown) -> str:
-    """Of the two measures of copying, the one that is left for the second look."""
-    return "copy" if shown.about.get("copying") == "induction" else "induction"
+def _second_copy_measure(data: ControlData) -> str:
+    """Of the two measures of copying, the one that is not on the first screen."""
+    return "copy" if data.about.copying == "induction" else "induction"
 
 
-def _cells_of(shown: Shown, measure: str) -> Html:
+def _cells_of(data: ControlData, measure: str) -> Html:
     heading = tag("h3", f"Effect on {NAMES[measure]}")
-    before = tag("p", f"As the model is: {_level(shown, measure)}.", class_="note")
+    before = tag("p", f"Before the change: {_level(data, measure)}.", class_="note")
     label = f"Change of {NAMES[measure]} in the four cells and under their controls"
-    chart = drawn(
-        "cells", label, height=height_of(_labels()), words={"share": shown.shares[0]}, views=_views(shown, measure)
+    chart = chart_widget(
+        "cells", label, height=height_of(_labels()), words={"share": data.shares[0]}, views=_views(data, measure)
     )
     return panel(heading, before, chart)
 
 
-def _level(shown: Shown, measure: str) -> str:
-    value = shown.before(measure)
-    return f"{100 * value:.0f} % copied" if measure == "copy" else f"{short(value)} nats a token"
+def _level(data: ControlData, measure: str) -> str:
+    value = data.before(measure)
+    return f"{100 * value:.0f} % copied" if measure == "copy" else f"{short(value)} nats per token"
 
 
-def _views(shown: Shown, measure: str) -> list[tuple[str, dict[str, str]]]:
-    """What a reader may choose: the operation and, where there are several, the size of the band."""
-    several = len(shown.shares) > 1
+def _views(data: ControlData, measure: str) -> list[tuple[str, dict[str, str]]]:
+    """The views of a chart: the operation and, if there are several, the band size."""
+    several = len(data.shares) > 1
     return [
         (
-            f"{told}, {SEVERAL.get(share, _size(share))}" if several else told,
+            f"{name}, {SEVERAL.get(share, _size(share))}" if several else name,
             {"measure": measure, "operation": operation, "share": share, "title": TITLES[measure]},
         )
-        for share in shown.shares
-        for operation, told in OPERATIONS.items()
+        for share in data.shares
+        for operation, name in OPERATIONS.items()
     ]
 
 
@@ -145,36 +148,34 @@ def _key() -> Html:
         tag("span", tag("i", class_="where"), "positional heads"),
         tag("span", tag("i", class_="what"), "symbolic heads"),
         tag("span", tag("i", class_="unclear"), "one draw of a control; hollow if its norm is not equal"),
-        tag("span", tag("i", class_="tick"), "mean of the draws that count"),
+        tag("span", tag("i", class_="tick"), "mean of the draws of equal norm"),
         class_="key",
     )
 
 
-def _seen(shown: Shown) -> Html:
-    """Every claim in one line: what was asked, and what is seen."""
+def _verdicts(data: ControlData) -> Html:
+    """Every claim with its verdict, one line each."""
     lines = []
-    for claim in shown.manifest.get("claims") or ():
-        verdict = str(claim.get("verdict"))
-        lines.append(
-            tag("li", tag("span", verdict, class_="verdict", data_verdict=verdict), " ", prose(str(claim.get("claim"))))
-        )
+    for claim in data.manifest.claims:
+        verdict = claim.verdict
+        lines.append(tag("li", tag("span", verdict, class_="verdict", data_verdict=verdict), " ", prose(claim.claim)))
     return tag("ul", *lines, class_="cards")
 
 
-def _norms(shown: Shown) -> Section:
-    """Effect against norm: whether it matters what is taken, or only how much."""
+def _norms(data: ControlData) -> Section:
+    """Effect by norm: whether it matters what is removed, or only how much."""
     views = [
-        (f"{NAMES[measure]}, {title}", words) for measure in shown.measures for title, words in _views(shown, measure)
+        (f"{NAMES[measure]}, {title}", words) for measure in data.measures for title, words in _views(data, measure)
     ]
-    words = {"half": f"{_middle(shown.tables['draws']['norm']):.4g}"}
-    label = "Effect of every cell and every control against its norm"
-    chart = drawn("norms", label, height=340, words=words, views=views)
+    words = {"half": f"{_middle(data.tables['draws']['norm']):.4g}"}
+    label = "Effect of every cell and every control by its norm"
+    chart = chart_widget("norms", label, height=340, words=words, views=views)
     lede = (
-        "If only the amount counted, all marks would lie on one line. Labelled dots are the cells, faint ones are "
-        "draws of controls. The norm is mean length of queries times mean length of keys, summed over what was "
-        "changed; a slow pair may have much of it and do little, as it adds nearly the same to every key."
+        "If only the amount mattered, all marks would be on one line. Labelled dots are cells, faint ones are draws of "
+        "controls. The norm is the mean length of queries times the mean length of keys, summed over the changed "
+        "pairs. A slow pair may have a large norm and little effect, because it adds nearly the same to every key."
     )
-    return Section("norms", "Is it what is taken, or how much?", lede, panel(chart), short="Norms")
+    return Section("norms", "Does it matter what is removed, or only how much?", lede, panel(chart), short="Norms")
 
 
 def _middle(norms: Sequence[float]) -> float:
@@ -182,19 +183,19 @@ def _middle(norms: Sequence[float]) -> float:
     return math.sqrt(min(norms) * max(norms))
 
 
-def _correlation(shown: Shown) -> Section:
-    """What heads go by against the frequencies they use."""
-    size = _size(shown.shares[0])
-    titles = {
-        "mean_frequency": ("mean frequency", "mean number of the frequency, from 0 for the fastest; faster →")
-    } | {side: (f"norm in {SPEED[side]}", f"share of norm in the {SPEED[side]} {size}") for side in SPEED}
+def _correlation(data: ControlData) -> Section:
+    """How positional heads are, and which frequencies they use."""
+    size = _size(data.shares[0])
+    titles = {"mean_frequency": ("mean frequency", "mean frequency number; faster →")} | {
+        side: (f"norm in {SPEED[side]}", f"share of norm in the {SPEED[side]} {size}") for side in SPEED
+    }
     views = [
         (short_title, {"x": x, "x title": title, "y": "position_share", "y title": "position share"})
         for x, (short_title, title) in titles.items()
     ]
-    heads = drawn("use", "Every head: the frequencies it uses against its position share", height=320, views=views)
-    labels, _ = _correlation_labels(shown)
-    lines = drawn("correlations", "Correlations over heads", height=height_of(labels))
+    heads = chart_widget("use", "Position share of every head by the frequencies it uses", height=320, views=views)
+    labels, _ = _correlation_labels(data)
+    lines = chart_widget("correlations", "Correlations over heads", height=height_of(labels))
     none = tag("p", "There are too few heads for correlations.", class_="note")
     body = tag(
         "div",
@@ -203,23 +204,23 @@ def _correlation(shown: Shown) -> Section:
         class_="two",
     )
     lede = (
-        "First each head, by the frequencies it uses and the share of its logits' variance that position explains. "
-        "Then rank correlations with 95 % intervals over heads; grey is not told from none; right of 0, there is more "
-        "of it where what is named in bold is larger. Open dots are the same "
-        "model with weights drawn anew: what they show is arithmetic, as a pair that hardly turns tells no slots apart."
+        "First each head, by the frequencies it uses and its position share. Then rank correlations with 95 % "
+        "intervals over heads: grey ones include 0, and those to the right of 0 are positive correlations with the "
+        "quantity in bold. Open dots are the same model with redrawn weights: they show what follows from the "
+        "architecture alone, since a pair that hardly rotates cannot tell slots apart."
     )
-    return Section("use", "Shares and the use of frequencies", lede, body, short="Use")
+    return Section("use", "Position shares and frequency use", lede, body, short="Use")
 
 
-def _chosen(shown: Shown) -> Section:
-    """The heads of both kinds, with what they were chosen by."""
-    used = shown.tables["used"]
+def _selected_heads(data: ControlData) -> Section:
+    """The selected heads of both kinds, with their scores."""
+    used = data.tables["used"]
     rows = [dict(zip(used, values, strict=True)) for values in zip(*used.values(), strict=True)]
     kinds = [row for kind in ("positional", "symbolic") for row in rows if row["kind"] == kind]
     ordered = sorted(kinds, key=lambda row: (row["kind"], -abs(row["position_share"] - row["symbol_share"])))
-    size = _size(shown.shares[0])
+    size = _size(data.shares[0])
     columns = {
-        "kind": "chosen as",
+        "kind": "selected as",
         **BEHAVIOUR,
         "entropy": "entropy",
         "mean_frequency": "mean frequency",
@@ -229,36 +230,38 @@ def _chosen(shown: Shown) -> Section:
     body = _table(
         ("head", *columns.values()), [[row["head"], *(_cell(row.get(name)) for name in columns)] for row in ordered]
     )
-    return Section("chosen", "The heads that were chosen", str(shown.about.get("rule") or ""), body, short="Heads")
+    return Section("chosen", "The selected heads", data.about.rule, body, short="Heads")
 
 
-def _draws(shown: Shown) -> Section:
-    """How equal the controls are, cell by cell."""
+def _matched_norms(data: ControlData) -> Section:
+    """How well the norms of the controls match, by cell."""
     rows = []
     for item, kind in (
-        shown.result.filter(pl.col("part") == "cells").select("item", "subject").unique(maintain_order=True).iter_rows()
+        data.result.filter(pl.col("part") == "cells").select("item", "subject").unique(maintain_order=True).iter_rows()
     ):
-        own = shown.result.filter((pl.col("subject") == kind) & (pl.col("item") == item))
+        own = data.result.filter((pl.col("subject") == kind) & (pl.col("item") == item))
         norm = own.filter((pl.col("part") == "cells") & (pl.col("measure") == "norm"))["value"][0]
         for control in CONTROLS:
             ratios = own.filter((pl.col("part") == control) & (pl.col("measure") == "ratio"))["value"].to_list()
             above = own.filter((pl.col("part") == f"above {control}") & (pl.col("measure") == "loss")).to_dicts()
             rows.append(
                 [
-                    _told(kind, item),
+                    _cell_name(kind, item),
                     control,
                     f"{100 * norm:.2f} %",
-                    *_equality(ratios, _near(shown.manifest)),
-                    *_gap(above),
+                    *_equality(ratios, _near(data.manifest)),
+                    *_excess(above),
                 ]
             )
-    headings = ("cell", "control", "norm", "draws", "ratio of norms", "equal", "loss beyond it", "95 % interval")
+    headings = ("cell", "control", "norm", "draws", "ratio of norms", "equal", "excess loss", "95 % interval")
     lede = (
         "The norm of every control divided by that of its cell. A control counts as equal within "
-        f"{100 * _near(shown.manifest):.0f} %. Where none is, the nearest are shown: smaller ones can speak only "
-        "against a claim, larger ones only for it. An interval is over texts and over draws."
+        f"{100 * _near(data.manifest):.0f}\N{NO-BREAK SPACE}%. If none is equal, the nearest are shown: smaller ones "
+        "can only refute a claim, larger ones only support it. Intervals are over texts and draws."
     )
-    return Section("controls", "How equal the controls are", lede, _table(headings, rows), short="Controls")
+    return Section(
+        "controls", "How well the norms of the controls match", lede, _table(headings, rows), short="Controls"
+    )
 
 
 def _equality(ratios: Sequence[float], near: float) -> list[str]:
@@ -267,12 +270,12 @@ def _equality(ratios: Sequence[float], near: float) -> list[str]:
     return [str(len(ratios)), " to ".join(ends), f"{equal} of {len(ratios)}"]
 
 
-def _gap(above: Sequence[Mapping[str, Any]]) -> list[str]:
+def _excess(above: Sequence[Mapping[str, Any]]) -> list[str]:
     return [short(above[0]["value"]), interval(above[0]["low"], above[0]["high"])] if above else ["", ""]
 
 
-def _told(kind: str, item: str) -> str:
-    operation, side, share = taken(item)
+def _cell_name(kind: str, item: str) -> str:
+    operation, side, share = split_item(item)
     return f"{SPEED[side]} {_size(share)} {OPERATIONS[operation]} in {kind} heads"
 
 
@@ -290,53 +293,50 @@ def _cell(value: Any) -> str:
     return value if isinstance(value, str) else short(value)
 
 
-def _facts(shown: Shown) -> list[tuple[str, str]]:
-    model, texts, chosen = (shown.about.get(name) or {} for name in ("model", "texts", "chosen"))
-    draws = shown.result.filter(pl.col("part").is_in(CONTROLS)).select("part", "subject", "item", "at").n_unique()
-    facts = [
-        (f"{len(chosen.get(kind) or ())} of {model.get('heads')}", f"{kind} heads")
-        for kind in ("positional", "symbolic")
-    ]
-    facts += [(f"{texts['count']:,}", "texts")] if texts.get("count") else []
+def _facts(data: ControlData) -> list[tuple[str, str]]:
+    model, texts, chosen = data.about.model, data.about.texts, data.about.chosen
+    draws = data.result.filter(pl.col("part").is_in(CONTROLS)).select("part", "subject", "item", "at").n_unique()
+    facts = [(f"{len(chosen.get(kind, ()))} of {model.heads}", f"{kind} heads") for kind in ("positional", "symbolic")]
+    facts += [(f"{texts.count:,}", "texts")] if texts.count else []
     facts.append((f"{draws:,}", "controls"))
-    return facts + ([(large(model["parameters"]), "parameters")] if model.get("parameters") else [])
+    return facts + ([(large(model.parameters), "parameters")] if model.parameters else [])
 
 
 def _labels() -> dict[str, str]:
-    """The lines of the chart of cells, from the top, with a gap after each cell."""
+    """The lines of the chart of cells from top to bottom, with an empty line after each cell."""
     labels = {}
-    for kind, side in PLACES:
+    for kind, side in CELLS:
         labels[f"{kind} {side}"] = f"{SPEED[side]}, {kind} heads"
         labels |= {f"{kind} {side} {control}": control for control in CONTROLS}
         labels[f"{kind} {side} gap"] = ""
     return dict(list(labels.items())[:-1])
 
 
-def _correlation_labels(shown: Shown) -> tuple[dict[str, str], list[str]]:
-    """The lines of the chart of correlations: a heading for what is compared with, then a line for each behaviour."""
+def _correlation_labels(data: ControlData) -> tuple[dict[str, str], list[str]]:
+    """The lines of the chart of correlations: a heading per quantity, then one line per behaviour."""
     labels, leading = {}, []
-    table = shown.tables["correlations"]
+    table = data.tables["correlations"]
     for line, x, y in zip(*(table.get(name, ()) for name in ("line", "x", "y")), strict=True):
         if (heading := f"{x} heading") not in labels:
-            side = "norm in" in AGAINST[x]
-            labels[heading] = f"{AGAINST[x]} {_size(shown.shares[0])}" if side else AGAINST[x]
+            side = "norm in" in X_LABELS[x]
+            labels[heading] = f"{X_LABELS[x]} {_size(data.shares[0])}" if side else X_LABELS[x]
             leading.append(heading)
         labels[line] = BEHAVIOUR[y]
     return labels, leading
 
 
-def _charts(shown: Shown) -> dict[str, Spec]:
+def _charts(data: ControlData) -> dict[str, Spec]:
     labels = _labels()
-    leading = [f"{kind} {side}" for kind, side in PLACES]
+    leading = [f"{kind} {side}" for kind, side in CELLS]
     charts: dict[str, Spec] = {"cells": cells_chart(labels, leading), "norms": norms_chart(), "use": use_chart()}
-    return charts | {"correlations": correlations_chart(*_correlation_labels(shown))}
+    return charts | {"correlations": correlations_chart(*_correlation_labels(data))}
 
 
-def _figures(shown: Shown) -> dict[str, Figure]:
-    charts, made = _charts(shown), {}
-    for measure in shown.measures:
-        for title, words in _views(shown, measure):
+def _figures(data: ControlData) -> dict[str, Figure]:
+    charts, figures = _charts(data), {}
+    for measure in data.measures:
+        for title, words in _views(data, measure):
             name = f"{measure}_{words['operation']}_{words['share'].replace('.', '')}"
             spec = titled(charts["cells"], f"Effect on {NAMES[measure]}", f"bands {title}")
-            made[name] = figure_of(spec, shown.tables, (620, height_of(_labels())), words)
-    return made
+            figures[name] = figure_of(spec, data.tables, (620, height_of(_labels())), words)
+    return figures

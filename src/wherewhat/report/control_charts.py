@@ -1,4 +1,4 @@
-"""Charts of what it does to take fast or slow frequencies from heads: cells and controls, norms, and correlations."""
+"""Charts of the effects of removing fast or slow frequencies from heads: cells, controls, norms, correlations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from wherewhat.report.page import Spec
 
 KINDS = ("positional", "symbolic", "other")
 HERE = "datum.measure == '{measure}' && datum.operation == '{operation}' && datum.share == '{share}'"
-ROW = 17  # pixels of height that a line takes
+ROW = 17  # height of a line, in pixels
 
 
 def cells_chart(labels: Mapping[str, str], leading: Sequence[str]) -> Spec:
-    """A line a cell with its interval, and below it every draw of its two controls; `labels` are the lines, in order.
+    """One line per cell with its interval, and below it every draw of its two controls; `labels` gives the lines.
 
-    Hollow dots are draws that are not of equal norm. The upright mark is the mean of those that count.
+    Hollow dots are draws whose norm is not equal. The vertical tick is the mean of the others.
     """
     cells, draws, means = (named(name).transform_filter(HERE) for name in ("cells", "draws", "means"))
     x, y = alt.X("value", type="quantitative", **_change()), _lines(labels, leading)
@@ -37,7 +37,7 @@ def cells_chart(labels: Mapping[str, str], leading: Sequence[str]) -> Spec:
 
 
 def norms_chart() -> Spec:
-    """Every cell and every draw: how much norm was changed, and what that did."""
+    """Every cell and every draw: the norm that was changed, and the effect."""
     cells, draws = (named(name).transform_filter(HERE) for name in ("cells", "draws"))
     scale = alt.Scale(type="log", nice=False, padding=24)
     axis = alt.Axis(tickCount=5, grid=False, format="~g")
@@ -51,7 +51,7 @@ def norms_chart() -> Spec:
         scale=alt.Scale(domain=["random bands", "random heads"], range=["circle", "diamond"]),
         legend=alt.Legend(orient="top", direction="horizontal", title=None, symbolFillColor=MUTED, symbolStrokeWidth=0),
     )
-    left = "datum.norm > {half}"  # words of the right half stand to the left of their dot, so that none is cut off
+    left = "datum.norm > {half}"  # labels in the right half are to the left of their dot, so that none is cut off
     label: dict[str, Any] = {**place, "text": alt.Text("label", type="nominal")}
     words = []
     for look in ({"color": PAPER, "stroke": PAPER, "strokeWidth": 4, "opacity": 0.8}, {"color": INK}):
@@ -71,7 +71,7 @@ def norms_chart() -> Spec:
 
 
 def use_chart() -> Spec:
-    """Every head: which frequencies it uses, and what it goes by. `{y}` names the column."""
+    """Every head: the frequencies it uses and how positional it is. `{x}` and `{y}` name the columns."""
     heads = named("used").transform_filter("isValid(datum['{x}']) && isValid(datum['{y}'])")
     scale = alt.Scale(zero=False, nice=True, padding=12)
     fast_right = alt.Scale(zero=False, nice=True, padding=12, reverse=alt.ExprRef("'{x}' == 'mean_frequency'"))
@@ -84,9 +84,9 @@ def use_chart() -> Spec:
 
 
 def correlations_chart(labels: Mapping[str, str], leading: Sequence[str]) -> Spec:
-    """Rank correlations with their intervals around zero, a line each, and thin and open those without learning."""
+    """Rank correlations with their intervals, one line each; thin and open for redrawn weights."""
     rows, y = named("correlations"), _lines(labels, leading)
-    learnt, unlearnt = (rows.transform_filter(f"datum.part == '{part}'") for part in ("correlation", "unlearnt"))
+    trained, redrawn = (rows.transform_filter(f"datum.part == '{part}'") for part in ("correlation", "unlearnt"))
     below: dict[str, Any] = {"yOffset": 5, "stroke": MUTED}
     axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1])
     x = alt.X(
@@ -95,26 +95,26 @@ def correlations_chart(labels: Mapping[str, str], leading: Sequence[str]) -> Spe
     nought = rows.transform_aggregate(rows="count()").transform_calculate(rho="0")
     return layered(
         nought.mark_rule(stroke=INK, strokeWidth=1, opacity=0.6).encode(x=x),
-        unlearnt.mark_rule(strokeWidth=1, **below).encode(x=alt.X("low", type="quantitative"), x2="high", y=y),
-        unlearnt.mark_point(size=30, fill=PAPER, strokeWidth=1.2, opacity=1, tooltip=WHOLE, **below).encode(x=x, y=y),
-        learnt.mark_rule(strokeWidth=2.2).encode(
+        redrawn.mark_rule(strokeWidth=1, **below).encode(x=alt.X("low", type="quantitative"), x2="high", y=y),
+        redrawn.mark_point(size=30, fill=PAPER, strokeWidth=1.2, opacity=1, tooltip=WHOLE, **below).encode(x=x, y=y),
+        trained.mark_rule(strokeWidth=2.2).encode(
             x=alt.X("low", type="quantitative"), x2="high", y=y, color=side_colour()
         ),
-        learnt.mark_circle(size=64, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side_colour()),
+        trained.mark_circle(size=64, opacity=1, tooltip=WHOLE).encode(x=x, y=y, color=side_colour()),
     )
 
 
 def height_of(labels: Mapping[str, str]) -> int:
-    """How high a chart of so many lines is."""
+    """The height of a chart with these lines, in pixels."""
     return ROW * len(labels) + 8
 
 
 def _lines(labels: Mapping[str, str], leading: Sequence[str]) -> Any:
-    """Lines from top to bottom; those that lead a group are written in ink. A line without words is a gap."""
-    told = ", ".join(f"'{key}': '{label}'" for key, label in labels.items())
+    """Lines from top to bottom; the first line of a group is bold. A line without a label is a gap."""
+    names = ", ".join(f"'{key}': '{label}'" for key, label in labels.items())
     first = f"indexof([{', '.join(repr(key) for key in leading)}], datum.value) >= 0"
     axis = alt.Axis(
-        labelExpr=f"{{{told}}}[datum.value]",
+        labelExpr=f"{{{names}}}[datum.value]",
         labelColor={"condition": {"test": first, "value": INK}, "value": MUTED},
         labelFontWeight={"condition": {"test": first, "value": 600}, "value": 400},
         ticks=False,
@@ -132,6 +132,6 @@ def _change() -> dict[str, Any]:
 
 
 def _kind(*, legend: bool) -> Any:
-    shown = alt.Legend(orient="top", direction="horizontal", title=None, symbolOpacity=1) if legend else None
+    key = alt.Legend(orient="top", direction="horizontal", title=None, symbolOpacity=1) if legend else None
     scale = alt.Scale(domain=list(KINDS), range=[WHERE, WHAT, BOTH])
-    return alt.Color("kind", type="nominal", scale=scale, legend=shown)
+    return alt.Color("kind", type="nominal", scale=scale, legend=key)

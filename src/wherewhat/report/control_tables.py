@@ -1,17 +1,17 @@
-"""From the result of the control experiment to the tables its charts are drawn from."""
+"""The tables of the control page's charts, from the rows of the result."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from wherewhat.report.numbers import interval, short
+from wherewhat.formatting import interval, short
 from wherewhat.report.page import Columns
-from wherewhat.report.speeds import with_speed
+from wherewhat.report.spectra import with_speed
 
 MEASURES = ("loss", "copy", "induction")
 CONTROLS = ("random bands", "random heads")
-OF = {"correlation": "", "unlearnt": ", weights drawn anew"}  # parts of the result that hold correlations
+MODELS = {"correlation": "", "unlearnt": ", redrawn weights"}  # parts of the result with correlations
 SPEED = {"high": "fast", "low": "slow"}
 BEHAVIOUR = {
     "position_share": "position share",
@@ -22,7 +22,7 @@ BEHAVIOUR = {
 
 
 def tables_of(result: pl.DataFrame, near: float) -> dict[str, Columns]:
-    """Cells, draws of controls and their means, heads, and correlations; `near` is how unequal an equal norm may be."""
+    """Cells, draws of controls and their means, heads, and correlations; `near` is the tolerance for equal norms."""
     rows = [row for row in result.iter_rows(named=True) if row["part"] in ("cells", *CONTROLS)]
     norms = {_key_of(row): row["value"] for row in rows if row["measure"] == "norm"}
     ratios = {_key_of(row): row["value"] for row in rows if row["measure"] == "ratio"}
@@ -44,15 +44,15 @@ def _key_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def _point(
     row: Mapping[str, Any], norms: Mapping[Any, float], ratios: Mapping[Any, float], near: float
 ) -> dict[str, Any]:
-    """One cell or draw as the charts need it."""
-    operation, side, share = taken(row["item"])
+    """One cell or draw, as the charts need it."""
+    operation, side, share = split_item(row["item"])
     key, cell = _key_of(row), row["part"] == "cells"
     ratio = ratios.get(key, 1.0)
-    place, label = f"{row['subject']} {side}", f"{SPEED[side]}, {row['subject']}"
+    line, label = f"{row['subject']} {side}", f"{SPEED[side]}, {row['subject']}"
     between = f" ({interval(row['low'], row['high'])})" if cell else f", {short(ratio)} times the norm"
     return {
         "what": row["part"],
-        "line": place if cell else f"{place} {row['part']}",
+        "line": line if cell else f"{line} {row['part']}",
         "label": label,
         "kind": row["subject"],
         "operation": operation,
@@ -68,7 +68,7 @@ def _point(
 
 
 def _means(draws: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The mean of the draws of each control that are of equal norm."""
+    """The mean over the draws of equal norm, by control."""
     groups: dict[tuple[str, ...], list[float]] = {}
     for draw in draws:
         if draw["counts"] == "yes":
@@ -82,7 +82,7 @@ def _means(draws: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _used(result: pl.DataFrame) -> list[dict[str, Any]]:
-    """Every head with its scores; what lies in the fast and in the slow band under plain names."""
+    """Every head with its scores; the shares of norm in its bands are called `high` and `low`."""
     heads: dict[str, dict[str, Any]] = {}
     for row in result.filter(pl.col("part") == "heads").iter_rows(named=True):
         head = heads.setdefault(row["item"], {"head": row["item"], "kind": row["subject"]})
@@ -93,19 +93,19 @@ def _used(result: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _correlations(result: pl.DataFrame) -> list[dict[str, Any]]:
-    """Every correlation of the model, and after it the same of weights drawn anew."""
-    found = []
+    """Every correlation of the model, followed by those for redrawn weights."""
+    rows = []
     known = pl.col("value").is_not_null() & pl.col("measure").is_in(list(BEHAVIOUR))
-    for row in result.filter(pl.col("part").is_in(list(OF)) & known).iter_rows(named=True):
+    for row in result.filter(pl.col("part").is_in(list(MODELS)) & known).iter_rows(named=True):
         x, (rho, low, high) = with_speed(row["item"].partition(":")[0], row["value"], row["low"], row["high"])
         clear = low is not None and high is not None and (low > 0 or high < 0)
         side = "unclear" if not clear else "above" if rho is not None and rho > 0 else "below"
-        said = f"{BEHAVIOUR[row['measure']]}{OF[row['part']]}: {short(rho)} ({interval(low, high)})"
-        found.append(
+        tooltip = f"{BEHAVIOUR[row['measure']]}{MODELS[row['part']]}: {short(rho)} ({interval(low, high)})"
+        rows.append(
             {"line": f"{x} {row['measure']}", "x": x, "y": row["measure"], "rho": rho, "low": low}
-            | {"high": high, "side": side, "part": row["part"], "said": said}
+            | {"high": high, "side": side, "part": row["part"], "said": tooltip}
         )
-    return found
+    return rows
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
@@ -113,10 +113,10 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def taken(item: str) -> tuple[str, str, str]:
-    """Operation, side and size of what was done.
+def split_item(item: str) -> tuple[str, str, str]:
+    """The operation, side and band size of an intervention.
 
-    >>> taken("drop high:0.25")
+    >>> split_item("drop high:0.25")
     ('drop', 'high', '0.25')
     """
     operation, _, band = item.partition(" ")

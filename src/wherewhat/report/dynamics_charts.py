@@ -1,6 +1,6 @@
-"""Charts of nets that learn: accuracy by hops, the ways of heads, longer inputs, and the lead of the best key.
+"""Charts of nets that learn: accuracy by hops, paths of heads, longer inputs, and the margin of the best key.
 
-Those that are drawn once for each task take its name where they say `{task}`.
+A chart that is drawn once per task has `{task}` in place of its name.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from wherewhat.report.marks import (
 )
 from wherewhat.report.page import Spec
 from wherewhat.report.palette import DARK, LIGHT
-from wherewhat.report.planes import SWAPPED
+from wherewhat.report.where_or_what_charts import SWAPPED
 
 OF_TASK = "datum.task == '{task}'"
 TASKS = ("number", "letter")
@@ -37,7 +37,7 @@ LINES: dict[str, Any] = {"orient": "top", "title": None, "symbolType": "stroke",
 
 
 def accuracy_by_hops(hops: Sequence[str]) -> Spec:
-    """Accuracy over training, a line for each number of hops: thin for single seeds, bold for their mean."""
+    """Accuracy during training, one line per number of hops: thin for single seeds, bold for their mean."""
     rows = named("hops").transform_filter(f"{OF_TASK} && datum.hops != 'all'")
     means, seeds = rows.transform_filter("!isValid(datum.seed)"), rows.transform_filter("isValid(datum.seed)")
     farthest = 4 if len(hops) < 4 else len(LIGHT.layers) - 1
@@ -48,9 +48,9 @@ def accuracy_by_hops(hops: Sequence[str]) -> Spec:
         scale=alt.Scale(domain=list(hops), range=[shade("layers", step) for step in shades]),
         legend=alt.Legend(**LINES),
     )
-    place = {"x": _steps(), "y": _share("value", "right answers")}
+    place = {"x": _steps(), "y": _share("value", "accuracy")}
     return layered(
-        means.mark_area(opacity=0.13, clip=True).encode(**_band(_steps(), "right answers"), color=colour),
+        means.mark_area(opacity=0.13, clip=True).encode(**_band(_steps(), "accuracy"), color=colour),
         seeds.mark_line(strokeWidth=1, opacity=0.45).encode(**place, color=colour, detail="seed:N"),
         means.mark_line(strokeWidth=2.6).encode(**place, color=colour),
         means.mark_point(filled=True, size=44, opacity=1, stroke=PAPER, strokeWidth=1, tooltip=WHOLE).encode(
@@ -59,9 +59,9 @@ def accuracy_by_hops(hops: Sequence[str]) -> Spec:
     )
 
 
-def ways_in_the_plane(layers: int) -> Spec:
-    """The way of every head from its first place in the plane of the published scores to its last, in one run."""
-    edge, rows = named("bound"), named("ways").transform_filter(f"{OF_TASK} && datum.seed == {{seed}}")
+def paths_in_the_plane(layers: int) -> Spec:
+    """The path of every head in the plane of the published scores, from its first point to its last, in one run."""
+    edge, rows = named("bound"), named("paths").transform_filter(f"{OF_TASK} && datum.seed == {{seed}}")
     place = {
         "x": _unit(alt.X, "positional", "positional score, s_POS"),
         "y": _unit(alt.Y, "symbolic", "symbolic, s_SYM"),
@@ -91,7 +91,7 @@ def ways_in_the_plane(layers: int) -> Spec:
 
 
 def _names(ends: alt.Chart, place: dict[str, Any], **beside: Any) -> list[Any]:
-    """What the heads at the ends of their ways are called, readable over other marks."""
+    """The names of heads at the ends of their paths, readable over other marks."""
     words: dict[str, Any] = {"fontSize": 12, "fontWeight": 600, "baseline": "middle", **beside}
     name = alt.Text("label", type="nominal")
     return [
@@ -101,7 +101,7 @@ def _names(ends: alt.Chart, place: dict[str, Any], **beside: Any) -> list[Any]:
 
 
 def by_layer_and_step() -> Spec:
-    """What each layer goes by over training, as a map. The key `{tint}` names the column that colours it."""
+    """Shares of each layer during training, as a map. `{tint}` names the column that gives the colour."""
     cells = named("layers").transform_filter(OF_TASK)
     axis = alt.Axis(domain=False, ticks=False, labelAngle=0)
     across = alt.X("step", type="ordinal", title="training step", axis=_sparse(), scale=alt.Scale(paddingInner=0))
@@ -118,7 +118,7 @@ def by_layer_and_step() -> Spec:
             gradientLength=180,
             gradientThickness=10,
             values=[-1, 0, 1],
-            labelExpr="datum.value < 0 ? 'content' : datum.value > 0 ? 'place' : ''",
+            labelExpr="datum.value < 0 ? 'content' : datum.value > 0 ? 'position' : ''",
             direction="horizontal",
         ),
     )
@@ -126,18 +126,18 @@ def by_layer_and_step() -> Spec:
 
 
 def purity_and_accuracy() -> Spec:
-    """The share of pure heads of either kind and of right answers over training. `{rule}` says when a head is pure."""
+    """The share of pure heads of either kind, and accuracy, during training. `{rule}` is the rule for purity."""
     rows = named("pure").transform_filter(f"{OF_TASK} && (datum.rule == '{{rule}}' || datum.rule == '')")
-    domain = ["right answers", "positional heads", "symbolic heads"]
+    domain = ["accuracy", "positional heads", "symbolic heads"]
     colour = alt.Color(
         "what",
         type="nominal",
         scale=alt.Scale(domain=domain, range=[INK, WHERE, WHAT]),
         legend=alt.Legend(**LINES | {"direction": "vertical"}),  # three in a row are too wide for a phone
     )
-    place = {"x": _steps(), "y": _share("value", "of all heads, of all answers")}
+    place = {"x": _steps(), "y": _share("value", "share of heads, accuracy")}
     return layered(
-        rows.mark_area(opacity=0.1, clip=True).encode(**_band(_steps(), "of all heads, of all answers"), color=colour),
+        rows.mark_area(opacity=0.1, clip=True).encode(**_band(_steps(), "share of heads, accuracy"), color=colour),
         rows.mark_line(strokeWidth=2.4).encode(**place, color=colour),
         rows.mark_point(filled=True, size=40, opacity=1, stroke=PAPER, strokeWidth=1, tooltip=WHOLE).encode(
             **place, color=colour
@@ -146,25 +146,25 @@ def purity_and_accuracy() -> Spec:
 
 
 def accuracy_by_length(lengths: Sequence[float]) -> Spec:
-    """Accuracy for inputs of growing length, both tasks; `{hops}` names the kind of sample."""
+    """Accuracy by input length for both tasks; `{hops}` is the number of hops."""
     rows = named("lengths").transform_filter("datum.hops == '{hops}'")
     means, seeds = rows.transform_filter("!isValid(datum.seed)"), rows.transform_filter("isValid(datum.seed)")
     colour, x = _task_colour(), _lengths(lengths)
-    place = {"x": x, "y": _share("value", "right answers")}
+    place = {"x": x, "y": _share("value", "accuracy")}
     known = named("published_lengths")
     learnt = means.transform_aggregate(length="min(length)")
     words: dict[str, Any] = {"fontSize": 11, "color": MUTED, "align": "left"}
     return layered(
         learnt.mark_rule(stroke=MUTED, strokeWidth=1, strokeDash=[2, 3]).encode(x=x),
         known.mark_rule(strokeDash=DASHES, strokeWidth=1.6).encode(
-            x=alt.X("from", type="quantitative"), x2="to", y=_share("value", "right answers"), color=colour
+            x=alt.X("from", type="quantitative"), x2="to", y=_share("value", "accuracy"), color=colour
         ),
         known.mark_text(dy=-7, **words).encode(
             x=alt.X("from", type="quantitative"),
-            y=_share("value", "right answers"),
+            y=_share("value", "accuracy"),
             text=alt.Text("label", type="nominal"),
         ),
-        means.mark_area(opacity=0.12, clip=True).encode(**_band(x, "right answers"), color=colour),
+        means.mark_area(opacity=0.12, clip=True).encode(**_band(x, "accuracy"), color=colour),
         seeds.mark_line(strokeWidth=1, opacity=0.45).encode(**place, color=colour, detail="seed:N"),
         means.mark_line(strokeWidth=2.6).encode(**place, color=colour),
         means.mark_point(filled=True, size=50, opacity=1, stroke=PAPER, strokeWidth=1, tooltip=WHOLE).encode(
@@ -173,12 +173,12 @@ def accuracy_by_length(lengths: Sequence[float]) -> Spec:
     )
 
 
-def leads_by_length(lengths: Sequence[float]) -> Spec:
-    """By how much the best key leads the second, measured, beside the bounds of the theory, on logarithmic axes."""
-    points, lines = named("leads"), named("bounds")
+def margins_by_length(lengths: Sequence[float]) -> Spec:
+    """The measured margin of the best key over the second, with the bounds of the theory, on logarithmic axes."""
+    points, lines = named("margins"), named("bounds")
     colour, x = _task_colour(), _lengths(lengths)
     scale = alt.Scale(type="log", nice=True)
-    y = alt.Y("value", type="quantitative", title="lead of the best key (cosine)", scale=scale, axis=_decades())
+    y = alt.Y("value", type="quantitative", title="margin of the best key (cosine)", scale=scale, axis=_decades())
     dashes = alt.StrokeDash(
         "whose",
         type="nominal",
@@ -202,8 +202,8 @@ def leads_by_length(lengths: Sequence[float]) -> Spec:
 
 
 def frequency_by_depth() -> Spec:
-    """Which frequencies the layers rely on, ours and published, from the first layer to the last."""
-    rows = named("speeds")
+    """The mean frequency of each layer, ours and published, from the first layer to the last."""
+    rows = named("frequencies")
     ours = rows.transform_filter("datum.whose == 'ours'")
     theirs = rows.transform_filter("datum.whose == 'published'")
     colour = _task_colour()
@@ -214,18 +214,18 @@ def frequency_by_depth() -> Spec:
         scale=alt.Scale(domain=[-0.03, 1.03], nice=False),
         axis=alt.Axis(labels=False, ticks=False, grid=False),
     )
-    y = _speed("value")
+    y = _frequency("value")
     return layered(
-        theirs.mark_area(opacity=0.14).encode(x=x, y=_speed("low"), y2="high", color=colour),
-        theirs.mark_line(strokeDash=DASHES, strokeWidth=1.4).encode(x=x, y=_speed("low"), color=colour),
-        theirs.mark_line(strokeDash=DASHES, strokeWidth=1.4).encode(x=x, y=_speed("high"), color=colour),
+        theirs.mark_area(opacity=0.14).encode(x=x, y=_frequency("low"), y2="high", color=colour),
+        theirs.mark_line(strokeDash=DASHES, strokeWidth=1.4).encode(x=x, y=_frequency("low"), color=colour),
+        theirs.mark_line(strokeDash=DASHES, strokeWidth=1.4).encode(x=x, y=_frequency("high"), color=colour),
         theirs.transform_filter("isValid(datum.value)")
         .mark_point(filled=False, size=30, strokeWidth=1.4, tooltip=WHOLE)
         .encode(x=x, y=y, color=colour),
         theirs.transform_filter("!isValid(datum.value)")
         .mark_rule(strokeWidth=3, opacity=0.6, tooltip=WHOLE)
-        .encode(x=x, y=_speed("low"), y2="high", color=colour),
-        ours.mark_rule(strokeWidth=1.6, clip=True).encode(x=x, y=_speed("low"), y2="high", color=colour),
+        .encode(x=x, y=_frequency("low"), y2="high", color=colour),
+        ours.mark_rule(strokeWidth=1.6, clip=True).encode(x=x, y=_frequency("low"), y2="high", color=colour),
         ours.mark_line(strokeWidth=2.4).encode(x=x, y=y, color=colour),
         ours.mark_point(filled=True, size=64, opacity=1, stroke=PAPER, strokeWidth=1, tooltip=WHOLE).encode(
             x=x, y=y, color=colour
@@ -233,7 +233,7 @@ def frequency_by_depth() -> Spec:
     )
 
 
-def _speed(name: str) -> Any:
+def _frequency(name: str) -> Any:
     axis = alt.Axis(values=[0, 0.5, 1], labelExpr="{0: 'fastest', 0.5: 'middle', 1: 'slowest'}[datum.value]")
     scale = alt.Scale(domain=[0, 1], reverse=True, nice=False)
     return alt.Y(name, type="quantitative", title="mean rotary frequency", scale=scale, axis=axis)

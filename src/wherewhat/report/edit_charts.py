@@ -1,4 +1,4 @@
-"""The charts of an edit: before and after, how heads move, what changed most, and the map of a sweep."""
+"""The charts of an edit: before and after, how heads move, what changed most, and the heat map of a sweep."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ STATES = ("before", "after")
 
 
 def slope() -> Spec:
-    """One measure before and after, each with its interval. `{measure}` says which."""
+    """One measure before and after, each with its interval. `{measure}` is its name."""
     rows = named("whole").transform_filter("datum.measure == '{measure}'")
     y = alt.Y(
         "state",
@@ -49,7 +49,7 @@ def slope() -> Spec:
 
 
 def moves(*, layers: int) -> Spec:
-    """Every head between two scores, from a ring (before) to a dot (after). `{pair}` says which two."""
+    """Every head in the plane of two scores, from a ring (before) to a dot (after). `{pair}` names the two."""
     rows = named("moves").transform_filter("datum.pair == '{pair}'")
     scale = alt.Scale(nice=True, zero=False)
     axis = alt.Axis(tickCount=6, labelSeparation=8)
@@ -76,7 +76,7 @@ def moves(*, layers: int) -> Spec:
 
 
 def changed() -> Spec:
-    """By how much the heads that changed most did, with intervals around zero. `{score}` says in which score."""
+    """The heads that changed most, each with its change and interval. `{score}` is the score."""
     rows = named("changed").transform_filter("datum.score == '{score}'")
     y = alt.Y(
         "who",
@@ -103,7 +103,7 @@ def changed() -> Spec:
 
 
 def sweep_map(across: str, labels: Mapping[int, str] | None = None) -> Spec:
-    """Layer by head, or by band: what each alone changes. `{measure}` says of what, `{most}` the far end of colours."""
+    """Layer by head, or by band: the effect of each alone on `{measure}`; `{most}` is the end of the colour scale."""
     cells = named("sweep").transform_filter("datum.measure == '{measure}'")
     axis: dict[str, Any] = {"domain": False, "ticks": False, "labelAngle": 0, "labelOverlap": True}
     written = axis if labels is None else {**axis, "labelExpr": _written(labels)}

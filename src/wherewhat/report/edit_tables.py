@@ -1,4 +1,4 @@
-"""The numbers behind the page of an edit: its tables taken apart once, and a table for every chart."""
+"""The numbers behind the page of an edit: its rows by kind, and a table for every chart."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,17 +8,18 @@ from typing import Any
 
 import polars as pl
 
-from wherewhat.report.drawn import columns
-from wherewhat.report.measured import Manifest
-from wherewhat.report.numbers import MISSING, interval, short
+from wherewhat.formatting import MISSING, interval, short
 from wherewhat.report.page import Columns
+from wherewhat.report.panels import columns
+from wherewhat.tables.manifest.scores import EditManifest, SweptBand
+from wherewhat.tables.manifest.sections import ScoreSection
 
 MEASURES = {  # what a model can do: its title, and how to read the number
-    "loss": ("Loss", "nats a token; lower is better"),
-    "copy": ("Copy", "share of random tokens that are repeated exactly; higher is better"),
-    "induction": ("Induction", "nats a token by which the loss falls where random tokens come again; higher is better"),
+    "loss": ("Loss", "nats per token; lower is better"),
+    "copy": ("Copy", "share of repeated random tokens that are predicted; higher is better"),
+    "induction": ("Induction", "nats per token by which the loss falls where random tokens repeat; higher is better"),
 }
-OF_HEAD = "head."  # stands before the name of a head's score among the measures
+OF_HEAD = "head."  # the prefix of head scores among the measures
 PAIRS = (
     ("attended.position_share", "attended.symbol_share"),
     ("position_share", "symbol_share"),
@@ -40,31 +41,25 @@ LABELS = 6  # heads whose names are written in the plane
 
 
 @dataclass(frozen=True)
-class Found:
-    """The tables of an edit, taken apart once."""
+class EditData:
+    """The tables of an edit, by what their rows are about."""
 
     edit: pl.DataFrame
     heads: pl.DataFrame
-    manifest: Manifest
+    manifest: EditManifest
 
-    @cached_property
-    def told(self) -> str:
-        """What was done, in the words of the command line."""
-        return str((self.manifest.get("edit") or {}).get("told") or "an edit")
-
-    @cached_property
+    @property
     def each(self) -> str | None:
         """What the sweep went through."""
-        given: str | None = (self.manifest.get("edit") or {}).get("each")
-        return given
+        return self.manifest.edit.each
 
     @cached_property
     def whole(self) -> dict[str, dict[str, dict[str, Any]]]:
         """What the model can do: by measure and by state."""
-        found: dict[str, dict[str, dict[str, Any]]] = {}
+        measures: dict[str, dict[str, dict[str, Any]]] = {}
         for row in self.edit.filter(pl.col("layer").is_null()).iter_rows(named=True):
-            found.setdefault(row["measure"], {})[row["state"]] = row
-        return {name: found[name] for name in MEASURES if name in found}
+            measures.setdefault(row["measure"], {})[row["state"]] = row
+        return {name: measures[name] for name in MEASURES if name in measures}
 
     @cached_property
     def changes(self) -> pl.DataFrame:
@@ -90,36 +85,35 @@ class Found:
     @cached_property
     def tables(self) -> dict[str, Columns]:
         """The numbers of all charts."""
-        made = {"whole": _whole(self), "moves": _moves(self), "changed": _changed(self), "sweep": _sweep(self)}
-        return {name: table for name, table in made.items() if len(next(iter(table.values())))}
+        tables = {"whole": _whole(self), "moves": _moves(self), "changed": _changed(self), "sweep": _sweep(self)}
+        return {name: table for name, table in tables.items() if len(next(iter(table.values())))}
 
 
-def _whole(found: Found) -> Columns:
+def _whole(effect: EditData) -> Columns:
     rows = [
         {
             **_drawable(state),
             "order": order,
-            "said": f"{name}: {three(state['value'])} {interval(state['low'], state['high'])}",
+            "said": f"{name}: {fixed(state['value'])} {interval(state['low'], state['high'])}",
         }
-        for states in found.whole.values()
+        for states in effect.whole.values()
         for order, name in enumerate(("before", "after"))
         if (state := states.get(name)) is not None
     ]
     return columns(rows, ("measure", "state", "value", "low", "high", "order", "said"))
 
 
-def pairs_of(found: Found) -> list[tuple[str, str]]:
-    there = set(found.tables["moves"]["pair"])
+def pairs_of(effect: EditData) -> list[tuple[str, str]]:
+    there = set(effect.tables["moves"]["pair"])
     return [(x, y) for x, y in PAIRS if x in there]
 
 
-def _moves(found: Found) -> Columns:
-    """Where every head was and is, for every pair of scores that has values in both states."""
+def _moves(effect: EditData) -> Columns:
+    """The place of every head before and after, for every pair of scores with values in both states."""
     names = [name for pair in PAIRS for name in pair]
-    model = str((found.manifest.get("model") or {}).get("id"))
-    known = found.heads.filter(pl.col("score").is_in(names) & pl.col("value").is_not_null())
+    known = effect.heads.filter(pl.col("score").is_in(names) & pl.col("value").is_not_null())
     places: dict[tuple[int, int, str, bool], float] = {
-        (row["layer"], row["head"], row["score"], row["model"] == model): row["value"]
+        (row["layer"], row["head"], row["score"], row["model"] == effect.manifest.model.id): row["value"]
         for row in known.iter_rows(named=True)
     }
     rows: list[dict[str, Any]] = []
@@ -129,16 +123,16 @@ def _moves(found: Found) -> Columns:
         for layer, head in sorted({(layer, head) for layer, head, _, _ in places}):
             ends = [places.get((layer, head, score, old)) for old in (True, False) for score in (x, y)]
             if None not in ends:
-                said = f"L{layer}H{head}: {plain(x)} {short(ends[0])} → {short(ends[2])}, "
-                said += f"{plain(y)} {short(ends[1])} → {short(ends[3])}"
+                tooltip = f"L{layer}H{head}: {plain(x)} {short(ends[0])} → {short(ends[2])}, "
+                tooltip += f"{plain(y)} {short(ends[1])} → {short(ends[3])}"
                 spots = dict(zip(("x", "y", "x2", "y2"), ends, strict=True))
-                pair.append({"pair": x, "layer": layer, **spots, "who": f"L{layer}H{head}", "said": said})
+                pair.append({"pair": x, "layer": layer, **spots, "who": f"L{layer}H{head}", "said": tooltip})
         rows += _with_labels(pair)
     return columns(rows, ("pair", "layer", "x", "y", "x2", "y2", "label", "said"))
 
 
 def _with_labels(pair: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The heads that go farthest have their names written beside them."""
+    """The heads that move farthest are labelled with their names."""
 
     def way(row: Mapping[str, Any]) -> float:
         return math.hypot(row["x2"] - row["x"], row["y2"] - row["y"])
@@ -151,118 +145,117 @@ def _any_of(known: pl.DataFrame, pair: Sequence[str]) -> bool:
     return known["score"].is_in(list(pair)).any()
 
 
-def _changed(found: Found) -> Columns:
-    """The heads that changed most, of the scores that say where or what and of those that changed most of all."""
-    there = dict.fromkeys(found.changes["measure"].to_list())
-    ranges = {name: (told or {}).get("range") or (0, 1) for name, told in (found.manifest.get("scores") or {}).items()}
-    others = sorted(there, key=lambda name: -_typical(found.changes, name, ranges.get(name, (0, 1))))
+def _changed(effect: EditData) -> Columns:
+    """The heads that changed most: by scores of position and content, then by the scores that changed most."""
+    there = dict.fromkeys(effect.changes["measure"].to_list())
+    scores = effect.manifest.scores
+    others = sorted(there, key=lambda name: -_typical(effect.changes, name, scores.get(name, ScoreSection()).range))
     chosen = [name for name in FIRST_SCORES if name in there][: MOST_VIEWS - 2]
     chosen += [name for name in others if name not in chosen][: MOST_VIEWS - len(chosen)]
     rows = []
     for name in chosen:
-        most = found.changes.filter(pl.col("measure") == name).sort(pl.col("value").abs(), descending=True)
+        most = effect.changes.filter(pl.col("measure") == name).sort(pl.col("value").abs(), descending=True)
         for rank, row in enumerate(most.head(MOST_HEADS).iter_rows(named=True)):
             side = ("above" if row["value"] > 0 else "below") if clear(row) else "unclear"
             who = f"L{row['layer']}H{row['head']}"
-            said = f"{who} {plain(name)}: {signed(row['value'])} ({interval_of(row)})"
-            rows.append({**_drawable(row), "score": name, "who": who, "rank": rank, "side": side, "said": said})
+            tooltip = f"{who} {plain(name)}: {signed(row['value'])} ({interval_of(row)})"
+            rows.append({**_drawable(row), "score": name, "who": who, "rank": rank, "side": side, "said": tooltip})
     return columns(rows, ("score", "who", "rank", "value", "low", "high", "side", "said"))
 
 
 def _typical(changes: pl.DataFrame, name: str, ends: Sequence[float | None]) -> float:
-    """How much the heads changed in a score, as a part of its range where that has ends."""
+    """The mean absolute change of a score as a share of its range, if that is bounded."""
     size = changes.filter(pl.col("measure") == name)["value"].abs().mean() or 0.0
     low, high = ends
     assert isinstance(size, float)
     return size / (high - low) if low is not None and high is not None and high > low else 0.0
 
 
-def _sweep(found: Found) -> Columns:
-    farthest = {name: float(words["most"]) for name, words in reaches(found).items()}
-    placed = _band_columns(found)
+def _sweep(effect: EditData) -> Columns:
+    farthest = {name: float(words["most"]) for name, words in reaches(effect).items()}
+    placed = _band_columns(effect)
     rows = []
-    for row in found.sweep.filter(pl.col("value").is_not_null()).iter_rows(named=True):
+    for row in effect.sweep.filter(pl.col("value").is_not_null()).iter_rows(named=True):
         band = row["band"]
-        who = f"L{row['layer']}H{row['head']}" if band is None else f"layer {row['layer']}, {_told_band(found, row)}"
-        said = f"{who}: {row['measure']} {signed(row['value'])} ({interval_of(row)})"
+        who = f"L{row['layer']}H{row['head']}" if band is None else f"layer {row['layer']}, {_band_name(effect, row)}"
+        tooltip = f"{who}: {row['measure']} {signed(row['value'])} ({interval_of(row)})"
         column = row["head"] if band is None else placed[row["layer"], band]
         reach = row["value"] / (farthest[row["measure"]] or 1.0)
-        rows.append({**row, "column": column, "reach": reach, "clear": clear(row), "said": said})
+        rows.append({**row, "column": column, "reach": reach, "clear": clear(row), "said": tooltip})
     return columns(rows, ("measure", "layer", "column", "reach", "clear", "said"))
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """What one head, or one band of one layer, changes alone."""
+    """The effect of editing one head, or one band of one layer, alone."""
 
     name: str
     layer: int
-    wavelength: str  # in tokens; nothing for a head
+    wavelength: str  # in tokens; empty for a head
     changes: Mapping[str, Mapping[str, Any]]  # by measure
 
 
-def ranked_of(found: Found) -> list[Ranked]:
-    """Every edit of the sweep, that which changes the loss most first; without a loss, at the end."""
+def ranked_of(effect: EditData) -> list[Ranked]:
+    """Every edit of the sweep, the largest change of the loss first; those without a loss last."""
     edits: dict[tuple[int, int | str], dict[str, Mapping[str, Any]]] = {}
-    for row in found.sweep.filter(pl.col("value").is_not_null()).iter_rows(named=True):
+    for row in effect.sweep.filter(pl.col("value").is_not_null()).iter_rows(named=True):
         which = row["head"] if row["band"] is None else row["band"]
         edits.setdefault((row["layer"], which), {})[row["measure"]] = row
-    lengths = {(layer, one["band"]): _wavelengths(one) for layer, bands in _bands(found).items() for one in bands}
+    lengths = {(layer, band.band): _wavelengths(band) for layer, bands in _bands(effect).items() for band in bands}
     ranked = [
         Ranked(f"L{layer}H{which}", layer, "", changes)
         if isinstance(which, int)
         else Ranked(which, layer, lengths.get((layer, which), MISSING), changes)
         for (layer, which), changes in edits.items()
     ]
-    return sorted(ranked, key=lambda one: -abs(one.changes["loss"]["value"]) if "loss" in one.changes else 1.0)
+    return sorted(ranked, key=lambda edit: -abs(edit.changes["loss"]["value"]) if "loss" in edit.changes else 1.0)
 
 
-def reaches(found: Found) -> dict[str, dict[str, str]]:
-    """By measure: what to fill into the map, so that its colours reach as far as the largest change."""
+def reaches(effect: EditData) -> dict[str, dict[str, str]]:
+    """By measure: the words of the heat map, with its colour scale ending at the largest change."""
     words = {}
     for name, (title, _) in MEASURES.items():
-        sizes = found.sweep.filter(pl.col("measure") == name)["value"].drop_nulls().abs()
+        sizes = effect.sweep.filter(pl.col("measure") == name)["value"].drop_nulls().abs()
         if len(sizes):
             largest = max(float(sizes.max() or 0.0), 1e-6)  # type: ignore[arg-type]
             words[name] = {"measure": name, "most": f"{largest:.2g}", "title": f"change of {title.lower()}"}
     return words
 
 
-def _bands(found: Found) -> dict[int, list[Mapping[str, Any]]]:
+def _bands(effect: EditData) -> dict[int, list[SweptBand]]:
     """The bands of every layer that the sweep went through, fastest first."""
-    bands: dict[int, list[Mapping[str, Any]]] = {}
-    for band in found.manifest.get("bands") or ():
-        bands.setdefault(band["layer"], []).append(band)
+    bands: dict[int, list[SweptBand]] = {}
+    for band in effect.manifest.bands:
+        bands.setdefault(band.layer, []).append(band)
     return bands
 
 
-def _band_columns(found: Found) -> dict[tuple[int, str], int]:
-    return {(layer, one["band"]): at for layer, bands in _bands(found).items() for at, one in enumerate(bands)}
+def _band_columns(effect: EditData) -> dict[tuple[int, str], int]:
+    return {(layer, band.band): at for layer, bands in _bands(effect).items() for at, band in enumerate(bands)}
 
 
-def _told_band(found: Found, row: Mapping[str, Any]) -> str:
-    for one in _bands(found).get(row["layer"], ()):
-        if one["band"] == row["band"]:
-            return f"{row['band']} (wavelength {_wavelengths(one)} tokens)"
+def _band_name(effect: EditData, row: Mapping[str, Any]) -> str:
+    for band in _bands(effect).get(row["layer"], ()):
+        if band.band == row["band"]:
+            return f"{row['band']} (wavelength {_wavelengths(band)} tokens)"
     return str(row["band"])
 
 
-def _number(band: Mapping[str, Any]) -> str:
-    return str(band["band"]).removeprefix("index:")
-
-
-def _wavelengths(band: Mapping[str, Any]) -> str:
-    slow, fast = band["theta"]
+def _wavelengths(band: SweptBand) -> str:
+    slow, fast = band.theta
     near, far = (short(2 * math.pi / theta) if theta else "∞" for theta in (fast, slow))
     return near if near == far else f"{near}–{far}"
 
 
-def map_labels(found: Found) -> dict[int, str] | None:
-    """What to write below the columns of a map of bands: number and wavelength, if these are the same in all layers."""
-    written = [tuple(f"{_number(one)}|{_wavelengths(one)}" for one in bands) for bands in _bands(found).values()]
-    longest = max(written, key=len, default=())
-    same = all(one == longest[: len(one)] for one in written)
-    return {at: name if same else f"{at}" for at, name in enumerate(longest)} if written else None
+def map_labels(effect: EditData) -> dict[int, str] | None:
+    """The column labels of a heat map of bands: number and wavelength, if these are the same in all layers."""
+    labels = [
+        tuple(f"{band.band.removeprefix('index:')}|{_wavelengths(band)}" for band in bands)
+        for bands in _bands(effect).values()
+    ]
+    longest = max(labels, key=len, default=())
+    same = all(layer == longest[: len(layer)] for layer in labels)
+    return {at: name if same else f"{at}" for at, name in enumerate(longest)} if labels else None
 
 
 def interval_of(row: Mapping[str, Any]) -> str:
@@ -277,25 +270,25 @@ def interval_of(row: Mapping[str, Any]) -> str:
 
 
 def _drawable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row whose interval can be drawn: from one text it is the value itself."""
-    return {**row, "low": row["value"], "high": row["value"]} if unsaid(row) else dict(row)
+    """A row whose interval can be drawn; where there is none, from one text, it is the value itself."""
+    return {**row, "low": row["value"], "high": row["value"]} if lacks_interval(row) else dict(row)
 
 
 def plain(name: str) -> str:
     return name.replace("_", " ")
 
 
-def unsaid(row: Mapping[str, Any]) -> bool:
-    """Whether there is no interval: a single text gives none."""
+def lacks_interval(row: Mapping[str, Any]) -> bool:
+    """Whether there is no interval, since there is a single text."""
     return row["low"] is None or row["high"] is None
 
 
 def clear(row: Mapping[str, Any]) -> bool:
-    """Whether an interval does not hold zero."""
+    """Whether an interval excludes zero."""
     return row["low"] is not None and row["high"] is not None and (row["low"] > 0 or row["high"] < 0)
 
 
-def three(value: float) -> str:
+def fixed(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 

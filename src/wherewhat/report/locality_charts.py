@@ -1,7 +1,7 @@
-"""Charts of the study of locality and symmetry: accuracy against either, correlations, stability, decoders and roles.
+"""Charts of locality and symmetry: accuracy against either, correlations, stability, decoders and roles.
 
-Those that are drawn once for each question take its key where they say `{question}`; `{x}` names the column that
-subjects are placed by, and `{top}` how far that axis reaches.
+In charts that are drawn once per question, `{question}` is its key, `{x}` the column of the x axis, and `{top}` its
+upper end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,21 +10,21 @@ from typing import Any, cast
 
 import altair as alt
 
-from wherewhat.report.locality_study import BY_HAND, FAMILIES
+from wherewhat.report.locality_data import BY_HAND, FAMILIES
 from wherewhat.report.marks import INK, MUTED, PAPER, WHAT, WHERE, WHOLE, either, layered, named, shade, side_colour
 from wherewhat.report.page import Spec
 from wherewhat.report.palette import DARK, LIGHT
 
-W = "'w ' + format(datum.w, '.3~g')"  # what a curve is called
-ROOM = 88  # pixels to the right of the last locality, for the names of references
+W = "'w ' + format(datum.w, '.3~g')"  # the label of a curve
+ROOM = 88  # pixels at the right for the names of references
 ACCENT = alt.ExprRef(either(DARK.accent, LIGHT.accent))
 COLOURS: dict[str, Any] = {"log": WHERE, "raw": shade("chance", 5), "learned": shade("layers", 4), "ours": WHAT}
 COLOURS["control"] = WHAT
 SHAPES = {"log": "circle", "raw": "diamond", "learned": "triangle-up", "ours": "square", "control": "triangle-down"}
-ASKED = "datum.question == '{question}' && datum.how == '{how}'"
-HERE = f"{ASKED} && isValid(datum['{{x}}'])"
-BESIDE = "datum.family == 'log' && !isValid(datum.swept)"  # curves that only their w sets apart
-KINDS: dict[str, tuple[Any, str, int]] = {  # colour, shape, and how far below the middle of its line
+OF_QUESTION = "datum.question == '{question}' && datum.how == '{how}'"
+HERE = f"{OF_QUESTION} && isValid(datum['{{x}}'])"
+BESIDE = "datum.family == 'log' && !isValid(datum.swept)"  # symmetric curves of another w
+KINDS: dict[str, tuple[Any, str, int]] = {  # colour, shape, and vertical offset
     "symmetric": (WHERE, "circle", -8),
     "not learned": (shade("layers", 4), "triangle-down", 0),
     "leaning": (WHAT, "square", 8),
@@ -33,7 +33,7 @@ KINDS: dict[str, tuple[Any, str, int]] = {  # colour, shape, and how far below t
 
 @cache
 def charts_of(families: tuple[str, ...]) -> Mapping[str, Spec]:
-    """Every chart of the page, by the name its place asks for; the legend has these families."""
+    """Every chart of the page by name; the legend shows these families."""
     return {
         "lines": lines(),
         "against_locality": against_locality(families),
@@ -47,7 +47,7 @@ def charts_of(families: tuple[str, ...]) -> Mapping[str, Spec]:
 
 
 def against_locality(families: Sequence[str], *, small: bool = False) -> Spec:
-    """Accuracy on a question against locality; symmetric curves of one family are joined from w to w."""
+    """Accuracy on a question against locality; lines join symmetric curves of a family by w."""
     rows = named("points").transform_filter(HERE)
     joined = rows.transform_filter("isValid(datum.w) && !datum.sided && indexof(['log', 'raw'], datum.family) >= 0")
     line = joined.mark_line(strokeWidth=1.5 if small else 2, opacity=0.7).encode(
@@ -61,7 +61,7 @@ def against_locality(families: Sequence[str], *, small: bool = False) -> Spec:
 
 
 def against_balance(families: Sequence[str], *, small: bool = False) -> Spec:
-    """The same against symmetry; curves of one w are joined from s to s."""
+    """The same against balance; lines join curves of the same w by s."""
     rows = named("points").transform_filter(f"{HERE} && isValid(datum.swept)")
     line = rows.mark_line(strokeWidth=1.5 if small else 2, opacity=0.7).encode(
         x=_place(),
@@ -85,7 +85,7 @@ def against_balance(families: Sequence[str], *, small: bool = False) -> Spec:
 
 
 def stability(families: Sequence[str]) -> Spec:
-    """What changes from seed to seed, or is forgotten; `{measure}` names it, `{y title}` says what it counts."""
+    """Spread over seeds, or forgetting: `{measure}`, with `{y title}` on the y axis."""
     rows = named("stability").transform_filter("datum.measure == '{measure}' && isValid(datum['{x}'])")
     y = alt.Y("value", type="quantitative", title="{y title}", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5))
     x = _place(room=0)
@@ -94,7 +94,7 @@ def stability(families: Sequence[str]) -> Spec:
 
 
 def lines() -> Spec:
-    """A line a question: a gap in points or a correlation with its interval, around 0; `{line}` says which."""
+    """One line per question: a contrast or a correlation (`{line}`) with its interval, around 0."""
     rows = named("lines").transform_filter("datum.line == '{line}'")
     y = alt.Y("label", type="nominal", title=None, sort=None, axis=_questions())
     scale = alt.Scale(zero=True, padding=6)
@@ -110,7 +110,7 @@ def lines() -> Spec:
 
 
 def causal() -> Spec:
-    """Decoders beside encoders with the same curve; `{measure}` is what is shown against locality."""
+    """Decoders and encoders with the same curve: `{measure}` against locality."""
     rows = named("causal").transform_filter("datum.measure == '{measure}' && isValid(datum.locality)")
     scale = alt.Scale(domain=["encoder", "decoder"], range=[MUTED, ACCENT])
     colour = alt.Color("kind", type="nominal", scale=scale, legend=_legend())
@@ -139,7 +139,7 @@ def causal() -> Spec:
 
 
 def roles() -> Spec:
-    """Ours beside the symmetric curve, a line a question, at one `{w}`; the upright mark is chance."""
+    """Leaning and symmetric curves at one `{w}`, one line per question; the vertical mark is chance."""
     rows = named("roles").transform_filter("datum.w == '{w}'")
     y = alt.Y("question", type="nominal", title=None, sort=None, axis=_questions())
     scale = alt.Scale(domainMax=1, zero=False, nice=False, padding=10)
@@ -163,7 +163,7 @@ def roles() -> Spec:
 
 
 def _scattered(families: Sequence[str], joined: Sequence[Any], *, small: bool, faint: str = "false") -> Spec:
-    """Chance, references with their names, lines between curves, and the curves themselves, some of them faint."""
+    """Chance, references with their names, lines between curves, and the curves, some of them faint."""
     rows = named("points").transform_filter(f"{HERE} && {_by_hand()}")
     main, beside = rows.transform_filter(f"!({faint})"), rows.transform_filter(faint)
     x, y = _place(), _right(small)
@@ -176,16 +176,13 @@ def _scattered(families: Sequence[str], joined: Sequence[Any], *, small: bool, f
 
 
 def _titled_by_link(spec: dict[str, Any], *lines: str) -> Spec:
-    """Above the chart, the correlation that it shows."""
+    """The correlation as the title of the chart."""
     return {**spec, "title": {"text": list(lines), "fontSize": 12.5, "fontWeight": 500, "offset": 8, "lineHeight": 17}}
 
 
 def _references(x: Any, y: Any, small: bool) -> list[Any]:
-    """A cross for each, and a faint line to its name at the side; without a place of its own, the line alone.
-
-    So chance and words alone are lines.
-    """
-    rows = named("names").transform_filter(ASKED)
+    """A cross per reference, and a faint line to its name at the side; chance and words alone are lines only."""
+    rows = named("names").transform_filter(OF_QUESTION)
     spaced = rows.transform_calculate(
         start="isValid(datum['{x}']) ? datum['{x}'] : 0",
         edge="{top}",
@@ -219,7 +216,7 @@ def _crosses(rows: alt.Chart, x: Any, y: Any, *, size: int = 60) -> list[Any]:
 
 
 def _marks(rows: alt.Chart, x: Any, y: Any, families: Sequence[str], *, small: bool) -> list[Any]:
-    """Curves with their intervals; hollow where the two sides differ by hand."""
+    """Curves with their intervals; hollow if the two sides differ by hand."""
     colour, shape = _colour(families, legend=not small), _shape(families, legend=not small)
     size = 26 if small else 74
     even, sided = rows.transform_filter("!datum.sided"), rows.transform_filter("datum.sided")
@@ -236,18 +233,18 @@ def _marks(rows: alt.Chart, x: Any, y: Any, families: Sequence[str], *, small: b
 
 
 def _ends(joined: alt.Chart) -> list[Any]:
-    """The smallest and the largest w below their points, at the foot of the chart, where no mark is."""
-    found = []
+    """Labels of the smallest and the largest w, at the bottom of the chart, where there are no marks."""
+    labels: list[Any] = []
     foot = alt.value(cast(Any, {"expr": "height - 9"}))
     for order in ("ascending", "descending"):
         sort: Any = [alt.SortField("w", order=cast(Any, order))]
         here = joined.transform_window(rank="row_number()", sort=sort).transform_filter("datum.rank == 1")
-        found += _written(here.transform_calculate(label=W), "label", y=foot, color=MUTED)
-    return found
+        labels += _written(here.transform_calculate(label=W), "label", y=foot, color=MUTED)
+    return labels
 
 
 def _written(rows: alt.Chart, label: str, *, x: Any = None, y: Any = None, **look: Any) -> list[Any]:
-    """Words beside points, readable over other marks."""
+    """Labels next to points, readable over other marks."""
     words: dict[str, Any] = {"fontSize": 12, "color": INK, **look}
     at = {"x": x or _place(), "y": y or alt.Y("value", type="quantitative"), "text": alt.Text(label, type="nominal")}
     halo = {**words, "color": PAPER, "stroke": PAPER, "strokeWidth": 4, "opacity": 0.85}
@@ -279,12 +276,12 @@ def _by_hand() -> str:
 
 
 def _legend(**more: Any) -> Any:
-    fitting = alt.ExprRef("width < 420 ? 2 : 6")  # names in a line
+    fitting = alt.ExprRef("width < 420 ? 2 : 6")  # entries per line
     return alt.Legend(orient="top", direction="horizontal", title=None, symbolOpacity=1, columns=fitting, **more)
 
 
 def _of_families() -> Any:
-    """A legend that calls families by names that say enough."""
+    """A legend with the labels of families."""
     return _legend(labelExpr=f"({FAMILIES!r})[datum.label] || datum.label")
 
 

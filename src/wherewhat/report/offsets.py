@@ -1,4 +1,4 @@
-"""Where heads look, by relative offset: exact near the query, gathered in growing steps far from it."""
+"""Where heads attend by relative offset: exact near the query, in growing bins far from it."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,20 +7,20 @@ from typing import Any
 
 import polars as pl
 
+from wherewhat.formatting import rounded
 from wherewhat.names import head_name
-from wherewhat.report.numbers import rounded
 from wherewhat.report.page import Columns
 
 NEAR = 16  # offsets up to here are shown one by one
-FAR = 15  # steps on either side beyond that: 2 * (16 + 15) + 1 = 63 bars at most
+FAR = 15  # bins on either side beyond that: 2 * (16 + 15) + 1 = 63 bars at most
 LABELS = (4, 8, 16)  # among many bars; -1 and 1 too where there is room
 ROOM = 36
-RARE = 0.02  # of the rows: what fewer could see is left out, where a few rows would stand as tall as all the others
+RARE = 0.02  # of the rows: an offset that fewer rows can see is left out, as its mean would be too noisy
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Some neighbouring offsets that share one bar; `place` is where it stands on the axis."""
+    """Neighbouring offsets that share one bar; `place` is its coordinate on the axis."""
 
     place: int
     first: int
@@ -28,7 +28,7 @@ class Bin:
 
 
 def bins(smallest: int, largest: int) -> list[Bin]:
-    """Cut the offsets into bars, from the farthest left to the farthest right.
+    """Cut the offsets into bins, from left to right.
 
     >>> bins(-2, 1)
     [Bin(place=-2, first=-2, last=-2), Bin(place=-1, first=-1, last=-1), Bin(place=0, first=0, last=0), \
@@ -41,12 +41,12 @@ Bin(place=1, first=1, last=1)]
     left = [Bin(-place, -last, -first) for place, first, last in _side(-smallest)]
     right = [Bin(place, first, last) for place, first, last in _side(largest)]
     whole = [*reversed(left), Bin(0, 0, 0), *right]
-    inside = [one for one in whole if one.last >= smallest and one.first <= largest]
-    return [Bin(one.place, max(one.first, smallest), min(one.last, largest)) for one in inside]
+    inside = [bar for bar in whole if bar.last >= smallest and bar.first <= largest]
+    return [Bin(bar.place, max(bar.first, smallest), min(bar.last, largest)) for bar in inside]
 
 
 def _side(farthest: int) -> Iterator[tuple[int, int, int]]:
-    """Distances 1, 2, ... one by one up to `NEAR`, then steps that grow by a constant factor."""
+    """Distances 1, 2, ... one by one up to `NEAR`, then bins that grow by a constant factor."""
     for distance in range(1, min(NEAR, farthest) + 1):
         yield distance, distance, distance
     first, place = NEAR + 1, NEAR + 1
@@ -58,8 +58,8 @@ def _side(farthest: int) -> Iterator[tuple[int, int, int]]:
 
 
 def profiles(offsets: pl.DataFrame, names: Sequence[str], labels: Mapping[int, str] | None = None) -> Columns:
-    """One column a head: its mean mass per offset in every bin; `all` is the mean over heads."""
-    offsets = _often_seen(offsets)
+    """One column per head: its mean attention per offset in every bin; `all` is the mean over heads."""
+    offsets = _without_rare(offsets)
     if offsets.is_empty():
         return {"place": [], "from": [], "to": [], "all": [], "seen": []}
     cut = bins(_whole(offsets["offset"].min()), _whole(offsets["offset"].max()))
@@ -71,7 +71,7 @@ def profiles(offsets: pl.DataFrame, names: Sequence[str], labels: Mapping[int, s
     }
     columns: dict[str, list[Any]] = {name: grid[name].to_list() for name in grid.columns}
     shown = {name: by_head[name] for name in names if name in by_head}
-    columns["seen"] = [rounded(share) for share in _seen(offsets, cut)]
+    columns["seen"] = [rounded(share) for share in _visible(offsets, cut)]
     columns["all"] = [rounded(_mean([mass.get(b.place) for mass in shown.values()])) for b in cut]
     return columns | {name: [rounded(mass.get(b.place)) for b in cut] for name, mass in shown.items()}
 
@@ -89,18 +89,18 @@ def _means(offsets: pl.DataFrame, grid: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _often_seen(offsets: pl.DataFrame) -> pl.DataFrame:
-    """Without the offsets that next to no row could see. A table without a count of rows takes all to be alike."""
+def _without_rare(offsets: pl.DataFrame) -> pl.DataFrame:
+    """Drop the offsets that almost no row could see. Without counts of rows, all offsets weigh the same."""
     if "rows" not in offsets.columns:
         return offsets.with_columns(rows=pl.lit(1))
     return offsets.filter(pl.col("rows") >= RARE * pl.col("rows").max().over("layer"))
 
 
-def _seen(offsets: pl.DataFrame, cut: Sequence[Bin]) -> Iterator[float]:
-    """By bar, how many of its offsets a row could see on average: mass times this is the bar's share of attention."""
+def _visible(offsets: pl.DataFrame, cut: Sequence[Bin]) -> Iterator[float]:
+    """How many offsets of each bin a row can see on average: mass times this is the bin's share of attention."""
     rows: dict[int, float] = dict(offsets.group_by("offset").agg(pl.col("rows").mean()).iter_rows())
     most = max(rows.values())
-    return (sum(rows.get(offset, 0) for offset in range(one.first, one.last + 1)) / most for one in cut)
+    return (sum(rows.get(offset, 0) for offset in range(bar.first, bar.last + 1)) / most for bar in cut)
 
 
 def _mean(masses: Sequence[float | None]) -> float:
@@ -113,7 +113,7 @@ def _whole(value: Any) -> int:
 
 
 def axis_labels(columns: Columns) -> dict[int, str]:
-    """Say which places of the axis carry which offset: powers of two near, the ends of steps far away.
+    """The labels of the axis: powers of two near the query, the outer ends of bins far from it.
 
     >>> axis_labels({"place": [-3, -2, -1, 0], "from": [-3, -2, -1, 0], "to": [-3, -2, -1, 0]})
     {-2: '−2', -1: '−1', 0: '0'}

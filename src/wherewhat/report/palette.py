@@ -18,7 +18,7 @@ class Palette:
     accent: str
     layers: Sequence[str]  # viridis, without the end that vanishes against the paper
     chance: Sequence[str]  # blue below, neutral at chance, orange above
-    where: str  # going by place
+    where: str  # going by position
     what: str  # going by content
     both: str  # neither alone
     spread: Sequence[str]  # from attention on one key to attention on all alike

@@ -1,4 +1,4 @@
-"""Charts of the positional part of attention: by offset, by layer, and all its maps as one picture."""
+"""Charts of the positional part of attention: by offset, by layer, and all its maps as one figure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,17 +14,17 @@ from wherewhat.report.positional_tables import TITLES
 COLOURS = {"identical": WHERE, "unmasked": INK, "delta": "var(--chance-5)", "mean": "var(--layer-4)"}
 DASHES = {"identical": [1, 0], "unmasked": [8, 3], "delta": [6, 3], "mean": [2, 2]}
 STROKES = {"identical": "solid", "unmasked": "long dashes", "delta": "dashes", "mean": "dots"}  # in words
-GAP, DOWN = 3, 7  # between the maps of a picture, in cells
+GAP, DOWN = 3, 7  # between the maps of a figure, in cells
 ROOM: dict[str, Any] = {
     "tickCount": 3,
     "offset": 40,
     "labelOverlap": "greedy",
-}  # below a legend, for the words above the first map
-SMALL = 16  # cells of a map in a picture
+}  # below a legend, for the titles above the first map
+SMALL = 16  # cells of a map in a figure
 
 
 def offset_lines(sources: Sequence[str]) -> Spec:
-    """Mean attention along each diagonal, a line a source; what content adds is drawn in the colour of content."""
+    """Mean attention along each diagonal, one line per source; γ has the colour of content."""
     rows = named("positional_profile")
     x = alt.X(
         "offset",
@@ -53,7 +53,7 @@ def offset_lines(sources: Sequence[str]) -> Spec:
 
 
 def layer_lines(layers: int, sources: Sequence[str]) -> Spec:
-    """One measure from the first layer to the last, a line a source, half of the heads in the band around it."""
+    """One measure from the first layer to the last, one line per source, with half of the heads in the band."""
     mine = "datum.measure == '{measure}' && datum.over == '{over}'"
     rows = named("positional_layers").transform_filter(f"{mine} && datum.series == '{{series}}'")
     chance = named("positional_chance").transform_filter(mine)
@@ -89,7 +89,7 @@ def source_colour(sources: Sequence[str]) -> Any:
 
 
 def source_dash(sources: Sequence[str]) -> Any:
-    """The stroke of each source, for those who tell colours apart less well."""
+    """The stroke of each source, so that colour is not needed to tell them apart."""
     shown = ordered(sources)
     dashes = [DASHES[name.removesuffix(GAMMA)] for name in shown]
     return alt.StrokeDash("source", type="nominal", legend=None, scale=alt.Scale(domain=shown, range=dashes))
@@ -107,7 +107,12 @@ def maps_picture() -> Spec:
     )
     times = "(datum.value < 0 ? '1/' : '') + format(pow(2, abs(datum.value)), '~g') + ' ×'"
     legend = alt.Legend(
-        orient="top", title="attention, even = 1 ×", gradientLength=200, gradientThickness=10, labelExpr=times, **ROOM
+        orient="top",
+        title="attention, uniform = 1 ×",
+        gradientLength=200,
+        gradientThickness=10,
+        labelExpr=times,
+        **ROOM,
     )
     free: dict[str, Any] = {"nice": False, "zero": False}
     looks: dict[str, dict[str, Any]] = {
@@ -133,7 +138,7 @@ def maps_picture() -> Spec:
 
 
 def picture_tables(maps: Maps) -> dict[str, Columns]:
-    """The cells of that picture, coarser than on the page, and the words beside them."""
+    """The cells of that figure, coarser than on the page, and its titles."""
     sources = [name for name in maps.sources if not name.endswith(GAMMA)]
     layers = sorted({int(name[1:]) for source in sources for name in maps.cells[source] if "H" not in name})
     side = max((_side(maps, source) for source in sources), default=0)
@@ -160,7 +165,7 @@ def _side(maps: Maps, source: str) -> int:
 
 
 def _coarse(maps: Maps, source: str, name: str) -> list[tuple[int, int, float]]:
-    """A map in yet fewer cells: how many doublings each is away from even, the mean of those it covers."""
+    """A map in fewer cells: the distance from uniform attention in doublings, the mean of the cells it covers."""
     step = -(-maps.side(source) // SMALL)
     held: dict[tuple[int, int], list[float]] = {}
     for at, mark in enumerate(maps.cells[source].get(name, "")):

@@ -18,19 +18,19 @@ COLOURS = {"positional": WHERE, "contextual": WHAT, "full": INK}
 SHAPES = {"positional": "square", "contextual": "triangle-up", "full": "circle"}
 DASHES = {"positional": [7, 3], "contextual": [2, 2], "full": [1, 0]}
 HERE = "datum.panel == '{panel}'"
-ROW = 34  # pixels of height that a relation takes
-WIDE = 54  # pixels of width from which a cell has room for a relation's name
+ROW = 34  # pixels of height per relation
+WIDE = 54  # pixels of width from which a cell can hold a relation's name
 BESIDE = {"positional": -8, "contextual": 0, "full": 8}  # pixels from the middle of a line
 
 
 @cache
 def charts_of(heads: int) -> Mapping[str, Spec]:
-    """Every chart of the page, by the name its place asks for; so many heads has a layer."""
+    """Every chart of the page by name; a layer has so many heads."""
     return {"distances": by_distance(), "relations": by_relation(), "grid": grid(heads)}
 
 
 def by_distance() -> Spec:
-    """How often each part of attention finds the partner, from neighbours to far words; quiet lines know nothing."""
+    """The accuracy of each part of attention, from neighbours to far words; grey lines are baselines."""
     rows = named("distances").transform_filter(HERE)
     axis = alt.Axis(labelAngle=0, ticks=False, grid=False)
     x = alt.X("distance", type="ordinal", sort=None, title="words from the partner", axis=axis)
@@ -52,7 +52,7 @@ def by_distance() -> Spec:
 
 
 def by_relation() -> Spec:
-    """A line a relation, those between neighbours above; the upright mark is the best fixed offset."""
+    """One line per relation, those between neighbours above; the vertical mark is the best fixed offset."""
     rows = named("relations").transform_filter(HERE)
     axis = alt.Axis(
         ticks=False, domain=False, grid=True, tickBand="extent", labelPadding=8, labelLimit=110, labelOverlap=False

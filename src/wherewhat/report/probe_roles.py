@@ -1,4 +1,4 @@
-"""The page of `wherewhat probe roles`: what changes when agent and patient change places."""
+"""The page of `wherewhat probe roles`: what changes when agent and patient are swapped."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,33 +8,33 @@ from typing import Any
 import polars as pl
 
 from wherewhat.errors import UserError
-from wherewhat.report import probe_published as published
-from wherewhat.report.drawn import columns, drawn, figure_of, panel, titled
+from wherewhat.published import word_swaps as published
 from wherewhat.report.figures import rows as rows_of
-from wherewhat.report.made import how_it_was_made
-from wherewhat.report.measured import Manifest
 from wherewhat.report.page import Columns, Figure, Page, Section, Spec
-from wherewhat.report.probe_examples import exchange_example, laid_out
+from wherewhat.report.panels import chart_widget, columns, figure_of, panel, titled
+from wherewhat.report.probe_examples import laid_out, role_swap_example
+from wherewhat.report.probe_sections import claims_of, facts_of, key, per_cent, table, the_data
 from wherewhat.report.probe_swaps_charts import ROW, levels
 from wherewhat.report.probe_swaps_tables import (
     ALONE,
     CHANGES,
     VOICES,
     Row,
-    Swaps,
+    SwapTables,
     clear,
     ends_of,
     in_words,
     scaled,
     with_interval,
 )
-from wherewhat.report.probe_told import claims_of, facts_of, key, model_of, per_cent, table, the_data
+from wherewhat.report.provenance import provenance_section
 from wherewhat.report.tags import Html, join, tag
+from wherewhat.tables.manifest.probe import ProbeManifest
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of a chart: which row it is, what it is called, and how it looks."""
+class RoleLine:
+    """One line of a chart: its row of the table, its name, and its mark."""
 
     words: str
     item: str
@@ -44,258 +44,254 @@ class Line:
     side: str = ""
 
 
-AFTER = "exchanged: the new label"
-CHARTS: dict[str, tuple[str, str, tuple[Line, ...]]] = {  # by name: title, axis, lines
+AFTER = "role swap: the new label"
+CHARTS: dict[str, tuple[str, str, tuple[RoleLine, ...]]] = {  # by name: title, axis, lines
     "answers": (
-        "What it answers",
+        "Answers",
         "% of answers",
         (
-            Line("as it is: the right label", "roles", "original", "accuracy"),
-            Line(AFTER, "roles", "swapped", "accuracy"),
-            Line("exchanged: the old label", "roles", "swapped", "old label"),
-            Line("control: the right label", "roles", "control", "accuracy", "control"),
-            Line("other voice: the right label", "voice", "swapped", "accuracy", "voice"),
+            RoleLine("original: the right label", "roles", "original", "accuracy"),
+            RoleLine(AFTER, "roles", "swapped", "accuracy"),
+            RoleLine("role swap: the old label", "roles", "swapped", "old label"),
+            RoleLine("control: the right label", "roles", "control", "accuracy", "control"),
+            RoleLine("other voice: the right label", "voice", "swapped", "accuracy", "voice"),
         ),
     ),
     "turned": (
         "Where the right answer changes",
         "% of answers",
         (
-            Line("as it is: the right label", "roles", "original", "accuracy", side=CHANGES),
-            Line("exchanged: the new label", "roles", "swapped", "accuracy", side=CHANGES),
-            Line("exchanged: the old label", "roles", "swapped", "old label", side=CHANGES),
-            Line("control: the right label", "roles", "control", "accuracy", "control", side=CHANGES),
-            Line("other voice: the right label", "voice", "swapped", "accuracy", "voice", side=CHANGES),
+            RoleLine("original: the right label", "roles", "original", "accuracy", side=CHANGES),
+            RoleLine("role swap: the new label", "roles", "swapped", "accuracy", side=CHANGES),
+            RoleLine("role swap: the old label", "roles", "swapped", "old label", side=CHANGES),
+            RoleLine("control: the right label", "roles", "control", "accuracy", "control", side=CHANGES),
+            RoleLine("other voice: the right label", "voice", "swapped", "accuracy", "voice", side=CHANGES),
         ),
     ),
     "flips": (
         "Right answers that change",
         "% of right answers",
         (
-            Line("roles exchanged", "roles", "swapped", "flip"),
-            Line("control", "roles", "control", "flip", "control"),
-            Line("other voice", "voice", "swapped", "flip", "voice"),
+            RoleLine("role swap", "roles", "swapped", "flip"),
+            RoleLine("control", "roles", "control", "flip", "control"),
+            RoleLine("other voice", "voice", "swapped", "flip", "voice"),
         ),
     ),
     "kept": (
         "Answers that stay",
         "% of answers",
         (
-            Line("roles exchanged", "roles", "swapped", "kept"),
-            Line("control", "roles", "control", "kept", "control"),
-            Line("other voice", "voice", "swapped", "kept", "voice"),
+            RoleLine("role swap", "roles", "swapped", "kept"),
+            RoleLine("control", "roles", "control", "kept", "control"),
+            RoleLine("other voice", "voice", "swapped", "kept", "voice"),
         ),
     ),
     "nats": (
-        "How much more it surprises",
-        "change, nats a token",
+        "Surprisal",
+        "change, nats per token",
         (
-            Line("roles exchanged", "roles", "change", "nats"),
-            Line("control", "roles", "control change", "nats", "control"),
-            Line("other voice", "voice", "change", "nats", "voice"),
+            RoleLine("role swap", "roles", "change", "nats"),
+            RoleLine("control", "roles", "control change", "nats", "control"),
+            RoleLine("other voice", "voice", "change", "nats", "voice"),
         ),
     ),
     "distance": (
-        "How far hidden states go",
+        "Distance of hidden states",
         "1 is as far as another sentence",
         (
-            Line("roles exchanged", "roles", "swapped", "distance"),
-            Line("control", "roles", "control", "distance", "control"),
-            Line("other voice", "voice", "swapped", "distance", "voice"),
+            RoleLine("role swap", "roles", "swapped", "distance"),
+            RoleLine("control", "roles", "control", "distance", "control"),
+            RoleLine("other voice", "voice", "swapped", "distance", "voice"),
         ),
     ),
 }
-SHARES = ("answers", "turned", "flips", "kept")  # charts from none to all
+SHARES = ("answers", "turned", "flips", "kept")  # charts from 0 to 100 %
 HEADINGS = {
-    "accuracy": "right answers",
+    "accuracy": "accuracy",
     "old label": "old label",
     "flip": "right answers that change",
     "kept": "answers kept",
-    "lenient": "right, lenient",
-    "nats": "surprise",
+    "lenient": "accuracy, lenient",
+    "nats": "surprisal",
     "distance": "distance of states",
 }
-BESIDE = {"answers": "", "turned": CHANGES}  # charts with what the words alone tell, and of which cases
+BESIDE = {"answers": "", "turned": CHANGES}  # charts with the accuracy of the words alone, and of which examples
 KINDS = ("original", "words alone", "swapped", "change", "control", "control change", "beyond control", "beyond voice")
-ITEMS = {"roles": "roles exchanged", "voice": "other voice"}
+ITEMS = {"roles": "role swap", "voice": "other voice"}
 
 
-CONTROL = "The control exchanges two other stretches of the same lengths. Bars are 95 % intervals over sentences."
+CONTROL = "The control swaps two other spans of the same lengths. Bars are 95 % intervals over sentences."
 HOW = {  # to read the main figures, with labels and without
-    True: "A model that reads roles gives the new answer when they are exchanged, and keeps its answer in the other "
-    "voice, where the same roles stand in reverse order.",
-    False: "The exchanged sentence says something else in the same words; the other voice says the same in another "
-    "order. A model that reads roles is moved further by the first.",
+    True: "A model that reads roles gives the new answer when they are swapped, and keeps its answer in the other "
+    "voice, where the same roles come in reverse order.",
+    False: "The role swap says something else in the same words; the other voice says the same in another order. The "
+    "outputs of a model that reads roles change more with the first.",
 }
 
 
-def page_of_roles(table: pl.DataFrame, manifest: Manifest) -> Page:
-    """Lay out whether a model follows roles when agent and patient change places."""
-    found = Swaps(table, manifest)
-    if table.is_empty() or not found.measures:
-        raise UserError("the table of the probe has no roles to show; run `wherewhat probe roles` again")
-    numbers, charts = _tables(found), {"levels": levels()}
+def page_of_roles(table: pl.DataFrame, manifest: ProbeManifest) -> Page:
+    """Whether a model notices that agent and patient were swapped, in numbers and in examples."""
+    swaps = SwapTables(table, manifest)
+    if table.is_empty() or not swaps.measures:
+        raise UserError("the table of the probe has no role swaps; run `wherewhat probe roles` again")
+    numbers, charts = _tables(swaps), {"levels": levels()}
     sections = [
-        what_changes(found, numbers),
+        what_changes(swaps, numbers),
         claims_of(manifest),
-        in_sentences(found),
-        label_by_label(found),
-        every_number(found),
+        in_sentences(swaps),
+        label_by_label(swaps),
+        every_number(swaps),
         the_data(manifest),
-        how_it_was_made(manifest),
+        provenance_section(manifest, model=manifest.model),
     ]
-    asked = "If agent and patient change places, who did what to whom is reversed. Does the model notice?"
+    question = "If agent and patient are swapped, who did what to whom is reversed. Does the model notice?"
     return Page(
-        title=model_of(manifest),
-        kind=f"Probe: roles exchanged, in {', '.join(found.datas)}",
-        lede=" ".join(filter(None, (asked, str(manifest.get("asked") or "")))),
+        title=manifest.model.id,
+        kind=f"Probe: swapped roles in {', '.join(swaps.datasets)}",
+        lede=" ".join(filter(None, (question, manifest.question))),
         facts=facts_of(manifest),
         sections=[section for section in sections if section],
         charts=charts,
         tables=numbers,
-        figures=_figures(found, charts, numbers),
+        figures=_figures(swaps, charts, numbers),
     )
 
 
-def what_changes(found: Swaps, numbers: Mapping[str, Columns]) -> Section:
+def what_changes(swaps: SwapTables, numbers: Mapping[str, Columns]) -> Section:
     """The main figures: before and after, and how often answers change."""
     charts = []
-    for number, data in enumerate(found.datas):
+    for number, data in enumerate(swaps.datasets):
         for name, (title, unit, lines) in CHARTS.items():
-            there = [line for line in lines if _row(found, data, line).get("value") is not None]
+            there = [line for line in lines if _row(swaps, data, line).get("value") is not None]
             if there:
                 words = {"panel": str(number), "measure": name, "unit": unit} | _ends(numbers, name)
-                label = f"{title} in {data}. {_spoken(found, data, there)}"
-                heading = [title, *([" · ", tag("bdi", data)] if len(found.datas) > 1 else [])]
+                label = f"{title} in {data}. {_chart_in_words(swaps, data, there)}"
+                heading = [title, *([" · ", tag("bdi", data)] if len(swaps.datasets) > 1 else [])]
                 charts.append(
-                    panel(tag("h3", *heading), drawn("levels", label, height=ROW * len(there) + 10, words=words))
+                    panel(tag("h3", *heading), chart_widget("levels", label, height=ROW * len(there) + 10, words=words))
                 )
-    body = join(tag("div", *charts, class_="two" if len(charts) > 1 else "cards"), _key(found))
-    lede = f"{HOW[found.judged]} {CONTROL}"
-    return Section("change", "Before and after", lede, body, short="Change")
+    body = join(tag("div", *charts, class_="two" if len(charts) > 1 else "cards"), _key(swaps))
+    lede = f"{HOW[swaps.labelled]} {CONTROL}"
+    return Section("change", "Before and after", lede, body, short="Effect")
 
 
 def _ends(numbers: Mapping[str, Columns], name: str) -> dict[str, str]:
-    """How far the axis of a chart goes: shares from none to all, all else the same for all data."""
+    """The ends of the axis of a chart: 0 to 100 % for shares, else the same for all data."""
     whole = 100.0 if name in SHARES else None
     return ends_of((row for row in rows_of(numbers["levels"]) if row["measure"] == name), whole=whole)
 
 
-def _row(found: Swaps, data: str, line: Line) -> Mapping[str, Any]:
-    """A row to draw. Where right answers are known, those that change say more than how many stay."""
-    if line.measure == "kept" and found.judged:
+def _row(swaps: SwapTables, data: str, line: RoleLine) -> Mapping[str, Any]:
+    """A row to draw. Where labels are known, the right answers that change tell more than the answers that stay."""
+    if line.measure == "kept" and swaps.labelled:
         return {}
-    return found.of(data, line.item, line.kind, line.measure, line.side)
+    return swaps.of(data, line.item, line.kind, line.measure, line.side)
 
 
-def _spoken(found: Swaps, data: str, lines: list[Line]) -> str:
-    return "; ".join(f"{line.words}: {in_words(_row(found, data, line), line.measure, line.kind)}" for line in lines)
+def _chart_in_words(swaps: SwapTables, data: str, lines: list[RoleLine]) -> str:
+    return "; ".join(f"{line.words}: {in_words(_row(swaps, data, line), line.measure, line.kind)}" for line in lines)
 
 
-def _key(found: Swaps) -> Html:
-    before = "as it is, and roles exchanged" if found.judged else "roles exchanged"
+def _key(swaps: SwapTables) -> Html:
+    before = "original, and role swap" if swaps.labelled else "role swap"
     entries = [("mark swap", before), ("mark control", "control")]
-    if "voice" in found.items:
+    if "voice" in swaps.items:
         entries.append(("mark voice", "other voice"))
-    if found.has_alone:
+    if swaps.has_alone:
         entries.append(("mark alone", f"by {ALONE}"))
-    if found.judged:
+    if swaps.labelled:
         entries.append(("mark published", published.SOURCE))
     return key(*entries)
 
 
-def in_sentences(found: Swaps) -> Section | None:
-    """What was exchanged and what the model said, in words."""
-    if not found.manifest.get("examples"):
+def in_sentences(swaps: SwapTables) -> Section | None:
+    """Examples of role swaps with the model's answers."""
+    if not swaps.manifest.examples:
         return None
-    body = laid_out(found, exchange_example)
-    lede = "The sentence as it is, and below it what the model read after the exchange, with what it made of both."
-    return Section("examples", "In words", lede, body, short="Examples")
+    body = laid_out(swaps, role_swap_example)
+    lede = "The original sentence, below it what the model read after the role swap, and its answers to both."
+    return Section("examples", "Examples", lede, body, short="Examples")
 
 
-def label_by_label(found: Swaps) -> Section | None:
-    """The same for each right answer, and for each voice."""
-    sides = [*found.labels, *found.sides(CHANGES, *VOICES)]
-    shown = {("original", "accuracy"): "as it is", ("words alone", "accuracy"): "words alone"}
-    shown |= {("swapped", "accuracy"): AFTER, ("swapped", "old label"): "exchanged: the old label"}
-    shown |= {("swapped", "flip"): "changed, of the right"}
-    if not found.has_alone:
+def label_by_label(swaps: SwapTables) -> Section | None:
+    """The same by label, and by voice."""
+    sides = [*swaps.labels, *swaps.sides(CHANGES, *VOICES)]
+    shown = {("original", "accuracy"): "original", ("words alone", "accuracy"): "words alone"}
+    shown |= {("swapped", "accuracy"): AFTER, ("swapped", "old label"): "role swap: the old label"}
+    shown |= {("swapped", "flip"): "right answers that change"}
+    if not swaps.has_alone:
         del shown["words alone", "accuracy"]
     rows = [
-        [join(tag("bdi", side), *([" · ", tag("bdi", data)] if len(found.datas) > 1 else []))]
-        + [_behind(found, data, side)]
-        + [with_interval(found.of(data, "roles", kind, measure, side), measure, kind) for kind, measure in shown]
-        for data in found.datas
+        [join(tag("bdi", side), *([" · ", tag("bdi", data)] if len(swaps.datasets) > 1 else []))]
+        + [_behind(swaps, data, side)]
+        + [with_interval(swaps.of(data, "roles", kind, measure, side), measure, kind) for kind, measure in shown]
+        for data in swaps.datasets
         for side in sides
-        if found.of(data, "roles", "swapped", "accuracy", side)
+        if swaps.of(data, "roles", "swapped", "accuracy", side)
     ]
     if not rows:
         return None
-    headings = ("right answer, or voice", "sentences", *shown.values())
-    body = table(headings, rows, label="Roles exchanged, label by label")
-    return Section("labels", "Label by label", "In per cent of answers, with 95 % intervals.", body, short="Labels")
+    headings = ("label or voice", "sentences", *shown.values())
+    body = table(headings, rows, label="Role swap, by label")
+    return Section("labels", "By label", "In per cent of answers, with 95 % intervals.", body, short="Labels")
 
 
-def _behind(found: Swaps, data: str, side: str) -> str:
-    many = found.of(data, "roles", "swapped", "accuracy", side).get("count")
+def _behind(swaps: SwapTables, data: str, side: str) -> str:
+    many = swaps.of(data, "roles", "swapped", "accuracy", side).get("count")
     return "–" if many is None else f"{many:,}"
 
 
-def every_number(found: Swaps) -> Section:
-    """All numbers, a line for each measure."""
-    there = [kind for kind in KINDS if any(row["kind"] == kind for row in found.rows.values())]
+def every_number(swaps: SwapTables) -> Section:
+    """All numbers, one line per measure."""
+    there = [kind for kind in KINDS if any(row["kind"] == kind for row in swaps.rows.values())]
     rows = []
-    for data in found.datas:
-        for item in found.items:
+    for data in swaps.datasets:
+        for item in swaps.items:
             for measure, name in HEADINGS.items():
-                its = {kind: found.of(data, item, kind, measure) for kind in there}
+                its = {kind: swaps.of(data, item, kind, measure) for kind in there}
                 if any(row.get("value") is not None for row in its.values()):
                     cells = [_cell(row, measure, kind) for kind, row in its.items()]
-                    where = [" · ", tag("bdi", data)] if len(found.datas) > 1 else []
+                    where = [" · ", tag("bdi", data)] if len(swaps.datasets) > 1 else []
                     rows.append([join(f"{name}, {ITEMS.get(item, item)}", *where), *cells])
     lede = (
-        "Answers in per cent, their changes in points; surprise in nats a token. Beyond control and beyond voice: the "
-        "difference that is left when that of the control, or of the other voice, is taken away, on the same sentences."
+        "Answers in per cent, their changes in points; surprisal in nats per token. Beyond control and beyond voice: "
+        "the effect of the role swap minus that of the control, or of the other voice, on the same sentences."
     )
-    body = table(["what", *(_heading(kind) for kind in there)], rows, label="Every number of exchanged roles")
+    body = table(["what", *there], rows, label="Every number of the role swap")
     return Section("numbers", "Every number", lede, body, short="Table")
 
 
-def _heading(kind: str) -> str:
-    return {"original": "as it is"}.get(kind, kind)
-
-
 def _cell(row: Mapping[str, Any], measure: str, kind: str) -> Html:
-    told = with_interval(row, measure, kind)
+    number = with_interval(row, measure, kind)
     unsure = kind.startswith("beyond") and not clear(row)
-    return tag("span", told, class_="unsure") if unsure else told
+    return tag("span", number, class_="unsure") if unsure else number
 
 
-def _tables(found: Swaps) -> dict[str, Columns]:
-    """The numbers of the charts, and the published ones where models were read by labels too."""
+def _tables(swaps: SwapTables) -> dict[str, Columns]:
+    """The numbers of the charts, and published ones where labels are known."""
     rows: list[Row] = []
     crosses: list[Row] = []
     places = product(
-        enumerate(found.datas), ((name, *line) for name, its in CHARTS.items() for line in enumerate(its[2]))
+        enumerate(swaps.datasets), ((name, *line) for name, its in CHARTS.items() for line in enumerate(its[2]))
     )
     for (number, data), (name, order, line) in places:
-        if (row := _row(found, data, line)).get("value") is not None:
+        if (row := _row(swaps, data, line)).get("value") is not None:
             place = {"panel": str(number), "measure": name, "line": line.words, "order": order}
-            said = f"{line.words}: {in_words(row, line.measure, line.kind)}"
-            rows.append({**place, "kind": line.look, "said": said, **_drawn(row, line)})
-            crosses += [{**place, **cross} for cross in _published(found, line)]
+            tooltip = f"{line.words}: {in_words(row, line.measure, line.kind)}"
+            rows.append({**place, "kind": line.look, "said": tooltip, **_drawn(row, line)})
+            crosses += [{**place, **cross} for cross in _published(swaps, line)]
     names = ("panel", "measure", "line", "order", "kind", "value", "low", "high", "said")
     return {
         "levels": columns(rows, names),
         "published": columns(crosses, (*names[:4], "value", "said")),
-        "alone": columns(_alone(found), ("panel", "measure", "value", "said")),
+        "alone": columns(_alone(swaps), ("panel", "measure", "value", "said")),
     }
 
 
-def _alone(found: Swaps) -> list[Row]:
-    """What a reader of the words alone gets right."""
-    there = product(enumerate(found.datas), BESIDE.items())
-    lines = [(number, name, found.alone(data, "roles", side)) for (number, data), (name, side) in there]
+def _alone(swaps: SwapTables) -> list[Row]:
+    """The accuracy of the words alone."""
+    there = product(enumerate(swaps.datasets), BESIDE.items())
+    lines = [(number, name, swaps.alone(data, "roles", side)) for (number, data), (name, side) in there]
     return [
         {"panel": str(number), "measure": name, "value": 100 * row["value"]}
         | {"said": f"words alone: {per_cent(row['value'])} %"}
@@ -304,16 +300,16 @@ def _alone(found: Swaps) -> list[Row]:
     ]
 
 
-def _drawn(row: Mapping[str, Any], line: Line) -> dict[str, float | None]:
+def _drawn(row: Mapping[str, Any], line: RoleLine) -> dict[str, float | None]:
     """Shares as per cent, all else as it is."""
     numbers = scaled(row, line.measure, line.kind)
     shares = line.measure in ("accuracy", "old label", "flip", "kept")
     return {name: 100 * value if shares and value is not None else value for name, value in numbers.items()}
 
 
-def _published(found: Swaps, line: Line) -> list[dict[str, Any]]:
-    """Models of the paper, on the two lines that it tells of."""
-    if not found.judged or line.measure != "accuracy" or line.item != "roles" or line.kind == "control" or line.side:
+def _published(swaps: SwapTables, line: RoleLine) -> list[dict[str, Any]]:
+    """Models of the paper, on the two lines that it reports."""
+    if not swaps.labelled or line.measure != "accuracy" or line.item != "roles" or line.kind == "control" or line.side:
         return []
     made = []
     for model, (before, change) in published.ROLES.items():
@@ -322,11 +318,11 @@ def _published(found: Swaps, line: Line) -> list[dict[str, Any]]:
     return made
 
 
-def _figures(found: Swaps, charts: Mapping[str, Spec], numbers: Mapping[str, Columns]) -> dict[str, Figure]:
+def _figures(swaps: SwapTables, charts: Mapping[str, Spec], numbers: Mapping[str, Columns]) -> dict[str, Figure]:
     made = {}
-    for number, data in enumerate(found.datas):
+    for number, data in enumerate(swaps.datasets):
         for name, (title, unit, lines) in CHARTS.items():
-            there = [line for line in lines if _row(found, data, line).get("value") is not None]
+            there = [line for line in lines if _row(swaps, data, line).get("value") is not None]
             if there:
                 words = {"panel": str(number), "measure": name, "unit": unit} | _ends(numbers, name)
                 spec = titled(charts["levels"], f"{data}: {title.lower()}")

@@ -1,7 +1,7 @@
-"""Charts of swaps: what they change with intervals, beside the control, and beside what was published.
+"""Charts of swaps: their effects with intervals, beside the control and published numbers.
 
-`{panel}` says of which data, `{measure}` and `{set}` what is shown of it, `{unit}` what the axis counts, `{floor}` and
-`{ceiling}` how far it goes.
+`{panel}` is the data, `{measure}` and `{set}` what is shown of it, `{unit}` the unit of the axis, `{floor}` and
+`{ceiling}` its ends.
 """
 
 from functools import cache
@@ -15,7 +15,7 @@ from wherewhat.report.palette import DARK, LIGHT
 
 ACCENT = alt.ExprRef(either(DARK.accent, LIGHT.accent))
 HERE = "datum.panel == '{panel}' && datum.measure == '{measure}'"
-ROW = 52  # pixels of height that a line takes
+ROW = 52  # pixels of height per line
 PUBLISHED = shade("chance", 5)
 COLOURS: dict[str, Any] = {"swap": ACCENT, "control": MUTED, "voice": INK}
 SHAPES = {"swap": "circle", "control": "diamond", "voice": "square"}
@@ -23,9 +23,9 @@ SHAPES = {"swap": "circle", "control": "diamond", "voice": "square"}
 
 @cache
 def changes() -> Spec:
-    """A line a size: the swap above, its control below it, published models as crosses, and a line at no change.
+    """One line per size: the swap above, its control below it, published models as crosses, and a line at no change.
 
-    An upright bar stands where the words alone would be.
+    A vertical bar marks the accuracy of the words alone.
     """
     rows = named("changes").transform_filter(f"{HERE} && datum.set == '{{set}}'")
     published = named("published").transform_filter("datum.measure == '{measure}'")
@@ -47,7 +47,7 @@ def changes() -> Spec:
 
 @cache
 def levels() -> Spec:
-    """A line an answer to count: how often, with its interval; published models as crosses, words alone as a line."""
+    """One line per kind of answer: its share with the interval; published models as crosses, words alone as a line."""
     rows = named("levels").transform_filter(HERE)
     published = named("published").transform_filter(HERE)
     y, x = _lines(), _values()

@@ -1,4 +1,4 @@
-"""What the pages of swapped words and swapped roles need of their table, read once."""
+"""The table of a swap probe, as its page reads it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,32 +7,32 @@ from typing import Any
 
 import polars as pl
 
-from wherewhat.report.measured import Manifest
-from wherewhat.report.numbers import count, short, signed
-from wherewhat.report.probe_told import per_cent, points, reaching
+from wherewhat.formatting import count, short, signed
+from wherewhat.report.probe_sections import per_cent, points, reaching
 from wherewhat.report.tags import Html, join
+from wherewhat.tables.manifest.probe import ProbeManifest
 
 EVERY_SIZE = "every size"
-CHANGES = "label changes"  # cases whose right answer is another one after the swap
+CHANGES = "label changes"  # examples whose right answer changes with the swap
 VOICES = ("active voice", "passive voice")
 DIFFERENCES = ("change", "control change", "beyond control", "against whole", "beyond voice")
 SHARES = ("accuracy", "kept", "flip", "old label", "lenient", "moved")
 MEASURES = {
-    "accuracy": "right answers",
-    "nats": "surprise",
+    "accuracy": "accuracy",
+    "nats": "surprisal",
     "distance": "distance of hidden states",
     "kept": "answers kept",
 }
-ALONE = "words alone, whatever their order"  # who does not read can get so many right
+ALONE = "a guess from the words in any order"  # a baseline that does not read
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Swaps:
-    """One run of a probe of swaps as its page tells it."""
+class SwapTables:
+    """One run of a swap probe."""
 
     table: pl.DataFrame
-    manifest: Manifest
+    manifest: ProbeManifest
 
     @cached_property
     def rows(self) -> dict[tuple[str, ...], Row]:
@@ -45,7 +45,7 @@ class Swaps:
         return self.rows.get((data, item, side, kind, measure), {})
 
     @cached_property
-    def datas(self) -> list[str]:
+    def datasets(self) -> list[str]:
         """What was read, in the order of the run."""
         return list(dict.fromkeys(self.table["data"].drop_nulls().to_list()))
 
@@ -57,16 +57,16 @@ class Swaps:
     @cached_property
     def way(self) -> str:
         """How the model was read."""
-        return str(self.manifest.get("way") or "")
+        return self.manifest.way
 
     @property
-    def judged(self) -> bool:
-        """Whether answers were held against right ones, as in what was published."""
+    def labelled(self) -> bool:
+        """Whether answers were compared with labels, as in the paper."""
         return self.way == "labels" and "accuracy" in self.measures
 
     @cached_property
     def measures(self) -> list[str]:
-        """What was measured of swaps, what tells most first."""
+        """The measures of swaps, the one that tells most first."""
         there = set(self.table["measure"])
         return [name for name in MEASURES if name in there]
 
@@ -82,19 +82,19 @@ class Swaps:
         return [name for name in names if name in there]
 
     def alone(self, data: str, item: str, side: str = "") -> Row:
-        """What a reader of the words alone gets right; an empty row where nobody knows."""
+        """The accuracy of the words alone; an empty row where it is not known."""
         return self.of(data, item, "words alone", "accuracy", side)
 
     @property
     def has_alone(self) -> bool:
-        """Whether that is known of some data."""
+        """Whether it is known for some data."""
         return any(row["kind"] == "words alone" for row in self.rows.values())
 
     def unit(self, measure: str) -> str:
-        """What is written beside an axis of a measure."""
+        """The unit on the axis of a measure."""
         units = {
             "accuracy": "points",
-            "nats": "nats a token",
+            "nats": "nats per token",
             "kept": "share of answers",
             "distance": "× two sentences",
         }
@@ -102,7 +102,7 @@ class Swaps:
 
 
 def scaled(row: Row, measure: str, kind: str) -> dict[str, float | None]:
-    """A row's numbers as they are drawn: differences of shares in points."""
+    """A row's numbers as they are drawn: differences of shares in percentage points."""
     by = 100.0 if measure in SHARES and kind in DIFFERENCES else 1.0
     return {name: None if row.get(name) is None else by * row[name] for name in ("value", "low", "high")}
 
@@ -123,10 +123,10 @@ def with_interval(row: Row, measure: str, kind: str) -> Html:
 
 
 def in_words(row: Row, measure: str, kind: str) -> str:
-    """The same as plain text, for the card beside the pointer."""
+    """The same as plain text, for a tooltip."""
     unit = " %" if measure in SHARES and kind not in DIFFERENCES else ""
     unit = " points" if measure in SHARES and kind in DIFFERENCES else unit
-    unit = " nats a token" if measure == "nats" else unit
+    unit = " nats per token" if measure == "nats" else unit
     low, high = (written(row.get(end), measure, kind) for end in ("low", "high"))
     between = f" ({low} to {high})" if row.get("low") is not None else ""
     behind = f", {count(row['count'], 'sentence')}" if row.get("count") else ""
@@ -134,7 +134,7 @@ def in_words(row: Row, measure: str, kind: str) -> str:
 
 
 def clear(row: Row) -> bool:
-    """Whether an interval holds no 0."""
+    """Whether an interval leaves out 0."""
     low, high = row.get("low"), row.get("high")
     return low is not None and high is not None and (low > 0 or high < 0)
 
@@ -145,7 +145,7 @@ def first_known(rows: Sequence[Row]) -> bool:
 
 
 def ends_of(rows: Iterable[Row], *, whole: float | None = None) -> dict[str, str]:
-    """The ends of an axis that holds 0 and all rows as they are drawn, as a chart's words; `whole` is an end it has.
+    """The ends of an axis that holds 0 and all rows as they are drawn, as a chart's words; `whole` fixes the upper end.
 
     >>> ends_of([{"value": -4.0, "low": -6.0, "high": -2.0}])
     {'floor': '-6.3', 'ceiling': '0.3'}

@@ -13,9 +13,9 @@ from typing import Any
 
 import vl_convert
 
+from wherewhat.formatting import rounded
 from wherewhat.report.figures import whole
 from wherewhat.report.marks import config
-from wherewhat.report.numbers import rounded
 from wherewhat.report.page import Page, Section
 from wherewhat.report.palette import DARK, LIGHT, variables
 from wherewhat.report.tags import Html, join, prose, sound, tag, text
@@ -86,7 +86,7 @@ def _header(page: Page) -> Html:
         tag("h1", page.title),
         tag("p", page.lede, class_="lede"),
         tag("dl", *facts, class_="facts"),
-        tag("ul", *(tag("li", said) for said in page.findings), class_="findings") if page.findings else "",
+        tag("ul", *(tag("li", finding) for finding in page.findings), class_="findings") if page.findings else "",
     )
 
 
@@ -131,5 +131,5 @@ def _policy(scripts: list[str], styles: list[str]) -> str:
 
 
 def _hashes(texts: list[str]) -> str:
-    digests = (hashlib.sha256(one.encode()).digest() for one in texts)
+    digests = (hashlib.sha256(content.encode()).digest() for content in texts)
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

@@ -1,4 +1,4 @@
-"""Charts of the study of relations: those of the probe, and what is found near and far against locality."""
+"""Charts of the study of syntax: those of the dependency probe, and the share found against locality."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -9,7 +9,7 @@ import altair as alt
 from wherewhat.report.marks import MUTED, PAPER, WHAT, WHERE, WHOLE, layered, named
 from wherewhat.report.page import Spec
 from wherewhat.report.probe_dependencies_charts import by_distance, by_relation
-from wherewhat.report.syntax_study import GROUPS
+from wherewhat.report.syntax_data import GROUPS
 
 COLOURS = {"free": WHAT, "one-sided": WHERE, "symmetric": MUTED}
 SHAPES = {"free": "triangle-up", "one-sided": "square", "symmetric": "circle"}
@@ -17,19 +17,19 @@ SHAPES = {"free": "triangle-up", "one-sided": "square", "symmetric": "circle"}
 
 @cache
 def charts_of(groups: tuple[str, ...]) -> dict[str, Spec]:
-    """Every chart of the page, by the name its place asks for; the legend has these groups."""
+    """Every chart of the page by name; the legend shows these groups."""
     return {"distances": by_distance(), "relations": by_relation(), "places": against_locality(groups)}
 
 
 def against_locality(groups: Sequence[str]) -> Spec:
-    """What a part of attention finds at a distance, encoding by encoding, against how local that is.
+    """The share that a part of attention finds at a distance, against the locality of the encoding.
 
-    `{by}` says what is local, `{part}` which part of attention, `{at}` the distance.
+    `{by}` is which locality, `{part}` which part of attention, `{at}` the distance.
     """
     rows = named("places").transform_filter("datum.by == '{by}' && datum.part == '{part}' && datum.at == {at}")
     shown = [name for name in groups if name in COLOURS]
-    curves = [name for name in shown if name != "free"]  # free heads have no curve by itself
-    fitting = alt.ExprRef("width < 420 ? 2 : 4")  # names in a line
+    curves = [name for name in shown if name != "free"]  # free heads have no curve
+    fitting = alt.ExprRef("width < 420 ? 2 : 4")  # entries per line
     named_group = f"({GROUPS!r})[datum.label]"
     legend = alt.Legend(
         orient="top",
@@ -42,9 +42,12 @@ def against_locality(groups: Sequence[str]) -> Spec:
     )
     colour, shape = (
         channel(
-            "group", type="nominal", legend=legend, scale=alt.Scale(domain=shown, range=[its[one] for one in shown])
+            "group",
+            type="nominal",
+            legend=legend,
+            scale=alt.Scale(domain=shown, range=[values[name] for name in shown]),
         )
-        for channel, its in ((alt.Color, COLOURS), (alt.Shape, SHAPES))
+        for channel, values in ((alt.Color, COLOURS), (alt.Shape, SHAPES))
     )
     place = alt.Scale(zero=False, padding=18)
     x = alt.X("x", type="quantitative", title="locality", scale=place, axis=alt.Axis(tickCount=5, grid=False))

@@ -39,7 +39,7 @@ def tag(name: str, *children: object, **attributes: object) -> Html:
     >>> tag("p", "a < b", class_="note", aria_hidden=True, hidden=False)
     '<p class="note" aria-hidden="true">a &lt; b</p>'
 
-    A cell of a table that knows its number keeps it (see `numbers.Number`), so that a file can have more digits.
+    A cell of a table that knows its number keeps it (see `formatting.Number`), so that a file can have more digits.
     """
     if name == "td" and len(children) == 1 and (exact := getattr(children[0], "exact", None)):
         attributes["data_exact"] = " ".join("-" if value is None else f"{value:.6g}" for value in exact)
@@ -50,7 +50,7 @@ def tag(name: str, *children: object, **attributes: object) -> Html:
 
 
 def prose(words: str) -> Html:
-    """Write a sentence in which names stand between backquotes.
+    """Write a sentence in which names are between backquotes.
 
     >>> prose("Here `next` has no value <yet>.")
     'Here <code>next</code> has no value &lt;yet&gt;.'
@@ -66,5 +66,4 @@ def join(*parts: object) -> Html:
 def _attribute(key: str, value: object) -> str:
     if value is False or value is None:
         return ""
-    said = "true" if value is True else value
-    return f' {key.rstrip("_").replace("_", "-")}="{text(said)}"'
+    return f' {key.rstrip("_").replace("_", "-")}="{text("true" if value is True else value)}"'

@@ -1,6 +1,6 @@
-"""Charts of swapped words: right answers before and after an exchange, and what symmetry has to do with it.
+"""Charts of swapped words: accuracy before and after a role swap, and the role of symmetry.
 
-`{question}` says what nets were fine-tuned on, `{measure}` what is shown of it, `{y title}` what the axis counts.
+`{question}` is what nets were fine-tuned on, `{measure}` what is shown, `{y title}` the title of the axis.
 """
 
 from collections.abc import Mapping
@@ -15,19 +15,19 @@ from wherewhat.report.palette import DARK, LIGHT
 from wherewhat.report.probe_swaps_charts import changes
 
 ACCENT = alt.ExprRef(either(DARK.accent, LIGHT.accent))
-ASKED = "datum.question == '{question}'"
-LINE = 27  # pixels of height that an encoding takes
+OF_QUESTION = "datum.question == '{question}'"
+LINE = 27  # pixels per encoding
 
 
 @cache
 def charts_of() -> Mapping[str, Spec]:
-    """Every chart of the page, by the name its place asks for."""
-    return {"exchanged": exchanged(), "changes": changes(), "sides": sides()}
+    """Every chart of the page by name."""
+    return {"exchanged": role_swaps(), "changes": changes(), "sides": sides()}
 
 
-def exchanged() -> Spec:
-    """A line an encoding: hollow as it is, filled after the exchange; an upright line at what words alone tell."""
-    rows = named("exchanged").transform_filter(ASKED)
+def role_swaps() -> Spec:
+    """One line per encoding: hollow before, filled after the role swap; a vertical line at a bag of words."""
+    rows = named("exchanged").transform_filter(OF_QUESTION)
     y = alt.Y(
         "encoding",
         type="nominal",
@@ -36,10 +36,10 @@ def exchanged() -> Spec:
         axis=alt.Axis(ticks=False, domain=False, grid=True, labelPadding=8, labelLimit=150, labelOverlap=False),
     )
     scale = alt.Scale(domain=[0, 100])
-    x = alt.X("value", type="quantitative", title="right answers, %", scale=scale, axis=alt.Axis(tickCount=5))
+    x = alt.X("value", type="quantitative", title="accuracy, %", scale=scale, axis=alt.Axis(tickCount=5))
     way = rows.transform_aggregate(low="min(value)", high="max(value)", groupby=["encoding", "order"])
     before, after = (rows.transform_filter(f"datum.state == '{state}'") for state in ("as it is", "exchanged"))
-    level = named("levels").transform_filter(ASKED)
+    level = named("levels").transform_filter(OF_QUESTION)
     dot: dict[str, Any] = {"size": 84, "opacity": 1, "tooltip": WHOLE}
     whisker = after.transform_filter("isValid(datum.low)").mark_rule(stroke=ACCENT, strokeWidth=2.4, clip=True)
     return layered(
@@ -54,10 +54,14 @@ def exchanged() -> Spec:
 
 
 def sides() -> Spec:
-    """Curves from one-sided to symmetric and beyond, a line a locality."""
-    rows = named("sides").transform_filter(f"{ASKED} && datum.measure == '{{measure}}'")
+    """Curves from one-sided to symmetric and beyond, one colour per locality."""
+    rows = named("sides").transform_filter(f"{OF_QUESTION} && datum.measure == '{{measure}}'")
     x = alt.X(
-        "s", type="ordinal", sort=None, title="s (1: symmetric), or how much heads lean", axis=alt.Axis(labelAngle=0)
+        "s",
+        type="ordinal",
+        sort=None,
+        title="s (1: symmetric), or initial side weight of leaning heads",
+        axis=alt.Axis(labelAngle=0),
     )
     scale = alt.Scale(domain=[0, 100])
     y = alt.Y("value", type="quantitative", title="{y title}", scale=scale, axis=alt.Axis(tickCount=5))

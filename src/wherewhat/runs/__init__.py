@@ -1,1 +1,1 @@
-"""What commands leave behind: tables, a manifest and one page made of them. Needs neither model nor torch."""
+"""The results of commands: tables, a manifest and one page drawn from them. Needs neither a model nor torch."""

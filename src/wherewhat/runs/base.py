@@ -1,43 +1,63 @@
-"""A run: the tables of one command, to save, to draw and to draw again."""
+"""A run: the tables and the manifest of one command, to save and to draw as a page."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from wherewhat.errors import python_door
+from wherewhat.errors import python_errors
 from wherewhat.report.page import Page
-from wherewhat.tables.files import MANIFEST, parquet_bytes, refuse_to_overwrite, write_run, write_whole
-from wherewhat.tables.manifest import manifest_bytes
-from wherewhat.tables.reading import SHA256, digests
+from wherewhat.tables.files import MANIFEST, refuse_to_overwrite, write_run, write_whole
+from wherewhat.tables.manifest.io import manifest_bytes
+from wherewhat.tables.manifest.sections import Manifest
+from wherewhat.tables.parquet import digests, parquet_bytes, read_table
 
 REPORT = "report.html"
 
 
 class Run(ABC):
-    """What one command found out, with where its numbers came from. Members are frozen dataclasses of their tables."""
+    """The results of one command. Subclasses are frozen dataclasses of their tables and their manifest."""
 
     kind: ClassVar[str]  # the command whose runs these are
-    manifest: Mapping[str, Any]
+    schemas: ClassVar[Mapping[str, Mapping[str, Any]]]  # of its tables, by attribute; NAME.parquet is the file
+    optional: ClassVar[tuple[str, ...]] = ()  # tables that are written only where they have rows
+    manifest: Manifest
 
     @property
-    @abstractmethod
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """Its tables, by the names of their files."""
+        tables = {name: getattr(self, name) for name in self.schemas}
+        left_out = {name for name in self.optional if tables[name].is_empty()}
+        return {f"{name}.parquet": table for name, table in tables.items() if name not in left_out}
 
     @abstractmethod
     def draw(self) -> Page:
-        """What the report shows, as data."""
+        """The report, as data."""
 
     @cached_property
     def page(self) -> Page:
-        """The same, drawn once."""
+        """The report, drawn once."""
         return self.draw()
 
-    @python_door
+    @classmethod
+    def read(cls, folder: Path, manifest: Manifest) -> Self:
+        """The run in a folder whose manifest was read."""
+        tables = {}
+        for name, schema in cls.schemas.items():
+            path = folder / f"{name}.parquet"
+            missing = name in cls.optional and not path.exists()
+            tables[name] = pl.DataFrame(schema=schema) if missing else read_table(path, schema, manifest)
+        return cls(**tables, manifest=manifest)  # type: ignore[call-arg]  # subclasses are dataclasses of these
+
+    def made_by(self, command: str) -> Self:
+        """The same run, with the command line that made it."""
+        return replace(self, manifest=replace(self.manifest, command=command))  # type: ignore[type-var]
+
+    @python_errors
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the tables, the manifest and the report; all of them or none."""
         from wherewhat.report.render import render
@@ -46,12 +66,12 @@ class Run(ABC):
         refuse_to_overwrite(folder, kind=self.kind, overwrite=overwrite)
         files = {name: parquet_bytes(table) for name, table in self.tables.items()}
         files[REPORT] = render(self.page).encode()
-        manifest: dict[str, Any] = {**self.manifest, "kind": self.kind, "files": sorted([*files, MANIFEST])}
-        manifest[SHA256] = digests(manifest, files)
+        manifest = replace(self.manifest, files=sorted([*files, MANIFEST]))
+        manifest = replace(manifest, sha256=digests(manifest.to_dict(), files))
         write_run(folder, {**files, MANIFEST: manifest_bytes(manifest)})
         return folder
 
-    @python_door
+    @python_errors
     def report(self, path: str | Path) -> Path:
         """Draw the report again, from the tables alone."""
         from wherewhat.report.render import render
@@ -59,7 +79,7 @@ class Run(ABC):
         write_whole(Path(path), render(self.page).encode())
         return Path(path)
 
-    @python_door
+    @python_errors
     def figures(self, folder: str | Path) -> list[Path]:
         """Write every figure of the report as a PNG file."""
         from wherewhat.report.figures import figures

@@ -1,1 +1,1 @@
-"""One question a file, asked of rows of attention. Pure functions of tensors: this room never sees a model."""
+"""Questions asked of rows of attention, one idea per file. Pure functions of tensors: this room never sees a model."""

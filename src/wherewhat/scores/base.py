@@ -9,33 +9,37 @@ from torch import Tensor
 
 from wherewhat.errors import UserError
 from wherewhat.logits.base import Logits
-from wherewhat.scores.block_swaps import read_block_swaps
 from wherewhat.scores.exact import Exact, Parts, read_attended, read_exact
-from wherewhat.scores.pairs import Pairs, read_pairs
-from wherewhat.scores.stretches import stretches
-from wherewhat.scores.swaps import PUBLISHED, Swaps, read_swaps
+from wherewhat.scores.pairs import MirroredPairs, read_pairs, stretches
+from wherewhat.scores.swaps import PUBLISHED, Swaps, read_block_swaps, read_swaps
 
-NOTHING = 1e-12  # a row that spends less than this on all its keys together looks at nothing
+# The kinds of scores, in the order a reader meets them.
+WHERE_OR_WHAT, ATTENTION, PUBLISHED_SCORES = "Where or what", "Attention", "Published scores"
+HIDDEN_STATE, POSITIONAL_PART, REPEATED_TOKENS = "Hidden state", "Positional part", "Repeated random tokens"
+KINDS = (WHERE_OR_WHAT, ATTENTION, PUBLISHED_SCORES, HIDDEN_STATE, POSITIONAL_PART, REPEATED_TOKENS)
+ROW_KINDS = KINDS[:3]  # of the scores that are computed from rows of the texts as they are
+
+NOTHING = 1e-12  # a row whose attention sums to less than this attends to nothing
 
 
 @dataclass(frozen=True)
 class Rows:
     """Some attention rows of one text in one layer, padding already cut away.
 
-    `queries_Q` holds the slot each row's query stands in, so rows need not be neighbours nor complete.
-    What several scores need is worked out once, when the first of them asks.
+    `queries_Q` holds the slot of each row's query, so rows need be neither adjacent nor complete.
+    What several scores need is computed once, on first use.
     """
 
     attention_HQK: Tensor  # not negative, 0 on keys not allowed; rows sum to 1, or less if the model has its own sink
     queries_Q: Tensor  # int64 slots
-    allowed_QK: Tensor  # bool: which keys the row may look at
+    allowed_QK: Tensor  # bool: which keys the row may attend to
     tokens_K: Tensor  # int64 token ids of the keys
-    logits: Logits | None = None  # what the attention is the softmax of, if that could be read
-    first: int = 1  # keys in slots before this one never change places, as models rest on the first token
+    logits: Logits | None = None  # what the attention is the softmax of, if they could be read
+    first: int = 1  # keys in slots before this one are never swapped, as models rest on the first token
     decomposed_Q: Tensor | None = None  # bool: in which rows logits are decomposed and swapped; None means all
-    max_swaps: int | None = None  # of a row that are computed one by one; of more, a sample. None: no limit
-    blocks: Tensor | None = None  # int64 (blocks, 2): slots from the first to before the second belong together
-    taus: tuple[float, ...] = (PUBLISHED,)  # at which temperatures swaps are weighed, all in one go
+    max_swaps: int | None = None  # per row that are computed one by one; of more, a sample. None: no limit
+    blocks: Tensor | None = None  # int64 (blocks, 2): slots from the first to before the second form a block
+    taus: tuple[float, ...] = (PUBLISHED,)  # temperatures at which swaps are weighted, all in one go
 
     def __post_init__(self) -> None:
         shapes = [tuple(x.shape) for x in (self.attention_HQK, self.queries_Q, self.allowed_QK, self.tokens_K)]
@@ -48,22 +52,22 @@ class Rows:
 
     @cached_property
     def slots_K(self) -> Tensor:
-        """Where each key stands, counted from 0."""
+        """The slot of each key, counted from 0."""
         return torch.arange(self.attention_HQK.shape[-1], device=self.attention_HQK.device)
 
     @cached_property
     def offsets_QK(self) -> Tensor:
-        """Where each key stands relative to the query: -1 is the token before it."""
+        """The slot of each key relative to the query: -1 is the token before it."""
         return self.slots_K - self.queries_Q[:, None]
 
     @cached_property
     def visible_Q(self) -> Tensor:
-        """How many keys each row may look at."""
+        """How many keys each row may attend to."""
         return self.allowed_QK.sum(-1)
 
     @cached_property
     def mass_HQ(self) -> Tensor:
-        """What each row spends on all its keys together."""
+        """The attention of each row, summed over all its keys."""
         return self.attention_HQK.sum(-1)
 
     @cached_property
@@ -73,39 +77,39 @@ class Rows:
 
     @cached_property
     def earlier_QK(self) -> Tensor:
-        """Which keys the row may look at that stand before its query."""
+        """Which visible keys come before the query."""
         return self.allowed_QK & (self.offsets_QK < 0)
 
     @cached_property
-    def pairs(self) -> Pairs:
-        """What the keys at equal distance left and right of each query amount to."""
+    def pairs(self) -> MirroredPairs:
+        """Sums over the keys at equal distance left and right of each query."""
         return read_pairs(self.attention_HQK, self.queries_Q)
 
     @cached_property
     def swappable_QK(self) -> Tensor:
-        """Which keys of each row can change places: those it may look at, but for the query and what stands first."""
+        """Which keys of each row can be swapped: the visible ones except the query itself and the first slots."""
         return self.allowed_QK & (self.offsets_QK != 0) & (self.slots_K >= self.first)
 
     @cached_property
     def several_Q(self) -> Tensor:
-        """In which rows two keys or more can change places."""
+        """Rows in which two or more keys can be swapped."""
         return self.swappable_QK.sum(-1) >= 2
 
     @cached_property
     def measured_Q(self) -> Tensor:
-        """In which rows logits are decomposed and swapped: those chosen for it that have two keys to exchange."""
+        """Rows in which logits are decomposed and swapped: those chosen for it that have two keys to swap."""
         return self.several_Q if self.decomposed_Q is None else self.several_Q & self.decomposed_Q
 
     @cached_property
     def exact(self) -> Exact | None:
-        """What all permutations of each row's keys would do to its logits; nothing if no row can be measured."""
+        """What all permutations of each row's keys would do to its logits; None if no row can be measured."""
         if self.logits is None or not self.measured_Q.any():
             return None
         return read_exact(self.logits, self.swappable_QK, self.measured_Q)
 
     @cached_property
     def attended(self) -> Parts | None:
-        """What the spread of each row's logits is made of, attended keys counting as much as all others together."""
+        """How the variance of each row's logits divides if attended keys count as much as all others together."""
         if self.logits is None or not self.measured_Q.any():
             return None
         return read_attended(self.logits, self.attention_HQK, self.swappable_QK, self.measured_Q)
@@ -128,14 +132,14 @@ class Rows:
 
     @property
     def nothing(self) -> "PerRow":
-        """The answer to a question that these rows cannot be asked."""
+        """The value of a score that is not defined on these rows."""
         zeros_HQ = self.attention_HQK.new_zeros(self.attention_HQK.shape[:2])
         return zeros_HQ, zeros_HQ
 
     def near(self, reach: int) -> tuple[Tensor, Tensor]:
-        """Only the keys around each query: attention_HQK and offsets_QK (as floats), holding all up to `reach` away.
+        """Only the keys around each query: attention_HQK and offsets_QK (as floats), with all keys up to `reach` away.
 
-        Every row gives the same number of keys, so near the ends of a text some that stand further away come along.
+        Every row has the same number of keys, so near the ends of a text some keys further away are included.
         """
         heads, queries, keys = self.attention_HQK.shape
         width = min(2 * reach + 1, keys)
@@ -146,7 +150,7 @@ class Rows:
         return near_HQK, offsets_QK
 
     def weigh(self, eligible_Q: Tensor) -> Tensor:
-        """Weight 1 for eligible rows, as weight_HQ, and 0 for the others and for rows that look at nothing."""
+        """Weight 1 for eligible rows, as weight_HQ, and 0 for the others and for rows without attention."""
         return (eligible_Q & (self.mass_HQ >= NOTHING)).to(self.attention_HQK.dtype)
 
 
@@ -154,7 +158,7 @@ PerRow = tuple[Tensor, Tensor]  # value_HQ and weight_HQ; a weight of 0 leaves t
 
 
 def weighted_mean(value_HQ: Tensor, weight_HQ: Tensor) -> Tensor:
-    """Average rows by weight; a head none of whose rows takes part gets NaN.
+    """Average rows by weight; a head without a row that counts gets NaN.
 
     >>> weighted_mean(torch.tensor([[0.2, 0.8]]), torch.tensor([[3.0, 1.0]]))
     tensor([0.3500])
@@ -163,23 +167,42 @@ def weighted_mean(value_HQ: Tensor, weight_HQ: Tensor) -> Tensor:
     return torch.where(weight_HQ > 0, value_HQ * weight_HQ, 0).sum(-1) / total_H
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Score:
-    """One question about a head, with all that is needed to read its answer."""
+    """One question about a head, with all that is needed to read its value."""
 
     name: str
+    kind: str  # what it is measured on or asks about, one of the kinds above: reports group scores by it
     asks: str  # one line, for someone new
     low: str  # what a value at the lower end means
     high: str  # what a value at the upper end means
     paper: str  # where it comes from
-    rows: Callable[[Rows], PerRow]
-    chance: Callable[[Rows, torch.Generator], Rows] | None = None  # attention of heads that know nothing, on the rows
-    expected: Callable[[Rows], PerRow] | None = None  # in place of chance: what heads that know nothing get
-    matched: Callable[[Rows], PerRow] | None = None  # in place of both: what a random head as peaked as each one gets
+    chance: str = ""  # the baseline that its chance level belongs to, in words; empty if there is none
     range: tuple[float, float] = (0.0, 1.0)
+    sides: bool = False  # compares left with right, so it is meaningless where a causal mask hides the right
+    tau: str | None = None  # the temperature of swaps at the input; names leave out the published one
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowScore(Score):
+    """A score that is computed row by row from the attention, or the logits, of the texts as they are.
+
+    At most one of `baseline`, `expected` and `matched` is given. The chance level is named after the
+    function, or "as peaked" for `matched`.
+    """
+
+    rows: Callable[[Rows], PerRow]
+    baseline: Callable[[Rows, torch.Generator], Rows] | None = None  # attention of uninformed heads on the same rows
+    expected: Callable[[Rows], PerRow] | None = None  # what uninformed heads get, in closed form
+    matched: Callable[[Rows], PerRow] | None = None  # what a random head as peaked as each head gets
     pool: Callable[[Tensor, Tensor], Tensor] = weighted_mean  # (value_HQ, weight_HQ) -> value_H
-    sides: bool = False  # compares left with right, so it says nothing where a causal mask hides the right
-    relative: bool = True  # asks how query and key lie to each other, so it says nothing of cross-attention
-    logits: bool = False  # asks of the logits, so only where these can be read and slots make a difference to them
-    turning: bool = False  # asks of rotary frequencies, so only where there are any
-    pooled: bool = False  # texts count by the summed weight of their rows instead of alike
+    relative: bool = True  # asks how query and key are placed relative to each other: undefined for cross-attention
+    logits: bool = False  # needs logits that could be decomposed and that depend on slots
+    rotary: bool = False  # needs rotary frequencies
+    pooled: bool = False  # texts count by the summed weight of their rows instead of equally
+    blocks: bool = False  # swaps whole blocks, so the settings must say what a block is
+
+    def __post_init__(self) -> None:
+        known = self.expected or self.baseline
+        chance = "" if known is None else known.__name__.replace("_", " ")
+        object.__setattr__(self, "chance", chance if self.matched is None else "as peaked")

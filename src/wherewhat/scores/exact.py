@@ -1,12 +1,14 @@
-"""Read, once for every score about logits, how far exchanging keys moves them and what their spread is made of."""
+"""How far permuting keys moves logits, and how their variance divides: read once for all scores about logits."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from wherewhat.errors import InternalError
-from wherewhat.logits.base import Logits, Moments, Planes, even, mean_and_variance
+from wherewhat.logits.base import Logits, Moments, Planes, mean_and_variance, uniform_weights
 
 ROUNDING = 16  # logits that differ by less than this many machine epsilons of the largest are the same
 LEAST = 1e-30
@@ -47,19 +49,15 @@ class Exact:
     def flat_HQ(self) -> Tensor:
         return self.parts.flat_HQ
 
-    @property
-    def measured_HQ(self) -> Tensor:
-        return self.parts.measured_HQ
-
 
 def read_exact(logits: Logits, swappable_QK: Tensor, measured_Q: Tensor) -> Exact:
-    """Measure some rows, each with two keys or more to exchange, over all permutations of these."""
+    """Measure some rows, each with two or more keys to permute, over all permutations."""
     index_Q = measured_Q.nonzero()[:, 0]
     logits, swappable_QK = logits.rows(index_Q), swappable_QK[index_Q]
     moments = logits.moments(swappable_QK)
-    weights_1QK = even(swappable_QK, moments.grand_HQ.dtype)
+    weights_1QK = uniform_weights(swappable_QK, moments.grand_HQ.dtype)
     size_HQ = _size(logits, moments, swappable_QK)
-    # Exchanging keys moves a slot's logit to every content's in turn: by how far the actual one lies from the slot's
+    # Permuting keys moves a slot's logit to every content's in turn: by how far the actual one lies from the slot's
     # mean, and by how the contents spread around that. Nothing is subtracted, so nothing is lost to a common offset.
     off_slot_HQ = ((logits.actual_HQK - moments.slot_HQK).square() * weights_1QK).sum(-1)
     off_content_HQ = ((logits.actual_HQK - moments.content_HQK).square() * weights_1QK).sum(-1)
@@ -67,7 +65,7 @@ def read_exact(logits: Logits, swappable_QK: Tensor, measured_Q: Tensor) -> Exac
     symbolic_HQ = off_content_HQ + moments.position_HQ + moments.interaction_HQ
     _, variance_HQ = mean_and_variance(logits.actual_HQK, weights_1QK)
     _check(variance_HQ, positional_HQ + symbolic_HQ, size_HQ)
-    place = _Placing(index_Q, len(measured_Q))
+    place = partial(_place, index_Q=index_Q, rows=len(measured_Q))
     return Exact(
         positional_HQ=place(positional_HQ),
         symbolic_HQ=place(symbolic_HQ),
@@ -79,18 +77,18 @@ def read_exact(logits: Logits, swappable_QK: Tensor, measured_Q: Tensor) -> Exac
 def read_attended(logits: Logits, attention_HQK: Tensor, swappable_QK: Tensor, measured_Q: Tensor) -> Parts:
     """Divide the variance of some rows' tables with every key counting half by its attention and half like the others.
 
-    So the keys that a row looks at are set against all those that it does not look at: by attention alone these would
-    not count, and by number alone those would not.
+    So the keys that a row attends to are contrasted with all the others: weighted by attention alone the others would
+    not count, and weighted equally the attended ones would not.
     """
     index_Q = measured_Q.nonzero()[:, 0]
     logits, attention_HQK, swappable_QK = logits.rows(index_Q), attention_HQK[:, index_Q], swappable_QK[index_Q]
     attention_HQK = attention_HQK * swappable_QK
     shared_HQK = attention_HQK / attention_HQK.sum(-1, keepdim=True).clamp_min(LEAST)
-    weights_HQK = shared_HQK + even(swappable_QK, attention_HQK.dtype)
+    weights_HQK = shared_HQK + uniform_weights(swappable_QK, attention_HQK.dtype)
     weights_HQK /= weights_HQK.sum(-1, keepdim=True)
     moments = logits.weighted_moments(weights_HQK)
-    place = _Placing(index_Q, len(measured_Q))
-    noise_HQ = place(_noise_share(logits.actual_HQK, weights_HQK, even(swappable_QK, attention_HQK.dtype)))
+    place = partial(_place, index_Q=index_Q, rows=len(measured_Q))
+    noise_HQ = place(_noise_share(logits.actual_HQK, weights_HQK, uniform_weights(swappable_QK, attention_HQK.dtype)))
     return replace(_parts(moments, _size(logits, moments, weights_HQK > 0), place), noise_HQ=noise_HQ)
 
 
@@ -110,37 +108,26 @@ def _noise_share(actual_HQK: Tensor, weights_HQK: Tensor, even_1QK: Tensor) -> T
     return torch.where(total_HQ > 0, slots_HQ / total_HQ, 0)
 
 
-@dataclass(frozen=True)
-class _Placing:
-    """Puts what was measured of some rows back among all rows."""
-
-    index_Q: Tensor
-    rows: int
-
-    def __call__(self, value_HQ: Tensor) -> Tensor:
-        placed_HQ = value_HQ.new_zeros(value_HQ.shape[0], self.rows, *value_HQ.shape[2:])
-        return placed_HQ.index_copy_(1, self.index_Q, value_HQ)
+def _place(value_HQ: Tensor, *, index_Q: Tensor, rows: int) -> Tensor:
+    """Put what was measured of some rows back among all rows."""
+    return value_HQ.new_zeros(len(value_HQ), rows, *value_HQ.shape[2:]).index_copy_(1, index_Q, value_HQ)
 
 
-def _parts(moments: Moments, size_HQ: Tensor, place: _Placing) -> Parts:
+def _parts(moments: Moments, size_HQ: Tensor, place: Callable[[Tensor], Tensor]) -> Parts:
     position_HQ, symbol_HQ = moments.position_HQ.clamp_min(0), moments.symbol_HQ.clamp_min(0)
     interaction_HQ = moments.interaction_HQ.clamp_min(0)
     flat_HQ = position_HQ + symbol_HQ + interaction_HQ <= _noise(size_HQ).square()
+    planes = moments.planes
+    if planes is not None:
+        by_part = (planes.position_HQF, planes.symbol_HQF, planes.interaction_HQF)
+        planes = Planes(*(place(part_HQF * ~flat_HQ[..., None]) for part_HQF in by_part))
     return Parts(
         position_HQ=place(position_HQ),
         symbol_HQ=place(symbol_HQ),
         interaction_HQ=place(interaction_HQ),
         flat_HQ=place(flat_HQ),
         measured_HQ=place(torch.ones_like(flat_HQ)),
-        planes=None if moments.planes is None else _planes(moments.planes, ~flat_HQ[..., None], place),
-    )
-
-
-def _planes(planes: Planes, kept_HQ1: Tensor, place: _Placing) -> Planes:
-    return Planes(
-        position_HQF=place(planes.position_HQF * kept_HQ1),
-        symbol_HQF=place(planes.symbol_HQF * kept_HQ1),
-        interaction_HQF=place(planes.interaction_HQF * kept_HQ1),
+        planes=planes,
     )
 
 
@@ -162,6 +149,6 @@ def _check(variance_HQ: Tensor, moved_HQ: Tensor, size_HQ: Tensor) -> None:
     if (variance_HQ > moved_HQ + rounding_HQ).any():
         worst = (variance_HQ - moved_HQ - rounding_HQ).amax()
         raise InternalError(
-            f"the variance of some logits lies {float(worst):.3g} above what exchanging keys moves them by, "
+            f"the variance of some logits lies {float(worst):.3g} above what permuting keys moves them by, "
             "which cannot be: what was read of this model's logits is wrong"
         )

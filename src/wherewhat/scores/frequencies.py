@@ -1,4 +1,4 @@
-"""What each rotary frequency does in a head: how much goes into it, and whether it tells places or contents apart."""
+"""What each rotary frequency does in a head: how much goes into it, and whether it tells slots or contents apart."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from wherewhat.logits.rotary import Turned
-from wherewhat.scores.base import Rows
+from wherewhat.logits.rotary import RotaryLogits
+from wherewhat.scores.base import PerRow, Rows
 from wherewhat.scores.swaps import cosines, in_order
 
 SWAPPED_SLOTS = 32  # of so many slots, spread evenly, every two are swapped in every frequency
@@ -27,10 +27,10 @@ class Frequencies:
     to 1. `positional` and `symbolic` are the published scores of a head that has this frequency only.
     """
 
-    theta_F: Tensor  # radians a token; the mean where longer texts turn more slowly
+    theta_F: Tensor  # radians per token; the mean where longer texts rotate more slowly
     sums: Sums
     texts: int = 1
-    unlike: bool = False  # not all texts were turned alike
+    unlike: bool = False  # not all texts were rotated by the same angles
 
     def then(self, later: "Frequencies") -> "Frequencies":
         """With more rows of the same text."""
@@ -58,18 +58,18 @@ class Frequencies:
 
 
 def frequencies(rows: Rows) -> Frequencies | None:
-    """Ask some rows of every rotary frequency; nothing if the logits do not turn."""
-    turned = None if rows.logits is None else rows.logits.rotary
-    if turned is None:
+    """What some rows show of every rotary frequency; None if the logits are not rotary."""
+    rotary = None if rows.logits is None else rows.logits.rotary
+    if rotary is None:
         return None
-    return Frequencies(turned.theta_F, {**_norms(rows, turned), **_parts(rows, turned), **_tabled(rows, turned)})
+    return Frequencies(rotary.theta_F, {**_norms(rows, rotary), **_parts(rows, rotary), **_logit_sums(rows, rotary)})
 
 
-def _norms(rows: Rows, turned: Turned) -> Sums:
-    """Lengths of the queries of rows that can exchange keys, and of the keys that each of these can exchange."""
-    heads = len(turned.query_HQF)
-    query_HQF = turned.query_HQF[:, rows.several_Q]
-    lengths_GKF = _lengths(turned.key_GKF)
+def _norms(rows: Rows, rotary: RotaryLogits) -> Sums:
+    """Lengths of the queries of rows that can swap keys, and of the keys that each of these can swap."""
+    heads = len(rotary.query_HQF)
+    query_HQF = rotary.query_HQF[:, rows.several_Q]
+    lengths_GKF = _lengths(rotary.key_GKF)
     times_K = (rows.swappable_QK & rows.several_Q[:, None]).sum(0).to(lengths_GKF.dtype)  # in how many rows
     key_HF = (times_K @ lengths_GKF).cpu().double().repeat_interleave(heads // len(lengths_GKF), 0)
     return {
@@ -83,15 +83,15 @@ def _lengths(pairs: Tensor) -> Tensor:
     return (pairs.real.square() + pairs.imag.square()).sqrt()
 
 
-def _parts(rows: Rows, turned: Turned) -> Sums:
+def _parts(rows: Rows, rotary: RotaryLogits) -> Sums:
     """What each frequency adds to the three variances, to be divided by the whole variance.
 
     Under a soft cap, frequencies do not add up, so they have no parts.
     """
-    if rows.logits is not turned:
+    if rows.logits is not rotary:
         return {}
     if rows.exact is None or rows.exact.parts.planes is None:
-        none_HF = torch.zeros(len(turned.query_HQF), len(turned.theta_F), dtype=torch.float64)
+        none_HF = torch.zeros(len(rotary.query_HQF), len(rotary.theta_F), dtype=torch.float64)
         return dict.fromkeys(PARTS, (none_HF, none_HF[:, 0]))
     parts, planes = rows.exact.parts, rows.exact.parts.planes
     total_H = parts.weight_HQ.sum(-1).cpu().double()
@@ -99,32 +99,25 @@ def _parts(rows: Rows, turned: Turned) -> Sums:
     return {part: (sum_HQF.sum(1).cpu().double(), total_H) for part, sum_HQF in zip(PARTS, by_part, strict=True)}
 
 
-def _tabled(rows: Rows, turned: Turned) -> Sums:
+def _logit_sums(rows: Rows, rotary: RotaryLogits) -> Sums:
     """What is read off the logits of each frequency alone, for rows whose tables may be built."""
-    heads, planes = len(turned.query_HQF), len(turned.theta_F)
+    heads, planes = len(rotary.query_HQF), len(rotary.theta_F)
     queries = rows.measured_Q.nonzero()[:, 0].tolist()
     sums = torch.zeros(4, heads, planes, dtype=torch.float64)  # small, so kept where every device has double precision
     for query in queries:
-        logits_HFK = turned.plane_rows(query)
+        logits_HFK = rotary.plane_rows(query)
         swappable_K = rows.swappable_QK[query]
         sums[0] += (logits_HFK.abs() @ (swappable_K.to(logits_HFK.dtype) / swappable_K.sum())).cpu()
         sums[1] += logits_HFK[..., swappable_K].amax(-1).cpu()
         weight_HFK = logits_HFK.masked_fill(~rows.allowed_QK[query], -torch.inf).softmax(-1)
-        slots_S = _spread_out(rows.swappable_QK[query].nonzero()[:, 0])
-        table_HFKS = turned.plane_tables(query, slots_S)
+        slots_S = swappable_K.nonzero()[:, 0]
+        if len(slots_S) > SWAPPED_SLOTS:  # the first and the last stay among these
+            slots_S = slots_S[torch.linspace(0, len(slots_S) - 1, SWAPPED_SLOTS, device=slots_S.device).round().long()]
+        table_HFKS = rotary.plane_tables(query, slots_S)
         sums[2:] += torch.stack(_mean_cosines(table_HFKS, weight_HFK[..., slots_S], rows.taus[0])).cpu()
     count_H = sums.new_full((heads,), len(queries))
-    return {
-        measure: (sum_HF, count_H)
-        for measure, sum_HF in zip(("logit", "peak", "positional", "symbolic"), sums, strict=True)
-    }
-
-
-def _spread_out(slots_S: Tensor) -> Tensor:
-    """At most SWAPPED_SLOTS of them, the first and the last among these."""
-    if len(slots_S) <= SWAPPED_SLOTS:
-        return slots_S
-    return slots_S[torch.linspace(0, len(slots_S) - 1, SWAPPED_SLOTS, device=slots_S.device).round().long()]
+    names = ("logit", "peak", "positional", "symbolic")
+    return {measure: (sum_HF, count_H) for measure, sum_HF in zip(names, sums, strict=True)}
 
 
 def _mean_cosines(table_HFKS: Tensor, weight_HFS: Tensor, tau: float) -> tuple[Tensor, Tensor]:
@@ -138,3 +131,22 @@ def _mean_cosines(table_HFKS: Tensor, weight_HFS: Tensor, tau: float) -> tuple[T
     gap_HFP = (weight_HFS[..., one_P] - weight_HFS[..., other_P]).abs()
     alpha_HFP = ((gap_HFP - gap_HFP.amax(-1, keepdim=True)) / tau).softmax(-1)
     return (positional_HFP * alpha_HFP).sum(-1), (symbolic_HFP * alpha_HFP).sum(-1)
+
+
+def mean_frequency(rows: Rows) -> PerRow:
+    """The mean number of a row's frequencies, from 0 for the fastest, each counting by its largest logit.
+
+    A frequency that raises no logit above 0 counts nothing. A row counts by what all its frequencies count, so that
+    pooling gives the mean over all rows' frequencies together.
+    """
+    rotary = None if rows.logits is None else rows.logits.rotary
+    if rotary is None or not rows.measured_Q.any():
+        return rows.nothing
+    value_HQ, weight_HQ = (zeros_HQ.clone() for zeros_HQ in rows.nothing)
+    number_F = torch.arange(len(rotary.theta_F), device=value_HQ.device)
+    for query in rows.measured_Q.nonzero()[:, 0].tolist():
+        peak_HF = (rotary.plane_rows(query) * rows.swappable_QK[query]).amax(-1).clamp_min_(0)
+        total_H = peak_HF.sum(-1)
+        value_HQ[:, query] = torch.where(total_H > 0, (peak_HF * number_F).sum(-1) / total_H, 0)
+        weight_HQ[:, query] = total_H
+    return value_HQ, weight_HQ

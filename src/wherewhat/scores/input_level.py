@@ -1,109 +1,121 @@
-"""What a query's row does when tokens move at the input and the whole model runs again.
+"""How a query's row changes when tokens are moved at the input and the whole model runs again.
 
-A table of log-weights, content by slot, is filled from the runs of a Latin square, in which every token stands once in
-every slot (N counts these runs). Two squares are run, and they differ in what becomes of a token's neighbours. In the
-scrambled one all tokens trade places at random, so no neighbour stays: what a slot or a token decides, it decides by
-itself. In the shifted one the text moves round in a circle, so neighbours go along: a token stands for its context,
-too. Slots that kept their tokens would bring fixed neighbours to a slot, and what is read off neighbours would look
-like position; so all slots move, in both.
+A table of log-weights, content by slot, is filled from the runs of a Latin square, in which every token is once in
+every slot (N counts these runs). Two squares are run, and they differ in what happens to a token's neighbours. In the
+scrambled one all tokens are permuted at random, so no neighbour stays: what a slot or a token decides, it decides by
+itself. In the shifted one the text is rotated, so neighbours move along: a token stands for its context, too. Slots
+that kept their tokens would give a slot fixed neighbours, and what is read off neighbours would look like position; so
+all slots move, in both.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from wherewhat.scores.base import HIDDEN_STATE, Score
 from wherewhat.scores.exact import ROUNDING
-from wherewhat.scores.swaps import cosines, in_order
+from wherewhat.scores.swaps import at, cosines, in_order
 
 URRUTIA = "Urrutia et al., arXiv 2511.11579"
-SCRAMBLED, SHIFTED = "input.", "input.shift."  # what the names of the shares of each square begin with
-SHARES = tuple(f"{square}{part}_share" for square in (SCRAMBLED, SHIFTED) for part in ("position", "symbol", "other"))
+SCRAMBLED, SHIFTED = "input.", "input.shift."  # prefixes of the shares of each square
+PARTS = ("position", "symbol", "other")
 _RUNS = (
     "A share of the variance of its log-weights, over runs that put each of the first tokens (at most 64) once in "
     "every slot."
 )
-_ALONE = "When all tokens trade places at random at the input, how much of what the last token looks at"
+_ALONE = "When all tokens are permuted at random at the input, how much of where the last token looks"
 _TOGETHER = (
-    "When the text moves round in a circle at the input, so that neighbours stay together, how much of what the last "
-    "token looks at"
+    "When the text is rotated at the input, so that neighbours stay together, how much of where the last token looks"
 )
 _SWAPS = (
-    "Over 32 random pairs of a text and each head's pair of most unequal weights, at most 32 of those; swaps count by "
-    "how unequal the weights are. Neighbours stay, so what is read off them counts for the slot."
+    "Measured on 32 random pairs per text and on each head's pair with the most unequal weights (at most 32 of these); "
+    "swaps are weighted by how unequal the two weights are. Neighbours stay, so what is read from them counts as "
+    "position."
 )
-_UNRELATED = "weights after a swap that have nothing to do with it"
-_SCRAMBLE, _SHIFT = (
-    f"after {URRUTIA}; variance shares over {square}"
-    for square in ("a random Latin square of all tokens", "all cyclic shifts of the text")
-)
-
-ABOUT = {
-    "input.position_share": {
-        "asks": f"{_ALONE} does the slot decide, whatever stands there and around it? {_RUNS}",
-        "low": "slots make no difference of their own",
-        "high": "only the slot counts",
-        "paper": _SCRAMBLE,
-        "chance": "weights drawn anew in every run: 1 / contents",
-    },
-    "input.symbol_share": {
-        "asks": f"{_ALONE} does the token decide by itself, wherever it stands and whatever stands around it? {_RUNS}",
-        "low": "tokens make no difference by themselves",
-        "high": "only the token counts",
-        "paper": _SCRAMBLE,
-        "chance": "weights drawn anew in every run: 1 / slots",
-    },
-    "input.other_share": {
-        "asks": f"{_ALONE} is decided by neither slot nor token alone? {_RUNS}",
-        "low": "slot and token add up to everything",
-        "high": "only this token in this slot counts, or the neighbours, which change in every run",
-        "paper": _SCRAMBLE,
-        "chance": "weights drawn anew in every run",
-    },
-    "input.shift.position_share": {
-        "asks": f"{_TOGETHER} does the slot decide? {_RUNS}",
-        "low": "slots make no difference of their own",
-        "high": "only the slot counts",
-        "paper": _SHIFT,
-        "chance": "weights drawn anew in every run: 1 / contents",
-    },
-    "input.shift.symbol_share": {
-        "asks": (
-            f"{_TOGETHER} does the token with its neighbours decide? What this exceeds input.symbol_share by is read "
-            f"off the neighbours. {_RUNS}"
-        ),
-        "low": "tokens make no difference, with neighbours or without",
-        "high": "only the token and what stands around it count",
-        "paper": _SHIFT,
-        "chance": "weights drawn anew in every run: 1 / slots",
-    },
-    "input.shift.other_share": {
-        "asks": f"{_TOGETHER} is decided by neither slot nor token with its neighbours? {_RUNS}",
-        "low": "slot and token with its neighbours add up to everything",
-        "high": "only this stretch of text in this slot counts, or what stands before the last token, which asks",
-        "paper": _SHIFT,
-        "chance": "weights drawn anew in every run",
-    },
-    "input.positional": {
-        "asks": f"When two tokens trade places at the input, do weights stay with their slots? {_SWAPS}",
-        "low": "the two weights of every swap change, and one is far larger than the other",
-        "high": "no weight changes, or weights are equal anyway",
-        "paper": URRUTIA,
-        "chance": _UNRELATED,
-    },
-    "input.symbolic": {
-        "asks": f"When two tokens trade places at the input, do weights go with their tokens? {_SWAPS}",
-        "low": "no weight goes with its token, and one is far larger than the other",
-        "high": "every weight goes with its token, or weights are equal anyway",
-        "paper": URRUTIA,
-        "chance": _UNRELATED,
-    },
+_SHARES = {  # by name: what it asks, what its ends mean
+    "input.position_share": (
+        f"{_ALONE} does the slot decide, whatever token is in it and around it? {_RUNS}",
+        "slots make no difference of their own",
+        "only the slot counts",
+    ),
+    "input.symbol_share": (
+        f"{_ALONE} does the token decide by itself, in any slot and among any neighbours? {_RUNS}",
+        "tokens make no difference by themselves",
+        "only the token counts",
+    ),
+    "input.other_share": (
+        f"{_ALONE} is decided by neither slot nor token alone? {_RUNS}",
+        "slot and token add up to everything",
+        "only this token in this slot counts, or the neighbours, which change in every run",
+    ),
+    "input.shift.position_share": (
+        f"{_TOGETHER} does the slot decide? {_RUNS}",
+        "slots make no difference of their own",
+        "only the slot counts",
+    ),
+    "input.shift.symbol_share": (
+        f"{_TOGETHER} does the token with its neighbours decide? The excess over input.symbol_share is read from "
+        f"the neighbours. {_RUNS}",
+        "tokens make no difference, with neighbours or without",
+        "only the token and its neighbours count",
+    ),
+    "input.shift.other_share": (
+        f"{_TOGETHER} is decided by neither slot nor token with its neighbours? {_RUNS}",
+        "slot and token with its neighbours add up to everything",
+        "only this stretch of text in this slot counts, or what comes before the last token, which is the query",
+    ),
 }
+_CHANCES = {"position": ": 1 / contents", "symbol": ": 1 / slots", "other": ""}
+
+
+def _share(name: str) -> Score:
+    asks, low, high = _SHARES[name]
+    square = "all cyclic shifts of the text" if name.startswith(SHIFTED) else "a random Latin square of all tokens"
+    part = name.removesuffix("_share").rpartition(".")[2]
+    return Score(
+        name=name,
+        kind=HIDDEN_STATE,
+        asks=asks,
+        low=low,
+        high=high,
+        paper=f"after {URRUTIA}; variance shares over {square}",
+        chance=f"weights drawn anew in every run{_CHANCES[part]}",
+    )
+
+
+INPUT_SHARES = tuple(map(_share, _SHARES))
+
+
+def input_scores(tau: float) -> tuple[Score, Score]:
+    """The published scores of swaps at the input, at a temperature.
+
+    >>> [score.name for score in input_scores(0.1)]
+    ['input.positional@0.1', 'input.symbolic@0.1']
+    """
+    positional = Score(
+        name=f"input.positional{at(tau)}",
+        kind=HIDDEN_STATE,
+        asks=f"When two tokens are swapped at the input, do weights stay with their slots? {_SWAPS}",
+        low="the two weights of every swap change, and one is far larger than the other",
+        high="no weight changes, or weights are equal anyway",
+        paper=URRUTIA,
+        chance="weights after a swap that are unrelated to it",
+        tau=f"{tau:g}",
+    )
+    symbolic = replace(
+        positional,
+        name=f"input.symbolic{at(tau)}",
+        asks=f"When two tokens are swapped at the input, do weights move with their tokens? {_SWAPS}",
+        low="no weight moves with its token, and one is far larger than the other",
+        high="every weight moves with its token, or weights are equal anyway",
+    )
+    return positional, symbolic
 
 
 @dataclass(frozen=True)
 class Variances:
-    """What the variance of a table is made of; all zero where it is no more than rounding."""
+    """How the variance of a table divides; all zero where it is no more than rounding."""
 
     position_H: Tensor  # of the slots' means
     symbol_H: Tensor  # of the contents' means
@@ -119,7 +131,7 @@ class Variances:
 
 
 def latin_square(size: int, generator: torch.Generator) -> Tensor:
-    """Which content stands in which slot in each of `size` runs, order_NS: each once in every run and every slot.
+    """Which content is in which slot in each of `size` runs, order_NS: each once in every run and every slot.
 
     >>> latin_square(3, torch.Generator().manual_seed(0)).sum(0)
     tensor([3, 3, 3])
@@ -129,7 +141,7 @@ def latin_square(size: int, generator: torch.Generator) -> Tensor:
 
 
 def shifts(size: int) -> Tensor:
-    """Which content stands in which slot when all move on together, the last to the front, order_NS: first as it is.
+    """Which content is in which slot when all move on together, the last to the front, order_NS: first as it is.
 
     >>> shifts(3)
     tensor([[0, 1, 2],
@@ -139,10 +151,10 @@ def shifts(size: int) -> Tensor:
     return (torch.arange(size) - torch.arange(size)[:, None]) % size
 
 
-def exchanged(pairs_P2: Tensor, size: int) -> Tensor:
-    """Which content stands in which slot when one pair at a time trades places, order_PS.
+def swap_orders(pairs_P2: Tensor, size: int) -> Tensor:
+    """Which content is in which slot when one pair at a time is swapped, order_PS.
 
-    >>> exchanged(torch.tensor([[0, 2]]), 3)
+    >>> swap_orders(torch.tensor([[0, 2]]), 3)
     tensor([[2, 1, 0]])
     """
     order_PS = torch.arange(size).repeat(len(pairs_P2), 1)
@@ -160,10 +172,9 @@ def variances(log_HNS: Tensor, order_NS: Tensor, eps: float) -> Variances:
     table_HKS = torch.empty_like(centred_HNS).scatter_(1, order_NS.expand_as(centred_HNS), centred_HNS)
     content_HK, slot_HS = table_HKS.mean(-1), table_HKS.mean(-2)  # the mean of the whole table is 0
     left_HKS = table_HKS - content_HK[..., None] - slot_HS[:, None]
-    found = [x.square().flatten(1).mean(-1) for x in (slot_HS, content_HK, left_HKS)]
-    noise_H = (ROUNDING * eps * log_HNS.abs().amax((-1, -2))).square()
-    flat_H = centred_HNS.square().mean((-1, -2)) <= noise_H
-    return Variances(*(part_H.masked_fill(flat_H, 0.0) for part_H in found))
+    parts = [x.square().flatten(1).mean(-1) for x in (slot_HS, content_HK, left_HKS)]
+    flat_H = centred_HNS.square().mean((-1, -2)) <= (ROUNDING * eps * log_HNS.abs().amax((-1, -2))).square()
+    return Variances(*(part_H.masked_fill(flat_H, 0.0) for part_H in parts))
 
 
 def chance_shares(contents: int, slots: int) -> tuple[float, float, float]:
@@ -179,8 +190,8 @@ def chance_shares(contents: int, slots: int) -> tuple[float, float, float]:
 
 
 @dataclass(frozen=True)
-class Exchanges:
-    """Pairs of slots that traded tokens: how their log-weights differ before and after, and their weights before."""
+class TokenSwaps:
+    """Pairs of slots whose tokens were swapped: differences of log-weights before and after, and weights before."""
 
     before_HP: Tensor  # log-weight of the first slot minus that of the second
     after_HP: Tensor

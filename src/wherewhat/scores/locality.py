@@ -1,4 +1,4 @@
-"""How near does a head look? Every step further away counts half as much."""
+"""How near does a head look? The weight of a key halves with every token of distance."""
 
 import torch
 
@@ -8,10 +8,10 @@ FAR = 48  # a key further away counts for less than 1e-14 and need not be read
 
 
 def locality(rows: Rows) -> PerRow:
-    """Sum the attention of each row, halved for every token between query and key: 1 looks only at itself.
+    """Sum the attention of each row, halved for every token of distance: 1 looks only at itself.
 
-    Every row counts once. Chen et al. 2023 average this over the rows of a whole n x n matrix. Mind two things
-    when reading it: looking at oneself counts most, and attention that is spread evenly gets about 3/n.
+    Every row counts once. Chen et al. 2023 average this over the rows of a whole n x n matrix. Note that the
+    token itself counts most, and that uniform attention gets about 3/n.
 
     >>> attention_HQK = torch.tensor([[[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]])  # a head, three queries
     >>> rows = Rows(attention_HQK, torch.tensor([2, 2, 2]), torch.ones(3, 3, dtype=torch.bool), torch.tensor([7, 8, 9]))

@@ -1,4 +1,4 @@
-"""Take logits apart by means over texts: what a slot always brings, and what this text brings to it.
+"""Decompose logits by means over texts: what a slot contributes in every text, and what this text adds to it.
 
 A vector of one text in one slot is the mean over everything, plus what all texts have in this slot, plus the rest.
 The split passes through linear maps unchanged, so it is made where queries and keys meet.
@@ -9,73 +9,80 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from wherewhat.logits.additive import Still
-from wherewhat.logits.base import Logits
-from wherewhat.logits.grouped import dot, repeat_groups
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.additive import AdditiveLogits
+from wherewhat.logits.base import Logits, dot, repeat_groups
+from wherewhat.logits.rotary import RotaryLogits
+from wherewhat.scores.base import HIDDEN_STATE, Score
 from wherewhat.scores.exact import ROUNDING
 
 PARTS = ("const_pos", "const_con", "pos_pos", "pos_con", "con_pos", "con_con")  # query, then key
 
 _QUERY = {
-    "const": "what all queries have in common",
-    "pos": "what the query's slot brings",
-    "con": "what the text brings to the query",
+    "const": "the component that all queries share",
+    "pos": "the component of the query's slot",
+    "con": "what this text adds to the query",
 }
-_KEY = {"pos": "what the key's slot brings", "con": "what the text brings to the key"}
-_COMMON = {
-    "low": "no part in which keys a query prefers; below 0, it works against them",
-    "high": "all of it",
-    "paper": "after Song & Zhong, arXiv 2310.04861",
-}
+_KEY = {"pos": "the component of the key's slot", "con": "what this text adds to the key"}
 
 
-def _about(part: str) -> dict[str, str]:
-    query, key = part.split("_")
-    asks = f"How much of what tells keys apart is {_QUERY[query]}, meeting {_KEY[key]}? The six parts add up to 1."
-    return {**_COMMON, "asks": asks, "chance": "not known"}
+def _score(name: str, asks: str, chance: str) -> Score:
+    return Score(
+        name=f"mean.{name}",
+        kind=HIDDEN_STATE,
+        asks=asks,
+        low="no influence on which keys a query prefers; below 0, it counteracts the preference",
+        high="all of it",
+        paper="after Song & Zhong, arXiv 2310.04861",
+        chance=chance,
+        range=(-1.0, 1.0),
+    )
 
 
-ABOUT = {f"mean.{part}": _about(part) for part in PARTS} | {
-    "mean.position": {
-        **_COMMON,
-        "asks": "How much of what tells keys apart do they have from their slots, the same in all texts?",
-        "chance": "keys that know nothing of slots: 1 / texts",
-    }
-}
+_WHICH = "How much of the variance of logits over keys comes from {} times {}? The six parts sum to 1."
+MEAN_SCORES = (
+    *(
+        _score(f"{query}_{key}", _WHICH.format(_QUERY[query], _KEY[key]), "not known")
+        for query, key in (part.split("_") for part in PARTS)
+    ),
+    _score(
+        "position",
+        "How much of the variance of logits over keys comes from their slots, equally in all texts?",
+        "keys that do not depend on their slots: 1 / texts",
+    ),
+)
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Queries and keys of the same slots, of one text or in the mean over texts; rotary ones before they turn."""
+    """Queries and keys of the same slots, of one text or in the mean over texts; rotary ones before rotation."""
 
     query_HTC: Tensor  # rotary pairs: all real parts, then all imaginary parts
     key_GTC: Tensor
     scale: float
-    turn_TF: Tensor | None = None
-    query_turn_TF: Tensor | None = None  # what queries are turned by, where that is not what keys are
+    phase_TF: Tensor | None = None
+    query_phase_TF: Tensor | None = None  # the rotation of queries, where it differs from that of keys
 
     def since(self, first: int) -> "Sides":
         """Only the slots from `first` on."""
-        turns = (None if turn_TF is None else turn_TF[first:] for turn_TF in (self.turn_TF, self.query_turn_TF))
-        return Sides(self.query_HTC[:, first:], self.key_GTC[:, first:], self.scale, *turns)
+        phases = (None if phase_TF is None else phase_TF[first:] for phase_TF in (self.phase_TF, self.query_phase_TF))
+        return Sides(self.query_HTC[:, first:], self.key_GTC[:, first:], self.scale, *phases)
 
-    def turned_query(self, query_HTC: Tensor) -> Tensor:
-        """Queries as they are when they meet the keys."""
-        return _turned(query_HTC, self.turn_TF if self.query_turn_TF is None else self.query_turn_TF)
+    def rotate_queries(self, query_HTC: Tensor) -> Tensor:
+        """Queries after rotation; unchanged if the logits are not rotary."""
+        return _rotate(query_HTC, self.phase_TF if self.query_phase_TF is None else self.query_phase_TF)
 
-    def turned_key(self, key_GTC: Tensor) -> Tensor:
-        """Keys as they are when they meet the queries."""
-        return _turned(key_GTC, self.turn_TF)
+    def rotate_keys(self, key_GTC: Tensor) -> Tensor:
+        """Keys after rotation; unchanged if the logits are not rotary."""
+        return _rotate(key_GTC, self.phase_TF)
 
 
 def sides_of(logits: Logits | None) -> Sides | None:
     """The queries and keys of all slots, if logits are their products and nothing else."""
-    if isinstance(logits, Still) and logits.slot_HQK is None:
+    if isinstance(logits, AdditiveLogits) and logits.slot_HQK is None:
         return Sides(logits.query_HQC, logits.key_GKC, logits.scale)
-    if isinstance(logits, Turned):
-        turns = logits.turn_KF, logits.query_turn_KF
-        return Sides(_real(logits.query_HQF), _real(logits.key_GKF), logits.scale, *turns)
+    if isinstance(logits, RotaryLogits):
+        phases = logits.phase_KF, logits.query_phase_KF
+        return Sides(_real(logits.query_HQF), _real(logits.key_GKF), logits.scale, *phases)
     return None
 
 
@@ -84,12 +91,12 @@ def mean_parts(text: Sides, mean: Sides, allowed_TK: Tensor) -> tuple[Tensor, Te
 
     The rows of `allowed_TK` say which keys a query is measured over, each row around its own mean; a row without keys
     is left out. The six products add up to the total: over several texts, sum both and divide. The mean key of a slot
-    counts as position whole: its constant part is the same all along a row, unless it turns, and then by slot alone.
+    counts as position whole: its constant part is the same all along a row, or, if rotated, differs by slot alone.
     """
-    query_HTC, key_GTC = text.turned_query(text.query_HTC), text.turned_key(text.key_GTC)
+    query_HTC, key_GTC = text.rotate_queries(text.query_HTC), text.rotate_keys(text.key_GTC)
     total_HTK = _centred(dot(query_HTC, key_GTC) * text.scale, allowed_TK)
-    constant_HTC = text.turned_query(mean.query_HTC.mean(1, keepdim=True).expand_as(mean.query_HTC))
-    slot_HTC, slot_GTC = text.turned_query(mean.query_HTC), text.turned_key(mean.key_GTC)
+    constant_HTC = text.rotate_queries(mean.query_HTC.mean(1, keepdim=True).expand_as(mean.query_HTC))
+    slot_HTC, slot_GTC = text.rotate_queries(mean.query_HTC), text.rotate_keys(mean.key_GTC)
     queries = (constant_HTC, slot_HTC - constant_HTC, query_HTC - slot_HTC)
     # Σ_ij (q_i · k_j) total_ij = Σ_i q_i · (Σ_j total_ij k_j): no part has to be written out as a matrix.
     drawn = [total_HTK @ repeat_groups(x_GTC, len(query_HTC)) for x_GTC in (slot_GTC, key_GTC - slot_GTC)]
@@ -111,12 +118,12 @@ def _real(x_HTF: Tensor) -> Tensor:
     return torch.cat((x_HTF.real, x_HTF.imag), -1)
 
 
-def _turned(x_HTC: Tensor, turn_TF: Tensor | None) -> Tensor:
-    """Every vector as it is when it meets the others: turned by the angle of its slot, if there is one."""
-    if turn_TF is None:
+def _rotate(x_HTC: Tensor, phase_TF: Tensor | None) -> Tensor:
+    """Every vector rotated by the angle of its slot; unchanged if there is no rotation."""
+    if phase_TF is None:
         return x_HTC
     real_HTF, imaginary_HTF = x_HTC.chunk(2, -1)
-    return _real(torch.complex(real_HTF, imaginary_HTF) * turn_TF)
+    return _real(torch.complex(real_HTF, imaginary_HTF) * phase_TF)
 
 
 @dataclass

@@ -1,40 +1,81 @@
-"""Run a reproduction by name, and keep where its numbers came from."""
+"""Run a study by name, and record where its numbers came from."""
 
 import time
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
+from torch import Tensor, nn
+
+from wherewhat.capture.loading.load import LoadedModel, LoadSettings
 from wherewhat.names import look_up
 from wherewhat.progress import OnStep, shows_progress
-from wherewhat.runs.reproduced import Reproduced
-from wherewhat.studies.base import Order
-from wherewhat.studies.registry import REPRODUCTIONS
-from wherewhat.tables.manifest import peak_memory, provenance
+from wherewhat.runs.registry import StudyRun
+from wherewhat.studies.base import Request
+from wherewhat.studies.registry import STUDIES
+from wherewhat.tables.manifest.decode import decode
+from wherewhat.tables.manifest.provenance import peak_memory, provenance
+from wherewhat.tables.manifest.sections import ClaimSection
+from wherewhat.tables.manifest.study import StudyManifest, study_section
+from wherewhat.tables.texts import Text
 
 
 @shows_progress
 def reproduce(
-    name: str, order: Order | None = None, *, progress: bool = False, on_step: OnStep | None = None
-) -> Reproduced:
-    """Do a published experiment again: its table, and in the manifest published, ours and verdict.
+    name: str,
+    *,
+    scale: str = "tiny",
+    seed: int = 0,
+    seeds: int | None = None,
+    model: str | nn.Module | LoadedModel = "tiny",
+    texts: Iterable[str | Tensor | Text] | None = None,
+    source: str = "handed in",
+    loading: LoadSettings | None = None,
+    files: Sequence[str | Path] = (),
+    tasks: Sequence[str | Path] = (),
+    folder: str | Path | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    progress: bool = False,
+    on_step: OnStep | None = None,
+    on_warning: Callable[[str], None] | None = None,
+) -> StudyRun:
+    """Reproduce a published experiment: its result table, and a manifest with published, ours and verdict per claim.
 
-    `progress` shows how far it has come, or `on_step` is told, here or in the order.
+    `scale` is tiny, small or paper; `seeds` is how many runs of each kind, by default as many as the scale has.
+    Only control takes `model`, `texts`, `source` (what the texts are called) and `loading`; only locality takes
+    `files` (texts to train on) and `tasks` (files of further questions). Studies that can resume keep finished runs
+    in `folder`. `progress` shows a progress bar; `on_step` is called with steps done, steps in total, and a note.
     """
-    began, order = time.perf_counter(), order or Order()
-    order = order if on_step is None else replace(order, on_step=on_step)
-    chosen = look_up("reproduction", name, REPRODUCTIONS)
-    found = chosen.run(order)
-    manifest = {
+    began = time.perf_counter()
+    request = Request(
+        scale=scale,
+        seed=seed,
+        seeds=seeds,
+        model=model,
+        texts=texts,
+        source=source,
+        loading=loading or LoadSettings(),
+        files=tuple(map(Path, files)),
+        tasks=tuple(map(Path, tasks)),
+        folder=None if folder is None else Path(folder),
+        overwrite=overwrite,
+        resume=resume,
+        on_step=on_step,
+        on_warning=on_warning,
+    )
+    study = look_up("reproduction", name, STUDIES)
+    result = study.run(request)
+    manifest = StudyManifest(
         **provenance(),
-        "reproduction": chosen.name,
-        "paper": chosen.paper,
-        "command": None,
-        "scale": order.scale,
-        "seed": order.seed,
-        "settings": dict(found.settings),
-        "claims": [asdict(claim) for claim in found.claims],
-        "notes": list(found.notes),
-        "about": dict(found.about),
-        "seconds": round(time.perf_counter() - began, 3),
-        "peak_memory_bytes": peak_memory(),
-    }
-    return Reproduced(found.result, manifest)
+        reproduction=study.name,
+        about=study_section(study.name, result.about),
+        paper=study.paper,
+        scale=request.scale,
+        seed=request.seed,
+        settings=result.settings,
+        claims=[decode(ClaimSection, claim.entry) for claim in result.claims],
+        notes=result.notes,
+        seconds=round(time.perf_counter() - began, 3),
+        peak_memory_bytes=peak_memory(),
+    )
+    return StudyRun(result.result, manifest)

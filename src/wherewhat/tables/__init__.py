@@ -1,1 +1,1 @@
-"""Tables as they lie on disk: schemas, Parquet, the manifest, and writing whole or not at all."""
+"""Tables on disk: schemas, Parquet, the typed manifest, and atomic writing."""

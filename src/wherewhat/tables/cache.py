@@ -1,4 +1,4 @@
-"""Results that are worth keeping between runs, in the user's cache folder. Losing them costs time, never a number."""
+"""A cache of results between runs, in the user's cache folder. Losing it costs time, never a number."""
 
 import hashlib
 import json
@@ -13,21 +13,21 @@ FOLDER = "WHEREWHAT_CACHE"  # the environment variable that names another folder
 
 
 def cache_folder() -> Path:
-    """Where results are kept."""
+    """The folder of the cache."""
     if chosen := os.environ.get(FOLDER):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wherewhat"
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
-    """The name of a result: a hash of everything that decides it, the code included."""
-    told = json.dumps({**parts, "code": code_hash()}, sort_keys=True, default=str)
-    return hashlib.sha256(told.encode()).hexdigest()
+    """The key of a result: a hash of everything that determines it, including the code."""
+    deciding = json.dumps({**parts, "code": code_hash()}, sort_keys=True, default=str)
+    return hashlib.sha256(deciding.encode()).hexdigest()
 
 
 @cache
 def code_hash() -> str:
-    """A hash of this package's source, so that no result outlives the code that made it."""
+    """A hash of this package's source, so that no result outlives the code that computed it."""
     digest = hashlib.sha256()
     source = Path(__file__).resolve().parents[1]
     for path in sorted(source.rglob("*.py")):
@@ -36,7 +36,7 @@ def code_hash() -> str:
 
 
 def recall(kind: str, key: str) -> Any:
-    """A result that was kept; None where there is none, or none that can be read."""
+    """A cached result; None if there is none that can be read."""
     try:
         return json.loads((cache_folder() / kind / f"{key}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -44,7 +44,7 @@ def recall(kind: str, key: str) -> Any:
 
 
 def keep(kind: str, key: str, result: Any) -> None:
-    """Keep a result, whole or not at all; a folder that cannot be written to is no reason to stop."""
+    """Cache a result, atomically; a folder that cannot be written is no error."""
     folder = cache_folder() / kind
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,53 +1,35 @@
-"""The columns of every table, and how rows are made into one."""
+"""The columns of every table, and how rows become a table."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-HEADS: dict[str, Any] = {
-    "model": pl.String,
-    "layer": pl.Int32,
-    "head": pl.Int32,
+Schema = dict[str, Any]  # the type of every column, in order
+HEAD: Schema = {"model": pl.String, "layer": pl.Int32, "head": pl.Int32}
+ESTIMATE: Schema = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+HEADS: Schema = {
+    **HEAD,
     "score": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "chance": pl.Float64,  # of a head that knows nothing, on the same rows
-    "untrained": pl.Float64,  # the mean over the layer's heads with freshly initialised weights; none: not measured
-    "texts": pl.Int32,  # whole texts behind the value; intervals resample these
-    "windows": pl.Int32,  # pieces of them that ran through the model
-    "rows": pl.Int64,  # query rows behind the value; none: it does not rest on rows of its own
+    **ESTIMATE,
+    "chance": pl.Float64,  # the chance level, on the same rows
+    "untrained": pl.Float64,  # the mean over the layer's heads with untrained weights; none: not measured
+    "texts": pl.Int32,  # texts that the value is based on; intervals resample these
+    "windows": pl.Int32,  # pieces of them that the model read
+    "rows": pl.Int64,  # query rows that the value is based on; none: it has no rows of its own
     "part": pl.String,
 }
-OFFSETS: dict[str, Any] = {
-    "model": pl.String,
-    "layer": pl.Int32,
-    "head": pl.Int32,
-    "offset": pl.Int32,
-    "mass": pl.Float64,
-    "rows": pl.Int64,
-}
-FREQUENCIES: dict[str, Any] = {
-    "model": pl.String,
-    "layer": pl.Int32,
-    "head": pl.Int32,
-    "frequency": pl.Int32,
-    "theta": pl.Float64,
-    "measure": pl.String,
-    "value": pl.Float64,
-}
-POSITIONAL: dict[str, Any] = {
-    "model": pl.String,
-    "layer": pl.Int32,
-    "head": pl.Int32,
-    "source": pl.String,  # identical, unmasked, delta or mean: which positional part of attention it is
+OFFSETS: Schema = {**HEAD, "offset": pl.Int32, "mass": pl.Float64, "rows": pl.Int64}
+FREQUENCIES: Schema = {**HEAD, "frequency": pl.Int32, "theta": pl.Float64, "measure": pl.String, "value": pl.Float64}
+POSITIONAL: Schema = {
+    **HEAD,
+    "source": pl.String,  # identical, unmasked, delta or mean: how the positional part was measured
     "query": pl.Int32,
     "key": pl.Int32,
     "attention": pl.Float64,
 }
-OF_HEAD = "head."  # stands before the name of a head's score among the measures of a model
-EDIT: dict[str, Any] = {
+OF_HEAD = "head."  # the prefix of head scores among the measures of a model
+EDIT: Schema = {
     "model": pl.String,
     "edit": pl.String,  # in the words of the command line
     "layer": pl.Int32,  # of one head or one band of a sweep
@@ -55,53 +37,47 @@ EDIT: dict[str, Any] = {
     "band": pl.String,
     "measure": pl.String,  # loss, copy, induction, or a score of a head, such as head.entropy
     "state": pl.String,  # before, after or change
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
+    **ESTIMATE,
     "texts": pl.Int32,
 }
-RESULT: dict[str, Any] = {
+RESULT: Schema = {
     "part": pl.String,  # which table of the experiment: accuracy, by_slot, heads, ...
-    "subject": pl.String,  # what was trained or tried
+    "subject": pl.String,  # the condition
     "item": pl.String,  # a name inside it: a slot, a head, an edit, or nothing
-    "at": pl.Float64,  # the number it stands at: an angle, a step, a length
-    "seed": pl.Int32,  # of the run; none where the row is over all seeds, and then low and high are its interval
+    "at": pl.Float64,  # the x value: an angle, a step, a length
+    "seed": pl.Int32,  # of the run; none: over all seeds, with the interval from low to high
     "measure": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
+    **ESTIMATE,
 }
-CURVE: dict[str, Any] = {"step": pl.Int64, "measure": pl.String, "value": pl.Float64}
-COMPARE: dict[str, Any] = {
+CURVE: Schema = {"step": pl.Int64, "measure": pl.String, "value": pl.Float64}
+COMPARE: Schema = {
     "model": pl.String,  # the later of two, by its name in the comparison
-    "against": pl.String,  # the earlier: the first of the list, or one draw of fresh weights
+    "against": pl.String,  # the earlier: the first of the list, or one draw of untrained weights
     "layer": pl.Int32,  # none: over all heads of the part
     "head": pl.Int32,  # none: over all heads of the layer
     "score": pl.String,
     "before": pl.Float64,
     "after": pl.Float64,
     "change": pl.Float64,
-    "low": pl.Float64,  # of the change; none where it is exact, or where a single text or head tells nothing
+    "low": pl.Float64,  # of the change; none: it is exact, or there is a single text or head
     "high": pl.Float64,
     "part": pl.String,
 }
-PROBE: dict[str, Any] = {
+PROBE: Schema = {
     "probe": pl.String,  # words, roles or dependencies
     "model": pl.String,
     "data": pl.String,  # the name of the treebank, or grammar
-    "item": pl.String,  # what was swapped or looked for: a size, roles, voice, a relation, all
-    "layer": pl.Int32,  # none: the model as a whole, or the head that was chosen
+    "item": pl.String,  # what was swapped or searched: a size, roles, voice, a relation, all
+    "layer": pl.Int32,  # none: the whole model, or the chosen head
     "head": pl.Int32,
     "side": pl.String,  # a label or a voice; to head or to dependent; none: all of them
     "kind": pl.String,  # original, swapped, control, change, ...; full, positional, contextual, ...
     "distance": pl.String,  # of a relation: all, 1, 2, 3-5 or 6+
     "measure": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "count": pl.Int64,  # sentences or rows behind it
+    **ESTIMATE,
+    "count": pl.Int64,  # sentences or rows that the value is based on
 }
-SIMILARITY: dict[str, Any] = {
+SIMILARITY: Schema = {
     "model": pl.String,  # the later of two
     "against": pl.String,  # the first of the list
     "layer": pl.Int32,  # of a head of the later
@@ -109,12 +85,12 @@ SIMILARITY: dict[str, Any] = {
     "against_layer": pl.Int32,  # of a head of the first
     "against_head": pl.Int32,
     "by": pl.String,  # what is compared: attention, or scores
-    # Of attention Jensen and Shannon's, in bits; of scores their mean difference, each as a share of its range. 0 the
-    # same, 1 nothing in common.
+    # Of attention the Jensen–Shannon divergence in bits; of scores their mean difference, each as a share of its
+    # range. 0: identical, 1: nothing in common.
     "divergence": pl.Float64,
 }
 
-KEYS = {  # columns in which nothing is missing, by the file of the table
+KEYS = {  # columns without missing values, by the file of the table
     "heads.parquet": ("model", "layer", "head", "score"),
     "offsets.parquet": ("model", "layer", "head", "offset"),
     "frequencies.parquet": ("model", "layer", "head", "frequency", "theta", "measure"),
@@ -126,7 +102,7 @@ KEYS = {  # columns in which nothing is missing, by the file of the table
     "result.parquet": ("part", "subject", "measure"),
 }
 MOST = 10**6  # layers, heads, frequencies, slots: far more than any model has
-LIMITS = {  # the least and the most that a column can hold, in every table that has it
+LIMITS = {  # the smallest and the largest value of a column, in every table that has it
     **dict.fromkeys(("layer", "head", "against_layer", "against_head", "frequency", "query", "key"), (0, MOST)),
     **dict.fromkeys(("texts", "windows", "rows", "count"), (0, 2**62)),
     "offset": (-MOST, MOST),
@@ -134,7 +110,7 @@ LIMITS = {  # the least and the most that a column can hold, in every table that
 
 
 def frame(rows: Iterable[Sequence[object]], schema: Mapping[str, Any]) -> pl.DataFrame:
-    """A table of rows; a number that is not one (NaN) becomes a missing value."""
+    """A table of rows; NaN becomes a missing value."""
     return without_nan(pl.DataFrame(list(rows), schema=dict(schema), orient="row"))
 
 

@@ -1,1 +1,1 @@
-"""What runs learn: one task a file, every sample a pure function of seed, split and index."""
+"""What runs learn: every sample a pure function of seed, split and index."""

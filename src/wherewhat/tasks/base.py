@@ -18,7 +18,7 @@ Record = dict[str, Any]  # one sample in plain Python values: input, target, and
 
 
 @dataclass(frozen=True)
-class Batch:
+class TaskBatch:
     """Many samples as arrays."""
 
     input_NT: Ints
@@ -48,14 +48,14 @@ class Task(ABC):
     @property
     @abstractmethod
     def groups(self) -> tuple[str, ...]:
-        """The kinds of sample that are worth measuring apart, such as one kind a number of hops."""
+        """The kinds of sample that are worth measuring apart, such as one per number of hops."""
 
     @abstractmethod
     def sample(self, seed: int, split: str, index: int) -> Record:
         """One sample in plain Python: the definition of the task."""
 
     @abstractmethod
-    def batch(self, seed: int, split: str, indices: Sequence[int] | Ints) -> Batch:
+    def batch(self, seed: int, split: str, indices: Sequence[int] | Ints) -> TaskBatch:
         """The same samples, many at once."""
 
     @abstractmethod
@@ -83,7 +83,7 @@ class Balanced(Task):
         """Make one sample of a cell."""
 
     @abstractmethod
-    def draws(self, streams: Streams, cell: list[Ints]) -> Batch:
+    def draws(self, streams: Streams, cell: list[Ints]) -> TaskBatch:
         """Make many samples, row n of the cell whose factors are cell[0][n], cell[1][n], ..."""
 
     def sample(self, seed: int, split: str, index: int) -> Record:
@@ -94,7 +94,7 @@ class Balanced(Task):
         cell = block_order(seed, key, split, index // count, count)[index % count]
         return self.draw(Stream(seed, key, split, index), factors(cell, self.cells))
 
-    def batch(self, seed: int, split: str, indices: Sequence[int] | Ints) -> Batch:
+    def batch(self, seed: int, split: str, indices: Sequence[int] | Ints) -> TaskBatch:
         check_split(split)
         indices_N = check_indices(np.asarray(indices, dtype=np.int64))
         key = self.streams or self.name
@@ -131,3 +131,16 @@ def check_input(task: Task, ids: Sequence[int]) -> None:
     for id in ids:
         if not 0 <= id < task.vocabulary:
             raise UserError(f"the {task.name} task has ids 0 to {task.vocabulary - 1} and got {id}")
+
+
+def letter(k: int) -> str:
+    """The k-th of a, b, ... z, aa, ab, ...
+
+    >>> [letter(k) for k in (0, 25, 26, 119)]
+    ['a', 'z', 'aa', 'dp']
+    """
+    text = ""
+    while k >= 0:
+        k, place = k // 26 - 1, k % 26
+        text = chr(ord("a") + place) + text
+    return text

@@ -29,23 +29,17 @@ def block_order(seed: int, task: str, split: str, block: int, cells: int) -> tup
 def cells_of(seed: int, task: str, split: str, indices_N: Ints, cells: int) -> Ints:
     """The cell of each sample, for many samples at once."""
     blocks, which_N = np.unique(indices_N // cells, return_inverse=True)
-    if len(blocks) > FEW:
-        return block_orders(seed, task, split, blocks, cells)[which_N, indices_N % cells]
-    orders = np.array([block_order(seed, task, split, int(block), cells) for block in blocks], dtype=np.int64)
-    return orders.reshape(-1, cells)[which_N, indices_N % cells]
-
-
-def block_orders(seed: int, task: str, split: str, blocks_N: Ints, cells: int) -> Ints:
-    """`block_order` of many blocks side by side, a row a block."""
-    order_CN = np.tile(np.arange(cells)[:, None], len(blocks_N))
-    lasts = np.arange(cells - 1, 0, -1)
-    drawn_NC = Streams(seed, [task, split], blocks_N, before="block").below(lasts + 1, draws=len(lasts))
-    rows_N = np.arange(len(blocks_N))
+    if len(blocks) <= FEW:
+        orders = np.array([block_order(seed, task, split, int(block), cells) for block in blocks], dtype=np.int64)
+        return orders.reshape(-1, cells)[which_N, indices_N % cells]
+    order_CN = np.tile(np.arange(cells)[:, None], len(blocks))  # all blocks side by side, one column per block
+    lasts, rows_N = np.arange(cells - 1, 0, -1), np.arange(len(blocks))
+    drawn_NC = Streams(seed, [task, split], blocks, before="block").below(lasts + 1, draws=len(lasts))
     for last, j_N in zip(lasts, np.ascontiguousarray(drawn_NC.T), strict=True):
         held_N = order_CN[last].copy()
         order_CN[last] = order_CN[j_N, rows_N]
         order_CN[j_N, rows_N] = held_N
-    return order_CN.T
+    return order_CN[indices_N % cells, which_N]
 
 
 def factors(cell: Whole, sizes: Sequence[int]) -> list[Whole]:

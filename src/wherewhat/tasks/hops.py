@@ -34,7 +34,8 @@ class Hops(Balanced):
         check_size(self.name, "window", self.window, 1)
         check_size(self.name, "pre", self.pre, 0)
         check_size(self.name, "before", self.before, 0)
-        if not _rising(self.hops):
+        numbers = isinstance(self.hops, tuple) and bool(self.hops) and all(type(each) is int for each in self.hops)
+        if not numbers or self.hops[0] < 1 or list(self.hops) != sorted(set(self.hops)):
             raise UserError(
                 f"the {self.name} task cannot have hops = {self.hops}; "
                 "give different numbers from 1 up, the smallest first"
@@ -71,7 +72,7 @@ class Hops(Balanced):
         return [self.core - 1, *sorted(stones, reverse=True), slot]
 
     def record(self, ids: list[int], path: list[int], nearest_first: list[int]) -> Record:
-        """A sample with its books: the answer stands where the path ends, and a hop is one step of it.
+        """A sample as a record: the answer is the token at which the path ends, and a hop is one step of the path.
 
         `nearest_first` are the tokens put before it, from the window outwards: a longer input only goes on at its left.
         """
@@ -100,10 +101,3 @@ class Hops(Balanced):
     def lengthened(self, input_NT: Ints, nearest_first_NT: Ints) -> Ints:
         """Many samples with the tokens put before them, as in `record`."""
         return np.concatenate([nearest_first_NT[:, ::-1], input_NT], axis=1)
-
-
-def _rising(hops: object) -> bool:
-    """Whether these are different whole numbers from 1 up, the smallest first."""
-    if not isinstance(hops, tuple) or not hops or not all(type(number) is int for number in hops):
-        return False
-    return hops[0] >= 1 and list(hops) == sorted(set(hops))

@@ -10,21 +10,20 @@ from typing import ClassVar
 import numpy as np
 
 from wherewhat.errors import UserError
-from wherewhat.tasks.base import Batch, Record, check_input, check_size
+from wherewhat.tasks.base import Record, TaskBatch, check_input, check_size, letter
 from wherewhat.tasks.hops import Hops
-from wherewhat.tasks.spelling import letter
 from wherewhat.tasks.stream import Ints, Stream, Streams
 
 
 @dataclass(frozen=True)
-class Letter(Hops):
+class LetterTask(Hops):
     """Pairs of letter and integer, then pairs of two letters; each pair is one token.
 
     Ids: 0 padding, `1 + left * n_int + integer - 1` in the window, and behind those `left * n_letters + right`.
     Every (answer slot, letter, integer, hops) comes equally often. Pairs off the path avoid the letters on it, so the
     next pair is always the only one that matches; so do pairs put before the window.
 
-    >>> record = Letter().sample(1, "train", 0)
+    >>> record = LetterTask().sample(1, "train", 0)
     >>> " ".join(record["tokens"]), record["path"], record["target_token"]
     ('c6 b5 e8 d6 c8 b4 h7 b2 cf hc gd hf ha ee hc cf fg', [16, 10, 3], 'd6')
     """
@@ -67,12 +66,14 @@ class Letter(Hops):
         more = [self._id(0, stream.pick(pool), stream.below(self.n_int)) for _ in range(self.before)]
         return self.record(ids, path, more)
 
-    def draws(self, streams: Streams, cell: list[Ints]) -> Batch:
+    def draws(self, streams: Streams, cell: list[Ints]) -> TaskBatch:
         slot_N, answer_N, integer_N, which_N = cell
         rows_N, hops_N = np.arange(len(slot_N)), np.array(self.hops)[which_N]
         path = self.draw_paths(streams, slot_N, hops_N)
         hop_letters = self._draw_hop_letters(streams, answer_N, hops_N)
-        pool_NM, pool_size_N1 = self._pool(hop_letters), (self.n_letters - hops_N)[:, None]
+        alphabet, pool_size_N1 = np.arange(self.n_letters), (self.n_letters - hops_N)[:, None]
+        taken_NM = np.any([letter_N[:, None] == alphabet for letter_N in hop_letters], axis=0)
+        pool_NM = np.argsort(taken_NM, axis=1, kind="stable")  # letters that no hop leads to, and behind them the rest
         left_NT = pool_NM[rows_N[:, None], streams.below(pool_size_N1, draws=self.core)]
         integers_NT = streams.below(self.n_int, draws=self.window)
         letters_NT = pool_NM[rows_N[:, None], streams.below(pool_size_N1, draws=self.pre + 1)]
@@ -84,9 +85,13 @@ class Letter(Hops):
         window_NT = 1 + left_NT * self.n_int + right_NT
         pairs_NT = self.first_pair + left_NT * self.n_letters + right_NT
         core_NT = np.where(np.arange(self.core) < self.window, window_NT, pairs_NT)
-        input_NT = self.lengthened(core_NT, self._draw_more(streams, pool_NM, pool_size_N1))
+        # Before the window come pairs of its own kind: a letter, then an integer, for each.
+        bounds_NT = np.tile(np.column_stack([pool_size_N1, np.full_like(pool_size_N1, self.n_int)]), self.before)
+        more_NT = streams.below(bounds_NT, draws=2 * self.before)
+        more_left_NT = np.take_along_axis(pool_NM, more_NT[:, ::2], axis=1)
+        input_NT = self.lengthened(core_NT, 1 + more_left_NT * self.n_int + more_NT[:, 1::2])
         labels = {"hops": hops_N, "answer_pos": self.before + slot_N}
-        return Batch(input_NT, core_NT[rows_N, slot_N], which_N, labels)
+        return TaskBatch(input_NT, core_NT[rows_N, slot_N], which_N, labels)
 
     def path(self, ids: Sequence[int]) -> list[int]:
         check_input(self, ids)
@@ -128,16 +133,3 @@ class Letter(Hops):
         letters[:, : drawn.shape[1]] = drawn
         letters[np.arange(len(answer_N)), hops_N - 1] = answer_N
         return list(letters.T)
-
-    def _draw_more(self, streams: Streams, pool_NM: Ints, pool_size_N1: Ints) -> Ints:
-        """Pairs of the window's kind to put before it: a letter, then an integer, for each."""
-        bounds_NT = np.tile(np.column_stack([pool_size_N1, np.full_like(pool_size_N1, self.n_int)]), self.before)
-        drawn_NT = streams.below(bounds_NT, draws=2 * self.before)
-        left_NT = np.take_along_axis(pool_NM, drawn_NT[:, ::2], axis=1)
-        return 1 + left_NT * self.n_int + drawn_NT[:, 1::2]
-
-    def _pool(self, hop_letters: list[Ints]) -> Ints:
-        """Row by row the letters that no hop leads to, in order, and behind them the rest."""
-        alphabet = np.arange(self.n_letters)
-        taken_NM = np.any([letter_N[:, None] == alphabet for letter_N in hop_letters], axis=0)
-        return np.argsort(taken_NM, axis=1, kind="stable")

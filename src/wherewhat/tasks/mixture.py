@@ -7,7 +7,7 @@ from itertools import accumulate
 import numpy as np
 
 from wherewhat.errors import UserError
-from wherewhat.tasks.base import Balanced, Batch, Record, Task, check_indices, check_input
+from wherewhat.tasks.base import Balanced, Record, Task, TaskBatch, check_indices, check_input
 from wherewhat.tasks.stream import Ints
 
 
@@ -59,7 +59,7 @@ class Mixture(Task):
         moved = {"input": [first + id for id in record["input"]], "target": first + record["target"]}
         return {**record, **moved, "task": task.name}
 
-    def batch(self, seed: int, split: str, indices: Sequence[int] | Ints) -> Batch:
+    def batch(self, seed: int, split: str, indices: Sequence[int] | Ints) -> TaskBatch:
         indices_N = check_indices(np.asarray(indices, dtype=np.int64))
         turn_N, which_N = np.divmod(indices_N, len(self.tasks))
         batches = [task.batch(seed, split, turn_N[which_N == m]) for m, task in enumerate(self.tasks)]
@@ -71,7 +71,7 @@ class Mixture(Task):
 
         first_groups = [0, *accumulate(len(task.groups) for task in self.tasks[:-1])]
         shared = set.intersection(*(set(batch.labels) for batch in batches))
-        return Batch(
+        return TaskBatch(
             in_turn(batch.input_NT + first for batch, first in zip(batches, self.first_ids, strict=True)),
             in_turn(batch.target_N + first for batch, first in zip(batches, self.first_ids, strict=True)),
             in_turn(batch.group_N + first for batch, first in zip(batches, first_groups, strict=True)),

@@ -11,21 +11,20 @@ from typing import ClassVar
 import numpy as np
 
 from wherewhat.errors import UserError
-from wherewhat.tasks.base import Batch, Record, check_input, check_size
+from wherewhat.tasks.base import Record, TaskBatch, check_input, check_size, letter
 from wherewhat.tasks.hops import Hops
-from wherewhat.tasks.spelling import letter
 from wherewhat.tasks.stream import Ints, Stream, Streams
 
 
 @dataclass(frozen=True)
-class Number(Hops):
+class NumberTask(Hops):
     """A window of letters, then integers that say how far to step back. Ids: 0 padding, the integers, the letters.
 
     Every (answer slot, letter, hops) comes equally often. Integers off the path are as likely as any, so they give
     nothing away. Letters put before the window are like those in it, but no integer points to them: those off the path,
     too, stay within the shorter input.
 
-    >>> record = Number().sample(1, "train", 0)
+    >>> record = NumberTask().sample(1, "train", 0)
     >>> " ".join(record["tokens"]), record["path"], record["target_token"]
     ('bf bq dp dg i bt m bd 3 7 2 3 5 7 1 4 2', [16, 14, 13, 6], 'm')
     """
@@ -61,7 +60,7 @@ class Number(Hops):
         more = [self.first_letter + stream.below(self.n_letters) for _ in range(self.before)]
         return self.record(ids, path, more)
 
-    def draws(self, streams: Streams, cell: list[Ints]) -> Batch:
+    def draws(self, streams: Streams, cell: list[Ints]) -> TaskBatch:
         slot_N, answer_N, which_N = cell
         rows_N, hops_N = np.arange(len(slot_N)), np.array(self.hops)[which_N]
         path = self.draw_paths(streams, slot_N, hops_N)
@@ -74,7 +73,7 @@ class Number(Hops):
             input_NT[rows_N[on], here_N[on]] = (here_N - there_N)[on]
         input_NT = self.lengthened(input_NT, self.first_letter + streams.below(self.n_letters, draws=self.before))
         labels = {"hops": hops_N, "answer_pos": self.before + slot_N}
-        return Batch(input_NT, self.first_letter + answer_N, which_N, labels)
+        return TaskBatch(input_NT, self.first_letter + answer_N, which_N, labels)
 
     def path(self, ids: Sequence[int]) -> list[int]:
         check_input(self, ids)

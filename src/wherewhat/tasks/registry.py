@@ -5,11 +5,11 @@ from typing import Any
 
 from wherewhat.names import look_up
 from wherewhat.tasks.base import Balanced
-from wherewhat.tasks.index import Index
-from wherewhat.tasks.letter import Letter
-from wherewhat.tasks.number import Number
-from wherewhat.tasks.partial_induction import PartialInduction
-from wherewhat.tasks.retrieval import Retrieval
+from wherewhat.tasks.letter import LetterTask
+from wherewhat.tasks.number import NumberTask
+from wherewhat.tasks.queries import IndexTask, PartialInduction, Retrieval
+
+QUERIES, HOPS = "arXiv 2511.11579", "arXiv 2605.31558"  # the papers that the tasks are from
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class TaskEntry:
     """A task and what to know before choosing it."""
 
     name: str
-    asks: str  # one line, for someone new
+    asks: str  # one line
     cls: type[Balanced]
     paper: str
 
@@ -25,18 +25,16 @@ class TaskEntry:
 TASKS: dict[str, TaskEntry] = {
     entry.name: entry
     for entry in [
-        TaskEntry("index", "Which symbol stands in the slot that the query names?", Index, "arXiv 2511.11579"),
-        TaskEntry(
-            "retrieval", "Which integer goes with the symbol that the query names?", Retrieval, "arXiv 2511.11579"
-        ),
+        TaskEntry("index", "Which symbol is in the slot that the query names?", IndexTask, QUERIES),
+        TaskEntry("retrieval", "Which integer goes with the symbol that the query names?", Retrieval, QUERIES),
         TaskEntry(
             "partial_induction",
-            "Which integer went with this symbol the last time?",
+            "Which integer went with this symbol when it last occurred?",
             PartialInduction,
-            "arXiv 2511.11579",
+            QUERIES,
         ),
-        TaskEntry("number", "Stepping back by the integers, which letter is reached?", Number, "arXiv 2605.31558"),
-        TaskEntry("letter", "Going from letter to matching letter, which pair is reached?", Letter, "arXiv 2605.31558"),
+        TaskEntry("number", "Stepping back by the integers, which letter is reached?", NumberTask, HOPS),
+        TaskEntry("letter", "Going from letter to matching letter, which pair is reached?", LetterTask, HOPS),
     ]
 }
 

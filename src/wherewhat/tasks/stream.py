@@ -119,8 +119,12 @@ class Streams:
     """
 
     def __init__(self, seed: int, parts: Sequence[object], numbers_N: Ints, *, before: str = "") -> None:
-        prefix = fnv("/".join([*map(str, parts), before]))
-        self.state_N = mix(_fnv_decimals(prefix, numbers_N) + np.uint64(seed & LAST))
+        word_N = np.full(numbers_N.shape, fnv("/".join([*map(str, parts), before])), dtype=np.uint64)
+        for place in reversed(range(len(str(numbers_N.max(initial=0))))):  # go on as `fnv` does with the decimal digits
+            digit_N = (numbers_N // 10**place % 10).astype(np.uint64)
+            written_N = (numbers_N >= 10**place) | (place == 0)  # no leading zeros
+            word_N = np.where(written_N, (word_N ^ (digit_N + np.uint64(ord("0")))) * np.uint64(FNV_PRIME), word_N)
+        self.state_N = mix(word_N + np.uint64(seed & LAST))
 
     def next(self, draws: int, used_N: Ints | None = None) -> Words:
         """The next words of every row, [N, draws], of which each row spends the first `used_N` (all unless said)."""
@@ -151,13 +155,3 @@ def _scaled(words: Words, bound: Words) -> Ints:
     # word * bound needs up to 85 bits: multiply the upper 21 and the lower 32 bits of the word apart.
     upper, lower = word >> np.uint64(32), word & np.uint64(2**32 - 1)
     return ((upper * bound + (lower * bound >> np.uint64(32))) >> np.uint64(21)).astype(np.int64)
-
-
-def _fnv_decimals(prefix: int, numbers_N: Ints) -> Words:
-    """Go on hashing from `prefix` with the decimal digits of each number, as `fnv` does with their text."""
-    word_N = np.full(numbers_N.shape, prefix, dtype=np.uint64)
-    for place in reversed(range(len(str(numbers_N.max(initial=0))))):
-        digit_N = (numbers_N // 10**place % 10).astype(np.uint64)
-        written_N = (numbers_N >= 10**place) | (place == 0)  # no leading zeros
-        word_N = np.where(written_N, (word_N ^ (digit_N + np.uint64(ord("0")))) * np.uint64(FNV_PRIME), word_N)
-    return word_N

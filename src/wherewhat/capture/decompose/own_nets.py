@@ -1,7 +1,7 @@
-"""What the logits of a net of ours are made of, found by handing known vectors to its encoding's own hooks.
+"""Decompose the logits of a wherewhat net by passing known vectors to the hooks of its encoding.
 
-No encoding is known by its name. Where what a hook does leaves every content a logit of its own in every slot, these
-logits are told; where it does not, the reason is.
+No encoding is known by its name. The logits are decomposed where every content has a logit of its own in every slot
+after the hooks; elsewhere the reason is given.
 """
 
 from collections.abc import Callable
@@ -11,52 +11,59 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from wherewhat.capture.decompose.rotation import Pairs, Rotation, find_pairs, rotation_of, spread_slots, thetas, turns
-from wherewhat.capture.decompose.terms import OpaqueError
-from wherewhat.capture.editing.change import Retuned
-from wherewhat.capture.hooks.reader import Terms
+from wherewhat.capture.decompose.rotation import (
+    ChannelPairs,
+    Rotation,
+    find_pairs,
+    phases,
+    rotation_of,
+    spread_slots,
+    thetas,
+)
+from wherewhat.capture.decompose.terms import UndecomposedError
+from wherewhat.capture.editing.layer_edit import RotaryEdit
+from wherewhat.capture.hooks.reader import Decomposition
 from wherewhat.encodings.base import Context, Encoding, wide
-from wherewhat.encodings.crossing import Crossing
-from wherewhat.encodings.relative import index_by_lag
-from wherewhat.logits.additive import Still
+from wherewhat.encodings.relative import Disentangled, index_by_lag
+from wherewhat.logits.additive import AdditiveLogits
 from wherewhat.logits.base import Logits
-from wherewhat.logits.disentangled import Crossed
-from wherewhat.logits.head_mixing import Bending, Bent
-from wherewhat.logits.linear import Carried
-from wherewhat.logits.rotary import Turned
+from wherewhat.logits.disentangled import DisentangledLogits
+from wherewhat.logits.head_mixing import HeadMixingLogits, Mixing
+from wherewhat.logits.linear import LinearLogits
+from wherewhat.logits.rotary import RotaryLogits
 
-ROUNDING = 16  # numbers that differ by less than this many machine epsilons of the largest are the same
+ROUNDING = 16  # numbers that differ by less than this many machine epsilons of the largest count as equal
 
-Slots = Callable[[int, Tensor], Tensor]  # of a text and some of its rows, what each slot adds, slot_HQK
-Meeting = Callable[[int, Tensor, slice, Tensor | None], Logits]  # of a text, rows and keys, with what slots add
+Slots = Callable[[int, Tensor], Tensor]  # slot_HQK, what each slot adds, of a text and some of its rows
+Products = Callable[[int, Tensor, slice, Tensor | None], Logits]  # of a text, rows and keys, and what slots add
 
 
 @dataclass(frozen=True)
-class Call:
-    """One attention of a net: what was handed to it, and what the encoding that it asks is called."""
+class AttentionCall:
+    """One attention of a net: its inputs, and the name of its encoding."""
 
     name: str
-    encoding: Encoding  # the net's own, without what an edit makes of it
+    encoding: Encoding  # the net's own, without an edit
     q_BHTC: Tensor
     k_BHTC: Tensor
     context: Context
-    retuned: Retuned | None = None  # what an edit makes of queries and keys
+    rotary_edit: RotaryEdit | None = None  # the edit of queries and keys, if any
 
     @cached_property
-    def made(self) -> tuple[Tensor, Tensor]:
-        """Queries and keys as the encoding makes them."""
+    def encoded(self) -> tuple[Tensor, Tensor]:
+        """Queries and keys after the encoding."""
         return self.encoding.on_query_key(self.q_BHTC, self.k_BHTC, self.context)
 
     @cached_property
-    def exact(self) -> "Call":
-        """The same with queries and keys in the type that angles are computed in, whatever the net's own."""
+    def exact(self) -> "AttentionCall":
+        """The same with queries and keys in the type that angles are computed in."""
         exact = wide(self.q_BHTC.dtype)
-        context = replace(self.context)  # a fresh one, as what it has made so far may be of the net's type
+        context = replace(self.context)  # a new one: what it has cached may be of the net's type
         return replace(self, q_BHTC=self.q_BHTC.to(exact), k_BHTC=self.k_BHTC.to(exact), context=context)
 
     @cached_property
-    def longest(self) -> "Call":
-        """The same of the text with the most tokens, which shows best what a hook does."""
+    def longest(self) -> "AttentionCall":
+        """The same for the text with the most tokens, on which hooks are probed."""
         real_BK = self.context.real_BK
         return self.text(0 if real_BK is None else int(real_BK.sum(-1).argmax()))
 
@@ -66,13 +73,13 @@ class Call:
 
     @property
     def few_Q(self) -> Tensor:
-        """Some rows in which a hook shows what it does, the first and the last among them."""
+        """Some rows on which to probe a hook, the first and the last among them."""
         slots = self.q_BHTC.shape[2]
         few_Q: Tensor = torch.cat((torch.zeros(1, dtype=torch.int64), spread_slots(slots))).unique()
         return few_Q.to(self.q_BHTC.device)
 
-    def text(self, b: int) -> "Call":
-        """The same of one text alone."""
+    def text(self, b: int) -> "AttentionCall":
+        """The same for one text alone."""
         real_BK, positions_BK = self.context.real_BK, self.context.key_positions_BK
         context = replace(
             self.context,
@@ -81,37 +88,50 @@ class Call:
         )
         return replace(self, q_BHTC=self.q_BHTC[b, None], k_BHTC=self.k_BHTC[b, None], context=context)
 
-    def bias(self, rows_Q: Tensor, made_k_BHTC: Tensor | None = None) -> Tensor | None:
-        """What the encoding adds to the logits of some rows, with its own keys or with others."""
-        q_BHTC, k_BHTC = self.made
-        k_BHTC = k_BHTC if made_k_BHTC is None else made_k_BHTC
+    def bias(self, rows_Q: Tensor, encoded_k_BHTC: Tensor | None = None) -> Tensor | None:
+        """What the encoding adds to the logits of some rows, with the actual keys or with others."""
+        q_BHTC, k_BHTC = self.encoded
+        k_BHTC = k_BHTC if encoded_k_BHTC is None else encoded_k_BHTC
         return self.encoding.bias(q_BHTC[:, :, rows_Q], k_BHTC, self.context.rows(rows_Q))
 
-    def on_logits(self, logits_BHQK: Tensor, rows_Q: Tensor, made_k_BHTC: Tensor | None = None) -> Tensor:
-        """What the encoding makes of the logits of some rows, with its own keys or with others."""
-        q_BHTC, k_BHTC = self.made
-        k_BHTC = k_BHTC if made_k_BHTC is None else made_k_BHTC
+    def on_logits(self, logits_BHQK: Tensor, rows_Q: Tensor, encoded_k_BHTC: Tensor | None = None) -> Tensor:
+        """The logits of some rows after the encoding's hook, with the actual keys or with others."""
+        q_BHTC, k_BHTC = self.encoded
+        k_BHTC = k_BHTC if encoded_k_BHTC is None else encoded_k_BHTC
         return self.encoding.on_logits(logits_BHQK, q_BHTC[:, :, rows_Q], k_BHTC, self.context.rows(rows_Q))
 
 
-def terms_of(call: Call) -> Terms:
-    """What the logits of this attention are made of; raises with the reason if they cannot be taken apart."""
-    _refuse_opaque(call)
-    crossing = call.encoding if isinstance(call.encoding, Crossing) else None
-    slots, meeting = _parts(call) if crossing is None else _crossed(call.exact, crossing)
-    bend = _bend(call)
-    uneven = bend is not None and _bends_unevenly(call.longest)
+def decompose_call(call: AttentionCall) -> Decomposition:
+    """Decompose the logits of this attention; raises UndecomposedError with the reason if that is not possible."""
+    if reweighs(call):
+        raise UndecomposedError(
+            f"{call.name} reweights attention after the softmax, so logits do not determine what a head attends to; "
+            "scores of attention use the absolute values of the reweighted attention, each row divided by its sum"
+        )
+    if call.context.notes:
+        raise UndecomposedError(
+            f"in {call.name} the tokens between query and key change their product, so a content has no logit of its "
+            "own in another slot"
+        )
+    disentangled = call.encoding if isinstance(call.encoding, Disentangled) else None
+    if disentangled is None:
+        slots = _slots(call)
+        products = _products(call.exact, slots is None)
+    else:
+        slots, products = _disentangled(call.exact, disentangled)
+    mixing = _mixing(call)
+    uneven = mixing is not None and _mixes_unevenly(call.longest)
 
-    def terms(b: int, rows_Q: Tensor, keys: slice) -> Logits:
+    def decomposition(b: int, rows_Q: Tensor, keys: slice) -> Logits:
         slot_HQK = None if slots is None else slots(b, rows_Q)[..., keys].to(wide(call.q_BHTC.dtype))
-        logits = meeting(b, rows_Q, keys, slot_HQK)
-        return logits if bend is None else Bent(logits, bend(b, keys), rows_Q - keys.start, uneven)
+        logits = products(b, rows_Q, keys, slot_HQK)
+        return logits if mixing is None else HeadMixingLogits(logits, mixing(b, keys), rows_Q - keys.start, uneven)
 
-    return terms
+    return decomposition
 
 
-def reweighs(call: Call) -> bool:
-    """Whether attention is something else after the softmax than the softmax said."""
+def reweighs(call: AttentionCall) -> bool:
+    """Whether the encoding changes attention after the softmax."""
     if type(call.encoding).on_attention is Encoding.on_attention:
         return False
     call = call.longest
@@ -122,31 +142,15 @@ def reweighs(call: Call) -> bool:
     return not torch.equal(call.encoding.on_attention(attention_BHQK, context), attention_BHQK)
 
 
-def _refuse_opaque(call: Call) -> None:
-    if reweighs(call):
-        raise OpaqueError(
-            f"{call.name} reweighs attention after the softmax, so logits do not say what a head gathers; scores of "
-            "attention are about the sizes of what it reweighed, each row divided by its sum"
-        )
-    if call.context.notes:
-        raise OpaqueError(
-            f"{call.name} lets the tokens on the way decide how a key meets a query, so a content has no logit of its "
-            "own in another slot"
-        )
-
-
-# What is added --------------------------------------------------------------------------------------------------------
-
-
-def _slots(call: Call) -> Slots | None:
-    """What the encoding adds to a logit, if slots and queries alone decide it; None if it adds nothing."""
-    shown = call.longest
-    added_BHQK = shown.bias(call.few_Q)
+def _slots(call: AttentionCall) -> Slots | None:
+    """What the encoding adds to a logit, if it depends on slots and queries only; None if it adds nothing."""
+    probed = call.longest
+    added_BHQK = probed.bias(call.few_Q)
     if added_BHQK is None:
         return None
-    by_others_BHQK = shown.bias(call.few_Q, -shown.made[1].roll(1, dims=2))
+    by_others_BHQK = probed.bias(call.few_Q, -probed.encoded[1].roll(1, dims=2))
     if by_others_BHQK is None or not torch.equal(by_others_BHQK, added_BHQK):
-        raise OpaqueError(f"contents and slots together decide what {call.name} adds to a logit")
+        raise UndecomposedError(f"what {call.name} adds to a logit depends on content and slot together")
 
     def slots(b: int, rows_Q: Tensor) -> Tensor:
         added_BHQK = call.text(b).bias(rows_Q)
@@ -156,117 +160,117 @@ def _slots(call: Call) -> Slots | None:
     return slots
 
 
-# How queries meet keys ------------------------------------------------------------------------------------------------
+def _products(call: AttentionCall, nothing_added: bool) -> Products:
+    """Plain products, or products after a rotation in channel pairs or another linear map per slot."""
+    probed = call.longest
+    if all(map(torch.equal, probed.encoded, (probed.q_BHTC, probed.k_BHTC))):
+
+        def plain(b: int, rows_Q: Tensor, keys: slice, slot_HQK: Tensor | None) -> Logits:
+            return AdditiveLogits(call.q_BHTC[b][:, rows_Q], call.k_BHTC[b][:, keys], call.scale, slot_HQK)
+
+        return plain
+    products = _rotary(call) if nothing_added else None
+    products = products or _linear(call)
+    if products is None:
+        raise UndecomposedError(f"what {call.name} does to a key is not a linear map that depends on its slot only")
+    return products
 
 
-def _parts(call: Call) -> tuple[Slots | None, Meeting]:
-    """What slots add, and how queries meet keys, as the hooks show."""
-    slots = _slots(call)
-    return slots, _meeting(call.exact, slots is None)
-
-
-def _meeting(call: Call, nothing_added: bool) -> Meeting:
-    """As they are, turned pair by pair, or carried by some other linear map that the slot of a key decides."""
-    shown = call.longest
-    if all(map(torch.equal, shown.made, (shown.q_BHTC, shown.k_BHTC))):
-        return _still(call)
-    meeting = _turned(call) if nothing_added else None
-    meeting = meeting or _carried(call)
-    if meeting is None:
-        raise OpaqueError(f"what {call.name} does to a key is no linear map that its slot alone decides")
-    return meeting
-
-
-def _still(call: Call) -> Meeting:
-    def meet(b: int, rows_Q: Tensor, keys: slice, slot_HQK: Tensor | None) -> Logits:
-        return Still(call.q_BHTC[b][:, rows_Q], call.k_BHTC[b][:, keys], call.scale, slot_HQK)
-
-    return meet
-
-
-def _crossed(call: Call, encoding: Crossing) -> tuple[Slots, Meeting]:
-    """What slots add, and what they ask of contents, in the encoding's own words."""
+def _disentangled(call: AttentionCall, encoding: Disentangled) -> tuple[Slots, Products]:
+    """What slots add, and their products with contents, as the encoding itself gives them."""
 
     def slots(b: int, rows_Q: Tensor) -> Tensor:
         text = call.text(b)
         added_BHQK = encoding.slot_part(text.q_BHTC[:, :, rows_Q], text.context.rows(rows_Q))
         return added_BHQK[0].expand(call.q_BHTC.shape[1], -1, -1)
 
-    def meet(b: int, rows_Q: Tensor, keys: slice, slot_HQK: Tensor | None) -> Logits:
+    def products(b: int, rows_Q: Tensor, keys: slice, slot_HQK: Tensor | None) -> Logits:
         assert slot_HQK is not None
         context = call.text(b).context.rows(rows_Q)
-        toward_HRC, index_QK = encoding.asking(context, call.q_BHTC.dtype), index_by_lag(context)[0][:, keys]
-        index_QK = index_QK if toward_HRC.shape[1] > 1 else torch.zeros_like(index_QK)  # all slots ask the same
+        position_query_HRC = encoding.position_queries(context, call.q_BHTC.dtype)
+        index_QK = index_by_lag(context)[0][:, keys]
+        if position_query_HRC.shape[1] <= 1:  # all slots share one vector
+            index_QK = torch.zeros_like(index_QK)
         q_HQC, k_HKC = call.q_BHTC[b][:, rows_Q], call.k_BHTC[b][:, keys]
-        return Crossed(q_HQC, k_HKC, call.scale, slot_HQK, toward_HRC, index_QK)
+        return DisentangledLogits(q_HQC, k_HKC, call.scale, slot_HQK, position_query_HRC, index_QK)
 
-    return slots, meet
+    return slots, products
 
 
-def rotations_of(call: Call) -> tuple[Rotation, Rotation] | None:
-    """How the pairs of queries and of keys are turned in the text that shows it best; None if more happens to them."""
-    shown = call.longest
-    pairs = find_pairs(_in_few(shown), channels=call.k_BHTC.shape[-1], slots=len(call.few_Q), like=call.k_BHTC)
+def rotations_of(call: AttentionCall) -> tuple[Rotation, Rotation] | None:
+    """The rotations of queries and keys in the longest text; None if anything but a rotation happens to them."""
+    probed = call.longest
+    slots, change_key = call.k_BHTC.shape[2], _only(probed, 1)
+    pairs = find_pairs(
+        lambda x_BHSC: change_key(x_BHSC[:, :, :1].expand(-1, -1, slots, -1))[:, :, call.few_Q],  # in a few slots
+        channels=call.k_BHTC.shape[-1],
+        slots=len(call.few_Q),
+        like=call.k_BHTC,
+    )
     if pairs is None:
         return None
-    of_queries, of_keys = _rotation(shown, pairs, 0), _rotation(shown, pairs, 1)
-    if not all(map(_turns, (of_queries, of_keys), (shown.q_BHTC, shown.k_BHTC), shown.made)):
+    rotations = _rotation(probed, pairs, 0), _rotation(probed, pairs, 1)
+    for rotation, before_BHTC, after_BHTC in zip(
+        rotations, (probed.q_BHTC, probed.k_BHTC), probed.encoded, strict=True
+    ):
+        rotated_BHTF = rotation.as_pairs(before_BHTC) * rotation.phase_BTF[:, None]
+        if not _same(torch.view_as_real(rotated_BHTF), torch.view_as_real(rotation.as_pairs(after_BHTC))):
+            return None
+    return rotations
+
+
+def _rotary(call: AttentionCall) -> Products | None:
+    """Products of queries and keys, each rotated in channel pairs; None if anything else happens to either."""
+    of_longest = rotations_of(call)
+    if of_longest is None:
         return None
-    return of_queries, of_keys
+    of_queries, of_keys = (_rotation(call, of_longest[1].pairs, side) for side in (0, 1))
+    alike = torch.equal(of_queries.phase_BTF, of_keys.phase_BTF)
 
+    def theta(phase_KF: Tensor) -> Tensor:
+        """Each text's own, since some scalings rotate longer texts more slowly; a single token does not show it."""
+        return thetas(phase_KF) if len(phase_KF) > 1 else of_longest[1].theta_F
 
-def _turned(call: Call) -> Meeting | None:
-    """Pairs of channels that turn, keys and queries each in their way; None if either does anything else."""
-    of_shown = rotations_of(call)
-    if of_shown is None:
-        return None
-    of_queries, of_keys = (_rotation(call, of_shown[1].pairs, side) for side in (0, 1))
-    alike = torch.equal(of_queries.turn_BTF, of_keys.turn_BTF)
-
-    def theta(turn_KF: Tensor) -> Tensor:
-        """Each text's own, for some scalings turn longer texts more slowly; a single token does not show it."""
-        return thetas(turn_KF) if len(turn_KF) > 1 else of_shown[1].theta_F
-
-    def meet(b: int, rows_Q: Tensor, keys: slice, slot_HQK: Tensor | None) -> Logits:
+    def products(b: int, rows_Q: Tensor, keys: slice, slot_HQK: Tensor | None) -> Logits:
         q_HQF, k_HKF = of_keys.as_pairs(call.q_BHTC[b][:, rows_Q]), of_keys.as_pairs(call.k_BHTC[b][:, keys])
-        turn_KF, asking_KF = of_keys.turn_of(b)[keys], None if alike else of_queries.turn_of(b)[keys]
-        logits = Turned(q_HQF, k_HKF, turn_KF, theta(turn_KF), rows_Q - keys.start, call.scale, asking_KF)
-        return logits if call.retuned is None else call.retuned.told(logits)
+        phase_KF, query_phase_KF = of_keys.phase_of(b)[keys], None if alike else of_queries.phase_of(b)[keys]
+        logits = RotaryLogits(q_HQF, k_HKF, phase_KF, theta(phase_KF), rows_Q - keys.start, call.scale, query_phase_KF)
+        return logits if call.rotary_edit is None else call.rotary_edit.edited_logits(logits)
 
-    return meet
-
-
-def _rotation(call: Call, pairs: Pairs, side: int) -> Rotation:
-    """How the pairs of queries (0) or of keys (1) are turned in every slot."""
-    _, _, slots, channels = call.k_BHTC.shape
-    turn_BTF = turns(_only(call, side), pairs, channels=channels, slots=slots, like=call.k_BHTC)
-    return rotation_of(pairs, turn_BTF, start=0, channels=channels)
+    return products
 
 
-def _carried(call: Call) -> Meeting | None:
-    """The linear map by which every slot changes a key; None if it is none."""
-    shown = call.longest
-    if not _same(torch.einsum("bscd,bhsd->bhsc", _carry(shown), shown.k_BHTC), shown.made[1]):
+def _rotation(call: AttentionCall, pairs: ChannelPairs, side: int) -> Rotation:
+    """How the pairs of queries (side 0) or of keys (1) are rotated in every slot."""
+    slots, channels = call.k_BHTC.shape[2:]
+    phase_BTF = phases(_only(call, side), pairs, channels=channels, slots=slots, like=call.k_BHTC)
+    return rotation_of(pairs, phase_BTF, start=0, channels=channels)
+
+
+def _linear(call: AttentionCall) -> Products | None:
+    """Products after the linear map that every slot applies to a key; None if it is not linear."""
+    probed = call.longest
+    if not _same(torch.einsum("bscd,bhsd->bhsc", _slot_maps(probed), probed.k_BHTC), probed.encoded[1]):
         return None
-    carry_BSCC = _carry(call)
+    map_BSCC = _slot_maps(call)
 
-    def meet(b: int, rows_Q: Tensor, keys: slice, slot_HQK: Tensor | None) -> Logits:
-        q_HQC, k_HKC = call.text(b).made[0][0][:, rows_Q], call.k_BHTC[b][:, keys]
-        carry_SCC = carry_BSCC[b if len(carry_BSCC) > 1 else 0][keys]
-        return Carried(q_HQC, k_HKC, carry_SCC, call.scale, slot_HQK)
+    def products(b: int, rows_Q: Tensor, keys: slice, slot_HQK: Tensor | None) -> Logits:
+        q_HQC, k_HKC = call.text(b).encoded[0][0][:, rows_Q], call.k_BHTC[b][:, keys]
+        map_SCC = map_BSCC[b if len(map_BSCC) > 1 else 0][keys]
+        return LinearLogits(q_HQC, k_HKC, map_SCC, call.scale, slot_HQK)
 
-    return meet
+    return products
 
 
-def _carry(call: Call) -> Tensor:
-    """carry_BSCC, read off what becomes of unit vectors."""
+def _slot_maps(call: AttentionCall) -> Tensor:
+    """map_BSCC, the linear map of every slot, measured on unit vectors."""
     _, _, slots, channels = call.k_BHTC.shape
     eye_CC = torch.eye(channels, dtype=call.k_BHTC.dtype, device=call.k_BHTC.device)
     return _only(call, 1)(eye_CC[None, :, None].expand(1, -1, slots, -1)).permute(0, 2, 3, 1)
 
 
-def _only(call: Call, side: int) -> Callable[[Tensor], Tensor]:
-    """What the encoding does to queries (0) or to keys (1), the same ones in every text."""
+def _only(call: AttentionCall, side: int) -> Callable[[Tensor], Tensor]:
+    """What the encoding does to queries (side 0) or keys (1), given the same ones in every text."""
 
     def change(x_BHTC: Tensor) -> Tensor:
         x_BHTC = x_BHTC.expand(len(call.context.key_positions_BK), -1, -1, -1)
@@ -275,43 +279,28 @@ def _only(call: Call, side: int) -> Callable[[Tensor], Tensor]:
     return change
 
 
-def _in_few(call: Call) -> Callable[[Tensor], Tensor]:
-    """What the encoding does to keys that stand in a few slots."""
-    slots = call.k_BHTC.shape[2]
-    return lambda x_BHSC: _only(call, 1)(x_BHSC[:, :, :1].expand(-1, -1, slots, -1))[:, :, call.few_Q]
-
-
-def _turns(rotation: Rotation, before_BHTC: Tensor, after_BHTC: Tensor) -> bool:
-    """Whether turning pairs is all that happened."""
-    turned_BHTF = rotation.as_pairs(before_BHTC) * rotation.turn_BTF[:, None]
-    return _same(torch.view_as_real(turned_BHTF), torch.view_as_real(rotation.as_pairs(after_BHTC)))
-
-
-# What becomes of logits -----------------------------------------------------------------------------------------------
-
-
-def _bend(call: Call) -> Callable[[int, slice], Bending] | None:
-    """What the encoding makes of logits, if it looks at one key at a time; None if it leaves them alone."""
+def _mixing(call: AttentionCall) -> Callable[[int, slice], Mixing] | None:
+    """What the encoding does to logits, if it treats each key by itself; None if it leaves them unchanged."""
     if type(call.encoding).on_logits is Encoding.on_logits:
         return None
-    shown = call.longest
-    logits_BHQK = _noise((*shown.q_BHTC.shape[:2], len(call.few_Q), call.k_BHTC.shape[2]), call.q_BHTC)
-    bent_BHQK = shown.on_logits(logits_BHQK, call.few_Q)
-    forbidden_BHQK = ~shown.context.rows(call.few_Q).allowed_BHQK
-    if torch.equal(bent_BHQK.masked_fill(forbidden_BHQK, 0), logits_BHQK.masked_fill(forbidden_BHQK, 0)):
+    probed = call.longest
+    logits_BHQK = _noise((*probed.q_BHTC.shape[:2], len(call.few_Q), call.k_BHTC.shape[2]), call.q_BHTC)
+    mixed_BHQK = probed.on_logits(logits_BHQK, call.few_Q)
+    forbidden_BHQK = ~probed.context.rows(call.few_Q).allowed_BHQK
+    if torch.equal(mixed_BHQK.masked_fill(forbidden_BHQK, 0), logits_BHQK.masked_fill(forbidden_BHQK, 0)):
         return None
-    _refuse_mixing(shown, logits_BHQK, bent_BHQK)
-    by_others_BHQK = shown.on_logits(logits_BHQK, call.few_Q, -shown.made[1].roll(1, dims=2))
-    if not _same(by_others_BHQK, bent_BHQK):
-        raise OpaqueError(
-            f"inside {call.name} the bias depends on the key as well, and that is not read through what is then made "
-            "of a logit"
+    _refuse_mixing(probed, logits_BHQK, mixed_BHQK)
+    by_others_BHQK = probed.on_logits(logits_BHQK, call.few_Q, -probed.encoded[1].roll(1, dims=2))
+    if not _same(by_others_BHQK, mixed_BHQK):
+        raise UndecomposedError(
+            f"inside {call.name} the bias also depends on the key, which cannot be decomposed through what the "
+            "encoding then does to logits"
         )
 
-    def of_text(b: int, keys: slice) -> Bending:
+    def of_text(b: int, keys: slice) -> Mixing:
         text = call.text(b)
 
-        def bending(queries_N: Tensor, slots_S: Tensor, logits_HNS: Tensor) -> Tensor:
+        def mixing_of_text(queries_N: Tensor, slots_S: Tensor, logits_HNS: Tensor) -> Tensor:
             rows_N, columns_S, slots = queries_N + keys.start, slots_S + keys.start, call.k_BHTC.shape[2]
             if len(columns_S) == slots and torch.equal(columns_S, torch.arange(slots, device=columns_S.device)):
                 return text.on_logits(logits_HNS[None].to(call.q_BHTC), rows_N)[0].to(logits_HNS)
@@ -319,31 +308,31 @@ def _bend(call: Call) -> Callable[[int, slice], Bending] | None:
             every_BHNK[..., columns_S] = logits_HNS.to(every_BHNK)
             return text.on_logits(every_BHNK, rows_N)[0][..., columns_S].to(logits_HNS)
 
-        return bending
+        return mixing_of_text
 
     return of_text
 
 
-def _refuse_mixing(call: Call, logits_BHQK: Tensor, bent_BHQK: Tensor) -> None:
-    """Change the logits of every other key: those of the rest must stay."""
+def _refuse_mixing(call: AttentionCall, logits_BHQK: Tensor, mixed_BHQK: Tensor) -> None:
+    """Change the logits of every other key: the others must not change."""
     allowed_BHQK = call.context.rows(call.few_Q).allowed_BHQK
     for rest in (0, 1):
         stays_K = torch.arange(logits_BHQK.shape[-1], device=logits_BHQK.device) % 2 == rest
         moved_BHQK = call.on_logits(torch.where(stays_K, logits_BHQK, -logits_BHQK), call.few_Q)
-        if not _same(moved_BHQK, bent_BHQK, where=allowed_BHQK & stays_K):
-            raise OpaqueError(
-                f"{call.name} makes a logit of the logits of other keys as well, so a content has no logit of its own "
-                "in another slot"
+        if not _same(moved_BHQK, mixed_BHQK, where=allowed_BHQK & stays_K):
+            raise UndecomposedError(
+                f"{call.name} computes a logit from the logits of other keys as well, so a content has no logit of its "
+                "own in another slot"
             )
 
 
-def _bends_unevenly(call: Call) -> bool:
-    """Whether the same logit becomes another in another slot."""
-    alike_BHQ1 = _noise((*call.q_BHTC.shape[:2], len(call.few_Q), 1), call.q_BHTC)
-    bent_BHQK = call.on_logits(alike_BHQ1.expand(-1, -1, -1, call.k_BHTC.shape[2]), call.few_Q)
+def _mixes_unevenly(call: AttentionCall) -> bool:
+    """Whether the same logit becomes a different one in another slot."""
+    equal_BHQ1 = _noise((*call.q_BHTC.shape[:2], len(call.few_Q), 1), call.q_BHTC)
+    mixed_BHQK = call.on_logits(equal_BHQ1.expand(-1, -1, -1, call.k_BHTC.shape[2]), call.few_Q)
     allowed_BHQK = call.context.rows(call.few_Q).allowed_BHQK
-    first_BHQ1 = allowed_BHQK.int().argmax(-1, keepdim=True).expand(*bent_BHQK.shape[:3], 1)
-    return not _same(bent_BHQK, bent_BHQK.gather(-1, first_BHQ1).expand_as(bent_BHQK), where=allowed_BHQK)
+    first_BHQ1 = allowed_BHQK.int().argmax(-1, keepdim=True).expand(*mixed_BHQK.shape[:3], 1)
+    return not _same(mixed_BHQK, mixed_BHQK.gather(-1, first_BHQ1).expand_as(mixed_BHQK), where=allowed_BHQK)
 
 
 def _noise(shape: tuple[int, ...], like: Tensor) -> Tensor:
@@ -351,9 +340,9 @@ def _noise(shape: tuple[int, ...], like: Tensor) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(0)).to(like)
 
 
-def _same(one: Tensor, other: Tensor, *, where: Tensor | None = None) -> bool:
+def _same(first: Tensor, second: Tensor, *, where: Tensor | None = None) -> bool:
     """Whether two tensors differ by no more than the rounding of exact numbers."""
-    apart, size = (one - other).abs(), other.abs()
+    apart, size = (first - second).abs(), second.abs()
     if where is not None:
         apart, size = apart.masked_fill(~where, 0), size.masked_fill(~where, 0)
-    return bool(apart.amax() <= ROUNDING * torch.finfo(wide(other.dtype)).eps * size.amax())
+    return bool(apart.amax() <= ROUNDING * torch.finfo(wide(second.dtype)).eps * size.amax())

@@ -1,26 +1,24 @@
-"""Look a model over before it is edited: every attention it has, its heads, and the frequencies that turn there."""
+"""List what can be edited in a model: every attention, its heads and its rotary frequencies."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 
 from wherewhat.capture.capture import capture, first_device
-from wherewhat.capture.decompose.own_nets import Call, rotations_of
+from wherewhat.capture.decompose.own_nets import AttentionCall, rotations_of
 from wherewhat.capture.decompose.rotation import Rotation
-from wherewhat.capture.editing.own_nets import attentions
-from wherewhat.capture.hooks.reader import AttentionSite, Seen, numbered
+from wherewhat.capture.hooks.own_nets import attentions
+from wherewhat.capture.hooks.reader import AttentionRows, AttentionSite, numbered
 from wherewhat.capture.loading.load import LoadedModel
 from wherewhat.capture.tokens.batch import Batch
 from wherewhat.encodings.base import Context
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk
 
-TOKENS = 64  # enough to measure how fast a pair turns as exactly as a model stores it
+TOKENS = 64  # enough to measure the frequency of a pair as exactly as a model stores it
 SPECIAL = ("pad", "bos", "eos", "cls", "sep", "mask", "unk", "decoder_start")
 
 
@@ -32,82 +30,66 @@ class Layer:
     module: str  # its name among the model's modules
     part: str  # encoder, decoder or cross
     heads: int
-    theta_F: Tensor | None  # radians a token, of the pairs that turn; None where nothing turns
+    theta_F: Tensor | None  # radians per token of the rotated pairs; None where nothing is rotated
     rotations: tuple[Rotation, Rotation] | None = field(default=None, repr=False)  # of queries and of keys
     sliced: int = 0  # channels beside the rotated ones that join them after the rotation
-    groups: int = 0  # how many keys its heads share; those of a group follow each other
-    instead: str = ""  # where nothing turns, what is known of its position, as half a sentence
-    unknown: bool = False  # it could not be told whether anything turns
+    groups: int = 0  # key heads; query heads that share one are consecutive
+    no_rotation_reason: str = ""  # where nothing is rotated, how position enters instead, as half a sentence
+    unknown: bool = False  # whether anything is rotated could not be determined
 
 
 def survey(model: nn.Module) -> tuple[Layer, ...]:
     """Every attention of a model in the order of their numbers, found by reading a few tokens."""
-    seen: dict[AttentionSite, Seen] = {}
+    first_rows: dict[AttentionSite, AttentionRows] = {}
 
-    def note(piece: Seen) -> None:
-        seen.setdefault(piece.site, piece)
+    def note(rows: AttentionRows) -> None:
+        first_rows.setdefault(rows.site, rows)
 
-    with capture(model, note) as captured, _counting(model) as calls:
-        turning = captured.keep_rotations()
-        captured.read(_few_tokens(model))
-        rotations = {site: (rotation, rotation) for site, rotation in turning.items()}
-    _refuse_several(model, Counter(site.module for site in seen), calls)
+    calls: Counter[str] = Counter()  # how often each module is called
+    with capture(model, note) as session, ExitStack() as cleanup:
+        for name, module in model.named_modules():
+            cleanup.callback(module.register_forward_pre_hook(lambda *_, name=name: calls.update([name])).remove)
+        kept = session.keep_rotations()
+        session.read(_few_tokens(model))
+        rotations = {site: (rotation, rotation) for site, rotation in kept.items()}
+    for name, count in Counter(site.module for site in first_rows).items():
+        if count > calls[name]:  # its heads could not be told apart while it runs
+            raise UserError(f"{name} of {type(model).__name__} attends more than once in a layer; it cannot be edited")
     if isinstance(model, Trunk):
-        rotations = _of_net(model, seen)
+        rotations = _rotations_of_net(model, first_rows)
     return tuple(
-        replace(
-            _layer(number, seen[site], rotations.get(site), _instead(model, seen[site], captured.opaque.get(site))),
-            unknown=site in captured.opaque,
-        )
-        for site, number in numbered(captured.sites).items()
+        _layer(model, number, first_rows[site], rotations.get(site), session.undecomposed.get(site))
+        for site, number in numbered(session.sites).items()
     )
 
 
-@contextmanager
-def _counting(model: nn.Module) -> Iterator[Counter[str]]:
-    """How often each module is called."""
-    calls: Counter[str] = Counter()
-    with ExitStack() as put_back:
-        for name, module in model.named_modules():
-            count = partial(_count, calls, name)
-            put_back.callback(module.register_forward_pre_hook(count).remove)
-        yield calls
-
-
-def _count(calls: Counter[str], name: str, module: nn.Module, args: object) -> None:
-    calls[name] += 1
-
-
-def _refuse_several(model: nn.Module, attentions: Counter[str], calls: Counter[str]) -> None:
-    """A module that attends twice in one call has no heads that could be told apart by what it is doing."""
-    for name, count in attentions.items():
-        if count > calls[name]:
-            raise UserError(f"{name} of {type(model).__name__} attends more than once in a layer; it cannot be edited")
-
-
-def _layer(number: int, seen: Seen, rotations: tuple[Rotation, Rotation] | None, instead: str) -> Layer:
-    site, heads = seen.site, len(seen.attention_HQK)
-    rotary = None if seen.logits is None else seen.logits.rotary
+def _layer(
+    model: nn.Module,
+    number: int,
+    rows: AttentionRows,
+    rotations: tuple[Rotation, Rotation] | None,
+    undecomposed: str | None,
+) -> Layer:
+    site, heads = rows.site, len(rows.attention_HQK)
+    rotary, unknown = None if rows.logits is None else rows.logits.rotary, undecomposed is not None
     if rotations is None or rotary is None:
-        return Layer(number, site.module, site.part, heads, None, instead=instead)
+        if isinstance(model, Trunk):
+            reason = f"the encoding is {model.config.called}"
+        elif undecomposed is not None or rows.logits is None:
+            reason = f"position enters in a way that could not be determined ({undecomposed})"
+        elif rows.logits.position_free:
+            reason = "position, if any, comes in with the hidden state"
+        else:
+            reason = "position enters the logits by other means than rotation"
+        return Layer(number, site.module, site.part, heads, None, no_rotation_reason=reason, unknown=unknown)
     pairs = rotations[1].pairs
     theta_F, sliced = rotations[1].theta_F[: pairs.count].abs(), 2 * rotary.theta_F.shape[0] - pairs.channels
-    return Layer(number, site.module, site.part, heads, theta_F, rotations, sliced, len(rotary.key_GKF))
-
-
-def _instead(model: nn.Module, seen: Seen, opaque: str | None) -> str:
-    """What to say of an attention in which no frequency can be found."""
-    if isinstance(model, Trunk):
-        return f"the encoding is {model.config.called}"
-    if opaque is not None or seen.logits is None:
-        return f"it cannot be told how ({opaque})"
-    if seen.logits.absorbed:
-        return "position, if any, comes in with the hidden state"
-    return "slots have a say in the logits by other means"
+    groups = len(rotary.key_GKF)
+    return Layer(number, site.module, site.part, heads, theta_F, rotations, sliced, groups, unknown=unknown)
 
 
 def _few_tokens(module: nn.Module) -> Batch:
-    """A text that any model can read: ordinary tokens, as many as tell, or as the model holds."""
+    """A text that any model can read: ordinary tokens, TOKENS of them or as many as the model can hold."""
     model = LoadedModel("", module)
     tokens = max(2, min(TOKENS, model.context or TOKENS))
     config = getattr(module, "config", None)
@@ -118,12 +100,14 @@ def _few_tokens(module: nn.Module) -> Batch:
     return Batch((0,), ids_T[None], torch.ones(1, tokens, dtype=torch.bool), (rows_Q,))
 
 
-def _of_net(net: Trunk, seen: dict[AttentionSite, Seen]) -> dict[AttentionSite, tuple[Rotation, Rotation]]:
-    """How a net of ours turns, asked of its encodings themselves."""
-    found = {}
+def _rotations_of_net(
+    net: Trunk, first_rows: dict[AttentionSite, AttentionRows]
+) -> dict[AttentionSite, tuple[Rotation, Rotation]]:
+    """How a wherewhat net rotates queries and keys, measured on its encodings."""
+    by_site = {}
     blocks = {name: block for block, (name, _) in enumerate(attentions(net))}
-    for site, piece in seen.items():
-        if piece.logits is None or piece.logits.rotary is None:
+    for site, rows in first_rows.items():
+        if rows.logits is None or rows.logits.rotary is None:
             continue
         encoding = net.encoding(blocks[site.module])
         tokens = min(TOKENS, encoding.max_length or TOKENS)
@@ -132,7 +116,7 @@ def _of_net(net: Trunk, seen: dict[AttentionSite, Seen]) -> dict[AttentionSite, 
             (1, net.config.heads, tokens, net.config.shape.head_dim), generator=torch.Generator().manual_seed(0)
         ).to(first_device(net), weight.dtype)
         context = Context.of(tokens, causal=net.config.causal, device=noise_BHTC.device)
-        rotations = rotations_of(Call(encoding.name, encoding, noise_BHTC, noise_BHTC, context).exact)
+        rotations = rotations_of(AttentionCall(encoding.name, encoding, noise_BHTC, noise_BHTC, context).exact)
         if rotations is not None:
-            found[site] = rotations
-    return found
+            by_site[site] = rotations
+    return by_site

@@ -1,6 +1,6 @@
-"""Let a model say which token comes: load it with the head that predicts tokens, and ask it."""
+"""Load models with the head that predicts tokens, measure their losses on given targets, and generate texts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,27 +15,31 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_MASKED_LM_MAPPING_NAMES,
 )
 
-from wherewhat.capture.capture import check_finite, evaluating, failing_in_a_sentence, first_device, inputs_for
+from wherewhat.capture.capture import as_user_errors, check_finite, first_device, inputs_for
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name
 from wherewhat.capture.tokens.batch import LAST, Batch, batches
+from wherewhat.capture.tokens.full_texts import FullText, check_lengths, encode_full_texts, with_opening
 from wherewhat.errors import UserError
-from wherewhat.nets.trunk import Trunk
+from wherewhat.nets.trunk import Trunk, evaluating
 
 NEXT, MASKED, ANSWER = "next", "masked", "answer"  # what a model predicts
-ENDINGS = {  # how transformers names classes that predict the next token, and those that fill in masks
+ENDINGS = {  # suffixes of transformers' classes that predict the next token, and of those that fill in masks
     "ForCausalLM": AutoModelForCausalLM,
     "LMHeadModel": AutoModelForCausalLM,
     "ForMaskedLM": AutoModelForMaskedLM,
     "ForPreTraining": AutoModelForMaskedLM,
 }
-NOBODY = -1  # in `wanted_T`, where nothing is asked
-ENTRIES = 1 << 27  # of logits that one batch may have
-AT_ONCE = 1 << 24  # of them that are compared with what was wanted at a time
-PROBE = 4  # tokens read to see whether a model looks ahead
+NO_TARGET = -1  # in `targets_T`, where nothing is to be predicted
+ENTRIES = 1 << 27  # logits per batch at most
+AT_ONCE = 1 << 24  # logits compared with their targets at a time
+REPORTED = 8192  # tokens to predict between two progress reports; batches are bounded where they are run
+PROBE = 4  # tokens read to test whether a model looks ahead
+
+OnText = Callable[[int, int], None]  # the number of finished texts, and of all texts
 
 
-class UnaskableError(UserError):
-    """A model that can run, but has no head that could be asked for tokens; `why` is the reason alone."""
+class NoTokenHeadError(UserError):
+    """A model that can run, but has no head that predicts tokens; `why` is the reason alone."""
 
     def __init__(self, why: str, what_to_do: str) -> None:
         super().__init__(f"{why}, so its loss cannot be measured; {what_to_do}")
@@ -43,113 +47,201 @@ class UnaskableError(UserError):
 
 
 @dataclass(frozen=True)
-class Question:
-    """A sequence to read, and the token that the logits at each slot should name."""
+class TokenTargets:
+    """A sequence to read, and the token to be predicted at each slot."""
 
-    text: int  # the number of the text that it is about
+    text: int  # the number of its text
     ids_T: Tensor
-    wanted_T: Tensor  # NOBODY where nothing is asked
+    targets_T: Tensor  # NO_TARGET where nothing is to be predicted
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What came of a question: for each slot that was asked about, in order."""
+class TokenLosses:
+    """How well the targets of a sequence were predicted, slot by slot."""
 
-    nats_Q: np.ndarray  # by how much the wanted token surprised
-    right_Q: np.ndarray  # True where it had the largest logit of all
+    nats_Q: np.ndarray  # the loss of each target
+    right_Q: np.ndarray  # True where the target had the largest logit
 
 
-def find_speaking(name: str, loading: LoadSettings) -> LoadedModel:
+def load_language_model(name: str, loading: LoadSettings) -> LoadedModel:
     """Load the model called `name` with the head that predicts tokens; one without such a head is refused."""
-    return load_by_name(name, loading, reading=with_head)
+    return load_by_name(name, loading, from_pretrained=with_token_head)
 
 
-def speaks(model: LoadedModel) -> str:
-    """What a model predicts: "next" the token that follows, "masked" those hidden from it, "answer" a net's answer.
+def prediction_kind(model: LoadedModel) -> str:
+    """What a model predicts: "next" the next token, "masked" masked tokens, "answer" the answer to a task.
 
-    Whether it looks ahead is seen by changing the last of a few tokens; one that does can only fill in masks.
+    Whether it looks ahead is tested by changing the last of a few tokens; a model that does can only fill in masks.
     """
     if isinstance(model.module, Trunk):
-        return _net_speaks(model, model.module)
+        if model.task is not None:
+            return ANSWER
+        if model.tokenizer is None:
+            raise UserError(
+                f"the task that {model.id} was trained on is not known, so its answers cannot be evaluated; "
+                "name the folder of its training run"
+            )
+        return NEXT if model.module.config.causal else MASKED
     if not predicts_tokens(model.module):
-        raise UnaskableError(
+        raise NoTokenHeadError(
             f"{type(model.module).__name__} predicts no tokens",
             "load it with transformers' AutoModelForCausalLM or AutoModelForMaskedLM",
         )
     if not _looks_ahead(model.module):
         return NEXT
-    _check_masks(model)
+    family = type(model.module).__name__
+    if not family.endswith("ForMaskedLM") and family not in MODEL_FOR_MASKED_LM_MAPPING_NAMES.values():
+        raise NoTokenHeadError(
+            f"{family} sees the tokens that it would have to predict",
+            "loss is measured for models that predict the next token or masked ones",
+        )
+    if getattr(model.tokenizer, "mask_token_id", None) is None:
+        raise NoTokenHeadError(
+            f"{model.id} predicts masked tokens, but no tokenizer defines its mask token",
+            "pass the tokenizer that belongs to it",
+        )
     return MASKED
 
 
-def _net_speaks(model: LoadedModel, net: Trunk) -> str:
-    """One that reads words guesses them as it learnt to: the next one if it only looks back, else hidden ones."""
-    if model.task is not None:
-        return ANSWER
-    if model.tokenizer is None:
-        raise UserError(
-            f"the task that {model.id} was trained on is not known, so its answers cannot be judged; "
-            "name the folder of its training run"
-        )
-    return NEXT if net.config.causal else MASKED
-
-
 def body(model: LoadedModel) -> LoadedModel:
-    """The same model without its head, so that reading it computes no logits of tokens; the modules are shared."""
+    """The same model without its head, so that running it computes no token logits; the modules are shared."""
     inner = getattr(model.module, "base_model", None)
     return replace(model, module=inner) if isinstance(inner, PreTrainedModel) else model
 
 
-def asked(model: LoadedModel, questions: Sequence[Question]) -> list[Answer]:
-    """Put questions to a model. Logits of one batch at a time are held, and never those of all questions."""
-    answers: dict[int, Answer] = {}
+def measure_losses(model: LoadedModel, targets: Sequence[TokenTargets]) -> list[TokenLosses]:
+    """Run a model on sequences and compare it with their targets, holding the logits of one batch at a time."""
+    losses: dict[int, TokenLosses] = {}
     tokens = max(1, ENTRIES // model.vocabulary)
     with torch.no_grad(), evaluating(model.module):
-        for batch in batches([one.ids_T for one in questions], queries=LAST, seed=0, tokens=min(2048, tokens)):
+        for batch in batches([target.ids_T for target in targets], queries=LAST, seed=0, tokens=min(2048, tokens)):
             logits_BTV = _logits(model.module, batch.to(first_device(model.module)))
             for logits_TV, number in zip(logits_BTV, batch.texts, strict=True):
-                answers[number] = _answer(logits_TV, questions[number].wanted_T)
-    return [answers[number] for number in range(len(questions))]
+                losses[number] = _losses(logits_TV, targets[number].targets_T)
+    return [losses[number] for number in range(len(targets))]
 
 
-def _answer(logits_TV: Tensor, wanted_T: Tensor) -> Answer:
+def _losses(logits_TV: Tensor, targets_T: Tensor) -> TokenLosses:
     """Compare in at least 32 bits, some slots at a time."""
-    kind = torch.promote_types(logits_TV.dtype, torch.float32)
+    dtype = torch.promote_types(logits_TV.dtype, torch.float32)
     nats, right = [], []
-    for slots_Q in (wanted_T != NOBODY).nonzero()[:, 0].split(max(1, AT_ONCE // logits_TV.shape[-1])):
-        logits_QV = logits_TV[slots_Q.to(logits_TV.device)].to(kind)
-        wanted_Q = wanted_T[slots_Q].to(logits_TV.device)
-        nats.append(cross_entropy(logits_QV, wanted_Q, reduction="none").cpu().double())
-        right.append((logits_QV.argmax(-1) == wanted_Q).cpu())
-    return Answer(torch.cat(nats).numpy(), torch.cat(right).numpy())
+    for slots_Q in (targets_T != NO_TARGET).nonzero()[:, 0].split(max(1, AT_ONCE // logits_TV.shape[-1])):
+        logits_QV = logits_TV[slots_Q.to(logits_TV.device)].to(dtype)
+        target_Q = targets_T[slots_Q].to(logits_TV.device)
+        nats.append(cross_entropy(logits_QV, target_Q, reduction="none").cpu().double())
+        right.append((logits_QV.argmax(-1) == target_Q).cpu())
+    return TokenLosses(torch.cat(nats).numpy(), torch.cat(right).numpy())
 
 
 def _logits(model: nn.Module, batch: Batch) -> Tensor:
     """logits_BTV of one batch."""
-    with failing_in_a_sentence(model):
+    with as_user_errors(model):
         own = isinstance(model, Trunk)
         logits_BTV: Tensor = model(batch.ids_BT, batch.real_BT) if own else model(**inputs_for(model, batch)).logits
     return logits_BTV
 
 
-def with_head(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
-    """As AutoModel.from_pretrained, but with the head for the tokens that the model was trained to predict."""
+def nats(model: LoadedModel, texts: Sequence[str], *, on_text: OnText | None = None) -> list[np.ndarray]:
+    """nats_Q of each text, the loss of each predicted token (float64); empty where no token can be predicted.
+
+    The sum over a text is its negative log-likelihood for a model that only looks back, and its negative
+    pseudo-log-likelihood for one that looks both ways, of which one token at a time is masked.
+
+    Special tokens and unknown words are not predicted. A model that only looks back needs context for the first token:
+    where its tokenizer adds none, an opening or end-of-text token is added; without such a token, the first token is
+    not predicted (`predicts_first`).
+    """
+    encoded = encode_full_texts(model, [(text,) for text in texts])
+    kind = prediction_kind(model)
+    if kind == ANSWER:
+        raise UserError(f"{model.id} answers tasks and gives no likelihood for a text; name a language model")
+    if kind == NEXT:
+        encoded = [with_opening(text, opening_token(model)) for text in encoded]
+        check_lengths(model, encoded)
+    losses: list[list[np.ndarray]] = [[] for _ in encoded]
+    targets: list[TokenTargets] = []
+    for number, text in enumerate(encoded):  # some texts at a time: there may be one sequence per token
+        targets += _targets(kind, model, number, text)
+        if sum(len(target.ids_T) for target in targets) < REPORTED and number + 1 < len(encoded):
+            continue
+        for target, loss in zip(targets, measure_losses(model, targets), strict=True):
+            check_finite(torch.from_numpy(loss.nats_Q), f"the logits of {model.id}")
+            losses[target.text].append(loss.nats_Q)
+        targets = []
+        if on_text is not None:
+            on_text(number + 1, len(encoded))
+    return [np.concatenate([np.zeros(0), *each]) for each in losses]
+
+
+def predicts_first(model: LoadedModel) -> bool:
+    """Whether a model that only looks back predicts the first token of a text: whether a token comes before it."""
+    return bool(special_tokens(model)[0]) or opening_token(model) is not None
+
+
+def _targets(kind: str, model: LoadedModel, number: int, text: FullText) -> list[TokenTargets]:
+    """What to predict in a text: one sequence per known token with a mask in its place, or one with the next tokens.
+
+    A token in the first slot has nothing before it, and is not a next token.
+    """
+    if kind == NEXT:
+        targets_T = torch.full_like(text.ids_T, NO_TARGET)
+        targets_T[:-1] = text.ids_T[1:].where(text.known_T[1:], NO_TARGET)
+        return [TokenTargets(number, text.ids_T, targets_T)] if (targets_T != NO_TARGET).any() else []
+    targets = []
+    for slot in text.known_T.nonzero()[:, 0].tolist():
+        masked_T, targets_T = text.ids_T.clone(), torch.full_like(text.ids_T, NO_TARGET)
+        masked_T[slot], targets_T[slot] = model.tokenizer.mask_token_id, text.ids_T[slot]
+        targets.append(TokenTargets(number, masked_T, targets_T))
+    return targets
+
+
+def generate_texts(model: LoadedModel, count: int, tokens: int, *, seed: int) -> list[Tensor]:
+    """`count` texts of `tokens` tokens, sampled from the model's next-token distribution.
+
+    A text begins with the tokenizer's own opening tokens, or with a random token. A model that does not predict the
+    next token is refused.
+    """
+    if isinstance(model.module, Trunk) or prediction_kind(model) != NEXT:  # our nets have test sentences instead
+        raise UserError(
+            f"there is no text for {model.id}, and it cannot generate any; give --text FILE (one text per line)"
+        )
+    generator = torch.Generator().manual_seed(seed)
+    opening, _ = special_tokens(model)
+    if opening:
+        ids_NT = torch.tensor([opening] * count)
+    else:
+        plain_V = plain_tokens(model)
+        ids_NT = plain_V[torch.randint(len(plain_V), (count, 1), generator=generator)]
+    past, new_NT = None, ids_NT
+    with as_user_errors(model.module), torch.no_grad(), evaluating(model.module):
+        while ids_NT.shape[1] < tokens:
+            given = new_NT.to(first_device(model.module))
+            output = model.module(input_ids=given, past_key_values=past, use_cache=True)
+            past, probabilities_NV = output.past_key_values, output.logits[:, -1].float().softmax(-1).cpu()
+            new_NT = torch.multinomial(probabilities_NV, 1, generator=generator)
+            ids_NT = torch.cat([ids_NT, new_NT], 1)
+    return list(ids_NT)
+
+
+def with_token_head(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
+    """Like AutoModel.from_pretrained, but with the head that predicts the tokens the model was trained on."""
     plain = {key: options[key] for key in ("revision", "local_files_only", "trust_remote_code")}
-    model, found = _kind(name, AutoConfig.from_pretrained(name, **plain)).from_pretrained(name, **options)
+    auto_class = _auto_class(name, AutoConfig.from_pretrained(name, **plain))
+    model, loading_info = auto_class.from_pretrained(name, **options)
     within = f"{model.base_model_prefix}."
-    if lacking := sorted(key for key in found["missing_keys"] if not key.startswith(within)):
-        raise UnaskableError(
+    if lacking := sorted(key for key in loading_info["missing_keys"] if not key.startswith(within)):
+        raise NoTokenHeadError(
             f"the weights of {name} hold no head that predicts tokens ({lacking[0]} is missing)",
             f"save it from {type(model).__name__}",
         )
-    return model, found
+    return model, loading_info
 
 
-def _kind(name: str, config: Any) -> Any:
-    """Which of transformers' classes to ask: by the class that the model was saved from, or by what there is."""
+def _auto_class(name: str, config: Any) -> Any:
+    """The transformers auto class to load with: by the class that the model was saved from, or by what exists."""
     if getattr(config, "is_encoder_decoder", False):
         raise UserError(
-            f"{name} is an encoder-decoder; loss and copying are measured of models that predict the next token or "
+            f"{name} is an encoder-decoder; loss and copying are measured for models that predict the next token or "
             "masked ones; name one of those"
         )
     for ending, kind in ENDINGS.items():
@@ -158,8 +250,8 @@ def _kind(name: str, config: Any) -> Any:
     causal, masked = (type(config) in known for known in (MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING))
     if not causal and not masked:
         raise UserError(
-            f"{name} ({config.model_type}) predicts no tokens; loss and copying are measured of models that predict "
-            "the next token or masked ones, name one of those"
+            f"{name} ({config.model_type}) predicts no tokens; loss and copying are measured for models that predict "
+            "the next token or masked ones; name one of those"
         )
     if masked and not (causal and getattr(config, "is_decoder", False)):
         return AutoModelForMaskedLM
@@ -167,60 +259,45 @@ def _kind(name: str, config: Any) -> Any:
 
 
 def predicts_tokens(model: nn.Module) -> bool:
-    """Whether a module says something of every token of the vocabulary, at every token."""
+    """Whether a module gives a logit for every token of the vocabulary, at every slot."""
     if not isinstance(model, PreTrainedModel) or getattr(model.config, "is_encoder_decoder", False):
         return False
     return isinstance(getattr(_probe(model, 0), "logits", None), Tensor) and names_tokens(model)
 
 
 def names_tokens(model: nn.Module) -> bool:
-    """Whether a model of transformers has a table of tokens at its end."""
+    """Whether a transformers model has output embeddings."""
     return isinstance(model, PreTrainedModel) and model.get_output_embeddings() is not None
 
 
 def _looks_ahead(model: nn.Module) -> bool:
-    """Whether another last token changes what is said before it."""
-    one_BTV, other_BTV = (_probe(model, last).logits[:, :-1] for last in (0, 1))
-    # What overflowed differs from nothing; minus infinity is how some families forbid a token.
-    check_finite(one_BTV.clamp_min(torch.finfo(one_BTV.dtype).min), f"the logits of {type(model).__name__}")
-    allowed_BTV = one_BTV.isfinite() & other_BTV.isfinite()
-    one_N, other_N = one_BTV[allowed_BTV], other_BTV[allowed_BTV]
-    return bool((one_N - other_N).abs().max() > 1e-5 * one_N.abs().max())
+    """Whether another last token changes the logits before it."""
+    first_BTV, second_BTV = (_probe(model, last).logits[:, :-1] for last in (0, 1))
+    # An overflow would compare as no difference; some families forbid a token with minus infinity.
+    check_finite(first_BTV.clamp_min(torch.finfo(first_BTV.dtype).min), f"the logits of {type(model).__name__}")
+    allowed_BTV = first_BTV.isfinite() & second_BTV.isfinite()
+    first_N, second_N = first_BTV[allowed_BTV], second_BTV[allowed_BTV]
+    return bool((first_N - second_N).abs().max() > 1e-5 * first_N.abs().max())
 
 
 def _probe(model: nn.Module, last: int) -> Any:
-    """What a model gives back for a few tokens."""
+    """The output of a model for a few tokens."""
     known = LoadedModel("", model).vocabulary
     ids = torch.tensor([[(2 + slot % 2) % known for slot in range(PROBE - 1)] + [last % known]])
     batch = Batch((0,), ids, torch.ones_like(ids, dtype=torch.bool), (torch.tensor([0]),)).to(first_device(model))
-    with failing_in_a_sentence(model), torch.no_grad(), evaluating(model):
+    with as_user_errors(model), torch.no_grad(), evaluating(model):
         return model(**inputs_for(model, batch))
 
 
-def _check_masks(model: LoadedModel) -> None:
-    """A model that looks ahead can be asked only for tokens that are hidden from it."""
-    family = type(model.module).__name__
-    if not family.endswith("ForMaskedLM") and family not in MODEL_FOR_MASKED_LM_MAPPING_NAMES.values():
-        raise UnaskableError(
-            f"{family} sees the tokens that it would have to predict",
-            "loss is measured of models that predict the next token or masked ones",
-        )
-    if getattr(model.tokenizer, "mask_token_id", None) is None:
-        raise UnaskableError(
-            f"{model.id} predicts masked tokens, and no tokenizer says which token is the mask",
-            "hand in the tokenizer that belongs to it",
-        )
-
-
 def special_tokens(model: LoadedModel) -> tuple[list[int], list[int]]:
-    """What the tokenizer puts before and after every text."""
+    """The special tokens that the tokenizer adds before and after every text."""
     around = [] if model.tokenizer is None else list(model.tokenizer("")["input_ids"])
     opening = {getattr(model.tokenizer, name, None) for name in ("bos_token_id", "cls_token_id")}
     return [id for id in around if id in opening], [id for id in around if id not in opening]
 
 
 def plain_tokens(model: LoadedModel) -> Tensor:
-    """ids_V of the tokens that stand for something in a text: all but the special ones."""
+    """ids_V of all tokens that are not special."""
     known = model.vocabulary if model.tokenizer is None else min(model.vocabulary, len(model.tokenizer))
     config = getattr(model.module, "config", None)
     stated = [id for name in ("bos_token_id", "eos_token_id", "pad_token_id") for id in _stated(config, name)]
@@ -228,28 +305,23 @@ def plain_tokens(model: LoadedModel) -> Tensor:
     return ids_V[~torch.isin(ids_V, torch.tensor(sorted({*stated, *_marked(model)}), dtype=torch.long))]
 
 
-def opener(model: LoadedModel) -> int | None:
-    """The token to put before a text so that its first one can be asked for: what begins texts, or else ends them.
+def opening_token(model: LoadedModel) -> int | None:
+    """The token to add before a text so that its first token can be predicted: beginning-of-text, or else end-of-text.
 
-    What a config says counts if the tokenizer holds that token for special: many say what was never changed.
+    A config's token counts only if the tokenizer treats it as special: many configs hold unchanged defaults.
     """
-    config: Any = getattr(model.module, "config", None)
-    config = config.get_text_config() if hasattr(config, "get_text_config") else config
-    holders, marked = (model.tokenizer, config), _marked(model)
-    found = (id for name in ("bos_token_id", "eos_token_id") for each in holders for id in _stated(each, name))
-    return next((id for id in found if id in marked and id < model.vocabulary), None)
+    holders, marked = (model.tokenizer, model.text_config), _marked(model)
+    candidates = (id for name in ("bos_token_id", "eos_token_id") for each in holders for id in _stated(each, name))
+    return next((id for id in candidates if id in marked and id < model.vocabulary), None)
 
 
 def _stated(holder: Any, name: str) -> list[int]:
-    """The ids that a tokenizer or a config gives under a name, which may be none, one or several."""
+    """The ids that a tokenizer or a config has under a name: none, one or several."""
     stated = getattr(holder, name, None)
     return [id for id in (stated if isinstance(stated, (list, tuple)) else [stated]) if isinstance(id, int)]
 
 
 def _marked(model: LoadedModel) -> set[int]:
-    """The tokens that the tokenizer holds for special."""
+    """The tokens that the tokenizer treats as special."""
     added = getattr(model.tokenizer, "added_tokens_decoder", {})
-    return {
-        *getattr(model.tokenizer, "all_special_ids", ()),
-        *(id for id, token in added.items() if token.special),
-    }
+    return {*getattr(model.tokenizer, "all_special_ids", ()), *(id for id, token in added.items() if token.special)}

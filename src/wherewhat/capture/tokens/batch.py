@@ -1,4 +1,4 @@
-"""Texts as the model reads them: padded together, with the query rows that will be looked at."""
+"""Batches of padded texts, with the query rows to be read from each."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-ALL = 0  # `queries=ALL` looks at every row
-LAST = -1  # `queries=LAST` looks at the last row of each text alone
+ALL = 0  # `queries=ALL` reads every row
+LAST = -1  # `queries=LAST` reads only the last row of each text
 
 
 @dataclass(frozen=True)
 class Batch:
     """Some texts, padded to one length, and the rows wanted of each (slots counted inside the text)."""
 
-    texts: tuple[int, ...]  # which texts these are, counted over the whole run
+    texts: tuple[int, ...]  # the numbers of these texts within the whole run
     ids_BT: Tensor
-    real_BT: Tensor  # bool; the real tokens of a text stand together, on either side of the padding
-    rows: tuple[Tensor, ...]  # one sorted int64 tensor a text
+    real_BT: Tensor  # bool; the real tokens of a text are contiguous, with padding on either side
+    rows: tuple[Tensor, ...]  # one sorted int64 tensor per text
     decoder_ids_BT: Tensor | None = None  # what the decoder of an encoder-decoder reads beside them
 
     def span(self, b: int) -> tuple[int, int]:
@@ -33,9 +33,9 @@ class Batch:
 
 
 def sample_rows(length: int, queries: int, generator: torch.Generator) -> Tensor:
-    """Choose `queries` rows of a text, one from each of as many equal stretches, so that early and late both count.
+    """Choose `queries` rows of a text, one from each of as many equal segments, so that early and late rows count.
 
-    The last row is always among them: what a model says next comes from there.
+    The last row is always among them: the next token is predicted from there.
 
     >>> sample_rows(4, 64, torch.Generator().manual_seed(0))
     tensor([0, 1, 2, 3])
@@ -52,7 +52,7 @@ def sample_rows(length: int, queries: int, generator: torch.Generator) -> Tensor
 
 
 def generator_of(ids_T: Tensor, seed: int, *more: int) -> torch.Generator:
-    """The generator for what is drawn on a text: it depends on the seed and the tokens, not on the order of texts."""
+    """The random generator of a text: it depends on the seed and the tokens, not on the order of texts."""
     content = f"{seed} {more} ".encode() + ids_T.cpu().to(torch.int64).numpy().tobytes()
     return torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(content).digest()[:7], "big"))
 
@@ -74,7 +74,7 @@ def batches(texts: Sequence[Tensor], *, queries: int, seed: int, tokens: int = 2
 
 
 def _pad(group: list[int], texts: Sequence[Tensor], *, queries: int, seed: int) -> Batch:
-    """Put the padding on the right, where every kind of position encoding ignores it."""
+    """Pad on the right, where every kind of position encoding ignores it."""
     longest = max(len(texts[number]) for number in group)
     ids_BT = torch.zeros(len(group), longest, dtype=torch.long)
     real_BT = torch.zeros(len(group), longest, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""Cut a text into blocks of tokens that move as one: its sentences or its lines."""
+"""Split a text into blocks of tokens that are moved together: its sentences or its lines."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -19,22 +19,17 @@ def ends_sentence(token: str) -> bool:
     return token.rstrip("\"'”’»)]* \n\t").endswith((".", "!", "?", "…", "。", "！", "？"))
 
 
-def ends_line(token: str) -> bool:
-    """Whether a line ends with this token."""
-    return "\n" in token
-
-
-ENDINGS: dict[str, Callable[[str], bool]] = {"sentence": ends_sentence, "line": ends_line}
+ENDINGS: dict[str, Callable[[str], bool]] = {"sentence": ends_sentence, "line": lambda token: "\n" in token}
 
 
 def blocks_by(model: LoadedModel, ids: Tensor, kind: str, first: int = 0) -> Tensor:
-    """The sentences or lines of a text as (blocks, 2): from the first slot to before the second.
+    """The sentences or lines of a text as (blocks, 2): first slot and one past the last.
 
-    What stands before slot `first` stays where it is and belongs to none.
+    Tokens before slot `first` belong to no block and are never moved.
     """
     if model.tokenizer is None:
         raise UserError(
-            f"{model.no_tokenizer}, so where a {kind} ends cannot be told; give --blocks FILE with the slots"
+            f"{model.no_tokenizer}, so the end of a {kind} cannot be found; give --blocks FILE with the slots"
         )
     ends = [number + 1 for number, id in enumerate(ids.tolist()) if ENDINGS[kind](model.tokenizer.decode([id]))]
     edges = sorted({first, *(end for end in ends if end > first), max(first, len(ids))})

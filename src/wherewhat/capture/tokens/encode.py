@@ -1,4 +1,4 @@
-"""Turn texts into the token ids that a model reads, cut to what it can hold."""
+"""Encode texts as token ids, cut into windows that the model can hold."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,24 +9,23 @@ import torch
 from torch import Tensor
 
 from wherewhat.capture.loading.load import LoadedModel
-from wherewhat.corpora.base import Corpus
 from wherewhat.errors import UserError
 from wherewhat.tables.texts import Text
 
-OWN = "its own texts"  # what a manifest says of texts that were not given
-LONGEST = 1024  # tokens a text is cut to unless asked otherwise or the model holds fewer
+OWN = "its own texts"  # in a manifest, where no texts were given
+LONGEST = 1024  # tokens per window by default, if the model can hold that many
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """Windows of token ids, the whole text that each one was cut from, and notes on what was cut or left out."""
+class EncodedTexts:
+    """Windows of token ids, the text that each was cut from, and notes on what was cut or left out."""
 
     ids: list[Tensor]
     origins: list[int]  # for each window its text, numbered over the texts that gave at least one window
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, ids: Sequence[Tensor]) -> "Encoded":
+    def of(cls, ids: Sequence[Tensor]) -> "EncodedTexts":
         """Texts of one window each."""
         return cls(list(ids), list(range(len(ids))))
 
@@ -43,8 +42,8 @@ def encode(
     max_tokens: int | None,
     max_texts: int,
     add_bos: bool = False,
-) -> Encoded:
-    """Tokenise texts (token ids are taken as they are) and cut long ones into windows, until there are `max_texts`.
+) -> EncodedTexts:
+    """Tokenise texts (token ids are used as they are) and cut long ones into windows, until there are `max_texts`.
 
     A left-over window shorter than half is dropped: scores depend on length, and it would only add noise.
     """
@@ -54,7 +53,7 @@ def encode(
     origins: list[int] = []
     dropped: list[int] = []
     for number, text in enumerate(texts):
-        pieces = _pieces(text, number, tokeniser)
+        pieces = tokeniser(text, number)
         kept = [piece for piece in pieces if piece is pieces[0] or 2 * len(piece) >= window][: max_texts - len(ids)]
         if len(kept) == len(pieces) - 1 and 2 * len(pieces[-1]) < window:
             dropped.append(len(pieces[-1]) - (0 if isinstance(text, Tensor) else tokeniser.special))
@@ -66,48 +65,41 @@ def encode(
         raise UserError("there is no text to read; give --text FILE with at least one text in it")
     check_vocabulary(model, ids)
     check_known(model, ids)
-    notes = [*_cut(origins, window), *_left_out(dropped, window), *_too_long(model, ids), *tokeniser.notes]
-    return Encoded(ids, origins, notes)
+    notes = [*_notes(model, ids, origins, dropped, window), *tokeniser.notes]
+    return EncodedTexts(ids, origins, notes)
 
 
-def _cut(origins: Sequence[int], window: int) -> list[str]:
-    """Say how many texts were cut into how many windows."""
-    windows = [count for count in Counter(origins).values() if count > 1]
-    if not windows:
-        return []
-    texts = "One text is" if len(windows) == 1 else f"{len(windows)} texts are"
-    was = "was" if len(windows) == 1 else "were"
-    return [f"{texts} longer than {window} tokens and {was} cut into {sum(windows)} windows, which ran separately."]
-
-
-def _left_out(dropped: Sequence[int], window: int) -> list[str]:
-    """Say how many tokens were not read at the ends of how many texts."""
-    if not dropped:
-        return []
-    texts = "one text" if len(dropped) == 1 else f"{len(dropped)} texts"
-    return [
-        f"The last tokens of {texts}, {sum(dropped)} in all, were not read: texts are cut into windows of {window} "
-        "tokens, and what is left over counts only if it is at least half as long."
-    ]
-
-
-def _too_long(model: LoadedModel, ids: Sequence[Tensor]) -> list[str]:
-    """Say that texts are longer than what the model was made for."""
+def _notes(
+    model: LoadedModel, ids: Sequence[Tensor], origins: Sequence[int], dropped: Sequence[int], window: int
+) -> list[str]:
+    """What a reader should know about texts that were cut, not read to their end, or too long for the model."""
+    notes, windows = [], [count for count in Counter(origins).values() if count > 1]
+    if windows:
+        texts, was = ("One text is", "was") if len(windows) == 1 else (f"{len(windows)} texts are", "were")
+        notes.append(
+            f"{texts} longer than {window} tokens and {was} cut into {sum(windows)} windows, which ran separately."
+        )
+    if dropped:
+        texts = "one text" if len(dropped) == 1 else f"{len(dropped)} texts"
+        notes.append(
+            f"The last tokens of {texts}, {sum(dropped)} in all, were not read: texts are cut into windows of {window} "
+            "tokens, and what is left over counts only if it is at least half as long."
+        )
     longest, context = max(map(len, ids)), model.context
-    if context is None or longest <= context:
-        return []
-    long = sum(len(text) > context for text in ids)
-    return [
-        f"{long} of {len(ids)} windows {'is' if long == 1 else 'are'} longer than the {context} positions that "
-        f"{model.id} was made for (up to {longest} tokens): beyond them its attention is extrapolation, not what it "
-        f"learnt; --max-tokens {context} keeps to what it knows."
-    ]
+    if context is not None and longest > context:
+        long = sum(len(text) > context for text in ids)
+        notes.append(
+            f"{long} of {len(ids)} windows {'is' if long == 1 else 'are'} longer than the {context} positions that "
+            f"{model.id} was made for (up to {longest} tokens): beyond them its attention is extrapolation, not what "
+            f"it learnt; --max-tokens {context} keeps to what it knows."
+        )
+    return notes
 
 
 def window_for(model: LoadedModel, max_tokens: int | None, *, more: int = 0) -> int:
-    """How many tokens a text may have: what was asked for, but never more than a table of positions holds.
+    """The number of tokens per window: as requested, but never more than a position table holds.
 
-    `more` special tokens are put into every text beside those of the tokenizer.
+    `more` special tokens are added to every text beside those of the tokenizer.
     """
     if max_tokens is None:
         return min(model.context or LONGEST, LONGEST)
@@ -126,71 +118,66 @@ def window_for(model: LoadedModel, max_tokens: int | None, *, more: int = 0) -> 
 
 
 class _Tokeniser:
-    """Turns strings into windows of token ids, with the beginning-of-text token in front if that is asked for."""
+    """Turns texts into windows of token ids, strings after a beginning-of-text token on request."""
 
     def __init__(self, model: LoadedModel, window: int, add_bos: bool) -> None:
         self.model, self.window = model, window
         self.front = (_bos_to_add(model),) if add_bos else ()
-        self.notes: list[str] = []  # what has to be said once a string was read
+        self.notes: list[str] = []  # filled when the first string is read
 
     @property
     def special(self) -> int:
-        """How many tokens of a window are not the text's own."""
+        """The number of special tokens in a window."""
         return len(self.front) + int(tokenizer_of(self.model).num_special_tokens_to_add())
 
-    def __call__(self, content: str) -> list[Tensor]:
-        """Windows of one string."""
-        tokenizer = tokenizer_of(self.model)
-        if not self.notes and not self.front:
-            self.notes = _without_bos(self.model)
-        pieces = _tokenise(tokenizer, content, self.window - len(self.front))
-        return [torch.cat([torch.tensor(self.front, dtype=torch.long), piece]) for piece in pieces]
-
-
-def _pieces(text: str | Tensor | Text, number: int, tokeniser: _Tokeniser) -> list[Tensor]:
-    """All windows of one text."""
-    where = text.where if isinstance(text, Text) else f"text {number}"
-    if isinstance(text, Tensor):
-        pieces = list(text.flatten().long().cpu().split(tokeniser.window))
-    else:
-        pieces = tokeniser(text.content if isinstance(text, Text) else text)
-    if not pieces or len(pieces[0]) < 2:
-        raise UserError(f"{where} has {len(pieces[0]) if pieces else 0} token(s); a text needs at least 2, take it out")
-    return pieces
+    def __call__(self, text: str | Tensor | Text, number: int) -> list[Tensor]:
+        """All windows of one text."""
+        if isinstance(text, Tensor):
+            pieces = list(text.flatten().long().cpu().split(self.window))
+        else:
+            content, tokenizer = text.content if isinstance(text, Text) else text, tokenizer_of(self.model)
+            if not self.notes and not self.front:
+                self.notes = _without_bos(self.model)
+            pieces = _tokenise(tokenizer, content, self.window - len(self.front))
+            pieces = [torch.cat([torch.tensor(self.front, dtype=torch.long), piece]) for piece in pieces]
+        where = text.where if isinstance(text, Text) else f"text {number}"
+        if not pieces or len(pieces[0]) < 2:
+            raise UserError(
+                f"{where} has {len(pieces[0]) if pieces else 0} token(s); a text needs at least 2, take it out"
+            )
+        return pieces
 
 
 def _named_bos(model: LoadedModel) -> int | None:
-    """The beginning-of-text token that the model's config names, if its tokenizer knows it as one."""
-    config: Any = getattr(model.module, "config", None)
-    config = config.get_text_config() if hasattr(config, "get_text_config") else config
-    named = getattr(config, "bos_token_id", None)
+    """The beginning-of-text token in the model's config, if its tokenizer treats it as special."""
+    named = getattr(model.text_config, "bos_token_id", None)
     return named if named in getattr(model.tokenizer, "all_special_ids", ()) else None
 
 
 def _token_in_front(tokenizer: Any) -> int | None:
-    """The token that a tokenizer puts in front of every text by itself, if there is one."""
+    """The token that a tokenizer adds before every text by itself, if there is one."""
     bare, whole = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
     return None if whole[: len(bare)] == bare else int(whole[0])
 
 
 def _without_bos(model: LoadedModel) -> list[str]:
-    """Say that texts do not begin as the config suggests that they began in training."""
+    """A note if texts lack the beginning-of-text token that the config names."""
     named = _named_bos(model)
     if named is None or _token_in_front(model.tokenizer) is not None:
         return []
     return [
         f"The config of {model.id} names a beginning-of-text token ({token_names(model, torch.tensor([named]))[0]})"
-        " that its tokenizer does not add, so no text began with it. If the model was trained with it, heads that park "
-        "their attention there do something else here; --add-bos puts it in front of every text."
+        " that its tokenizer does not add, so no text began with it. If the model was trained with it, heads that use "
+        "it as an attention sink behave differently here; --add-bos adds it to every text."
     ]
 
 
 def _bos_to_add(model: LoadedModel) -> int:
-    """The beginning-of-text token to put in front of texts, where that is asked for."""
+    """The beginning-of-text token to add before texts, on request."""
     tokenizer = tokenizer_of(model)
     if (there := _token_in_front(tokenizer)) is not None:
         name = token_names(model, torch.tensor([there]))[0]
-        raise UserError(f"the tokenizer of {model.id} already puts {name} in front of every text; leave out --add-bos")
+        raise UserError(f"the tokenizer of {model.id} already adds {name} before every text; leave out --add-bos")
     named = _named_bos(model)
     named = getattr(tokenizer, "bos_token_id", None) if named is None else named
     if named is None:
@@ -201,15 +188,15 @@ def _bos_to_add(model: LoadedModel) -> int:
 
 
 def tokenizer_of(model: LoadedModel) -> Any:
-    """What turns texts into a model's token ids."""
+    """The tokenizer of a model, which must have one."""
     if model.tokenizer is None and model.task is not None:
         raise UserError(
             f"{model.id} knows only the tokens of the tasks that it was trained on ({model.task.name}) and cannot "
-            "read text; leave the text out and it reads sequences of these tasks, or choose a language model"
+            "read text; leave the text out to use sequences of these tasks, or choose a language model"
         )
     if model.tokenizer is None:
         raise UserError(
-            f"{model.no_tokenizer}, so it cannot read text; save one beside the model, or hand in token ids from Python"
+            f"{model.no_tokenizer}, so it cannot read text; save one beside the model, or pass token ids from Python"
         )
     return model.tokenizer
 
@@ -227,7 +214,7 @@ def _tokenise(tokenizer: Any, content: str, window: int) -> list[Tensor]:
 
 
 def check_vocabulary(model: LoadedModel, encoded: list[Tensor]) -> None:
-    """Refuse token ids that the model does not know."""
+    """Refuse token ids outside the model's vocabulary."""
     largest = max(int(ids.max()) for ids in encoded)
     smallest = min(int(ids.min()) for ids in encoded)
     size = model.vocabulary
@@ -240,7 +227,7 @@ def check_vocabulary(model: LoadedModel, encoded: list[Tensor]) -> None:
 
 
 def check_known(model: LoadedModel, encoded: list[Tensor]) -> None:
-    """A tokenizer that knows hardly a word of the texts is not theirs, or not the model's."""
+    """Refuse texts of which most tokens are unknown: the tokenizer does not fit them, or the model."""
     unknown = getattr(model.tokenizer, "unk_token_id", None)
     if unknown is None:
         return
@@ -252,38 +239,31 @@ def check_known(model: LoadedModel, encoded: list[Tensor]) -> None:
         )
 
 
-def own_texts(model: LoadedModel, count: int, seed: int, max_tokens: int | None) -> Encoded:
-    """Fresh sequences of the task, or sentences of the corpus, of a net of ours; no split that it has learnt from."""
+def own_texts(model: LoadedModel, count: int, seed: int, max_tokens: int | None) -> EncodedTexts:
+    """Test sequences of the task, or test sentences of the corpus, of one of our nets."""
     if model.corpus is not None:
-        sentences = _own_sentences(model, model.corpus, (count, seed), max_tokens)
-        return Encoded.of(sentences)
+        window, tokenizer = window_for(model, max_tokens), tokenizer_of(model)
+        try:
+            sentences = model.corpus.some("test", count, seed=seed)
+        except UserError as error:
+            reason = str(error).partition(";")[0]
+            raise UserError(f"the corpus of {model.id} cannot be read: {reason}; give --text FILE") from error
+        if not sentences:
+            raise UserError(f"the corpus of {model.id} has no test sentence; give --text FILE")
+        return EncodedTexts.of([_tokenise(tokenizer, sentence.text, window)[0] for sentence in sentences])
     if model.task is None:
-        raise UserError(f"there is no text for {model.id}; give --text FILE (one text a line)")
+        raise UserError(f"there is no text for {model.id}; give --text FILE (one text per line)")
     if max_tokens is not None and max_tokens < model.task.length:
         raise UserError(
             f"max_tokens is {max_tokens}, and the sequences of {model.id} have {model.task.length} tokens, which "
             "cannot be cut; leave it out"
         )
     input_NT = model.task.batch(seed, "test", range(count)).input_NT
-    return Encoded.of(list(torch.from_numpy(input_NT)))
-
-
-def _own_sentences(model: LoadedModel, corpus: Corpus, some: tuple[int, int], max_tokens: int | None) -> list[Tensor]:
-    """Test sentences of the corpus that a net has read; how many, and the seed that decides which."""
-    window, tokenizer = window_for(model, max_tokens), tokenizer_of(model)
-    count, seed = some
-    try:
-        sentences = corpus.some("test", count, seed=seed)
-    except UserError as error:
-        reason = str(error).partition(";")[0]
-        raise UserError(f"what {model.id} has read cannot be read again: {reason}; give --text FILE") from error
-    if not sentences:
-        raise UserError(f"the corpus that {model.id} has read holds no test sentence; give --text FILE")
-    return [_tokenise(tokenizer, sentence.text, window)[0] for sentence in sentences]
+    return EncodedTexts.of(list(torch.from_numpy(input_NT)))
 
 
 def token_names(model: LoadedModel, ids: Tensor) -> list[str]:
-    """What the tokens are called, for people."""
+    """The tokens as readable strings."""
     if model.task is not None:
         return [model.task.token(int(id)) for id in ids]
     if model.tokenizer is not None:

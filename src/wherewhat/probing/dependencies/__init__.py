@@ -1,1 +1,1 @@
-"""Which syntactic relations can be found from where heads look: by place alone, by content alone, or by both."""
+"""Which dependency relations attention finds: by position alone, by content alone, or by both."""

@@ -1,115 +1,91 @@
-"""What was said of near and far relations, and what these numbers say: place for near ones, content for far ones."""
+"""The claims about near and far relations, position for near ones, content for far ones, with their verdicts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from wherewhat.probing.bootstrap import LEAST, ends, to_judge_by
-from wherewhat.probing.dependencies.estimating import Estimate, replicates
-from wherewhat.probing.dependencies.gold import SIDES
-from wherewhat.probing.dependencies.scoring import Held, Scoring
+from wherewhat.probing.dependencies.relation_rows import SIDES
+from wherewhat.probing.dependencies.scoring import HeldOutScore, RelationScorer, Scores
 from wherewhat.probing.dependencies.settings import CONTEXTUAL, POSITIONAL
+from wherewhat.stats.bootstrap import LEAST, ranked_interval, replicates
+from wherewhat.stats.estimate import Estimate
+from wherewhat.stats.intervals import with_rule_of_three
+from wherewhat.stats.verdict import UNPUBLISHED, Claim, if_unpublished, interval_verdict
 
-PAPER = "arXiv 2310.12864"
 NEAR, FAR = "1", "6+"
-IN_WORDS = f"yes, in words; numbers are not known ({PAPER})"
+IN_WORDS = "yes, in words; numbers are not known (arXiv 2310.12864)"
 BOTH_SIDES = "unknown: only models that see both sides were studied"
-BEST = "For every relation the best head over all distances counts, chosen on {other} sentences."
-ASKS = {
-    "near": "Between neighbouring words place alone finds relations better than content alone",
-    "far": "Between words six or more apart content alone finds relations better than place alone",
+CLAIMS = {
+    "near": "Between neighbouring words, position alone finds relations better than content alone",
+    "far": "Between words six or more apart, content alone finds relations better than position alone",
     "crossing": "Place is ahead of content by more between neighbours than between words six or more apart",
 }
-TOWARDS = {SIDES[0]: "from a word to its governor", SIDES[1]: "from a governor to the word that depends on it"}
+DIRECTIONS = {SIDES[0]: "from a word to its head word", SIDES[1]: "from a head word to its dependent"}
+Pair = tuple[HeldOutScore, HeldOutScore]  # position alone and content alone, of one group
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """A difference that is above 0 if the claim holds, and how to tell it."""
-
-    about: str
-    difference: Estimate
-    ours: str
-    rows: int  # of what rests on fewest
-
-    @property
-    def why(self) -> str:
-        """Why nothing can be told, where that is so."""
-        return f"{self.rows} rows, and fewer than {LEAST} tell too little." if self.rows < LEAST else ""
-
-
-def claims_of(scoring: Scoring, each: Sequence[dict[str, Held]], data: str) -> list[dict[str, Any]]:
-    """Three claims from each side, where there are both parts and enough rows; from what `each_by_its_own` gave."""
-    published = BOTH_SIDES if scoring.looked.causal else IN_WORDS
-    told = []
+def claims_of(scorer: RelationScorer, each: Sequence[Scores], data: str) -> list[Claim]:
+    """Three claims per side, where both parts have enough rows; from what `each_by_its_own_head` returns."""
+    claims = []
     for side in SIDES:
-        for found in _evidence(scoring, each, side):
-            sure = found.difference
-            claim = {"id": found.about, "data": data, "side": side, "claim": f"{ASKS[found.about]}, {TOWARDS[side]}."}
-            said = {"published": published, "ours": found.ours, "verdict": verdict(found, published), "why": found.why}
-            told.append({**claim, **said, "value": sure.value, "low": sure.low, "high": sure.high})
-    return told
+        pairs = {
+            scores[POSITIONAL].group.distance: (scores[POSITIONAL], scores[CONTEXTUAL])
+            for scores in each
+            if {POSITIONAL, CONTEXTUAL} <= set(scores) and scores[POSITIONAL].group.side == side
+        }
+        for id, (gap, ours) in _evidence(scorer, pairs).items():
+            published = BOTH_SIDES if scorer.targets.causal else IN_WORDS
+            verdict = interval_verdict(gap.low, gap.high)
+            verdict = if_unpublished(verdict) if published.startswith(UNPUBLISHED) else verdict
+            few = gap.count < LEAST
+            why = f"{gap.count} rows are fewer than the {LEAST} that a verdict takes." if few else ""
+            about = {"id": id, "data": data, "side": side, "value": gap.value, "low": gap.low, "high": gap.high}
+            sentence = f"{CLAIMS[id]}, {DIRECTIONS[side]}."
+            claims.append(Claim(sentence, published, ours, "unknown" if few else verdict, why, about))
+    return claims
 
 
-def how_judged(scoring: Scoring) -> str:
+def basis_of_claims(scorer: RelationScorer) -> str:
     """What all claims rest on."""
-    return BEST.format(other="other" if scoring.asking.selection == "halves" else "the same")
+    which = "other" if scorer.settings.selection == "halves" else "the same"
+    return f"Every relation is scored with its best head over all distances, chosen on {which} sentences."
 
 
-def verdict(found: Evidence, published: str) -> str:
-    """An interval above 0 is what was claimed, one below 0 the opposite; one that holds 0 tells nothing."""
-    words = ("seen", "not seen") if published.startswith("unknown") else ("agrees", "disagrees")
-    if found.why:
-        return "unknown"
-    if found.difference.low > 0:
-        return words[0]
-    return words[1] if found.difference.high < 0 else "unknown"
-
-
-def _evidence(scoring: Scoring, each: Sequence[dict[str, Held]], side: str) -> list[Evidence]:
-    both = [held for held in each if {POSITIONAL, CONTEXTUAL} <= set(held) and held[POSITIONAL].group.side == side]
-    pairs = {held[POSITIONAL].group.distance: (held[POSITIONAL], held[CONTEXTUAL]) for held in both}
-    rows = {distance: len(one.value_N) for distance, (one, _) in pairs.items()}
-    found = []
+def _evidence(scorer: RelationScorer, pairs: dict[str, Pair]) -> dict[str, tuple[Estimate, str]]:
+    """By claim, a difference that is above 0 if the claim holds, and how to write it."""
+    evidence = {}
     if NEAR in pairs:
-        ahead = _judged(scoring.beyond(*pairs[NEAR]))
-        found.append(Evidence("near", ahead, _told(scoring, *pairs[NEAR]), rows[NEAR]))
+        evidence["near"] = _with_interval(scorer.difference(*pairs[NEAR])), _written(scorer, *pairs[NEAR])
     if FAR in pairs:
-        ahead = _judged(scoring.beyond(*reversed(pairs[FAR])))
-        found.append(Evidence("far", ahead, _told(scoring, *pairs[FAR]), rows[FAR]))
+        evidence["far"] = _with_interval(scorer.difference(*reversed(pairs[FAR]))), _written(scorer, *pairs[FAR])
     if NEAR in pairs and FAR in pairs:
-        apart = _apart(scoring, pairs[NEAR], pairs[FAR])
-        found.append(Evidence("crossing", apart, f"by {_points(apart)} more", min(rows[NEAR], rows[FAR])))
-    return found
+        differences = [positional.value_N - contextual.value_N for positional, contextual in (pairs[NEAR], pairs[FAR])]
+        drawn = []  # of both groups on the same resamples
+        for distance, difference_N in zip((NEAR, FAR), differences, strict=True):
+            sentence_N = scorer.rows.sentence_N[pairs[distance][0].rows_N]
+            drawn.append(replicates(difference_N[:, None], sentence_N, scorer.count_BS)[:, 0])
+        near, far = (float(difference_N.mean()) for difference_N in differences)
+        low, high = ranked_interval(np.subtract(*drawn))
+        gap = _with_interval(Estimate(near - far, low, high, count=min(map(len, differences))))
+        evidence["crossing"] = gap, f"by {_points(gap)} more"
+    return evidence
 
 
-def _judged(found: Estimate) -> Estimate:
+def _with_interval(difference: Estimate) -> Estimate:
     """With an interval, even where all rows are alike."""
-    low, high = to_judge_by(found.low, found.high, found.count)
-    return replace(found, low=low, high=high)
+    low, high = with_rule_of_three(difference.low, difference.high, difference.count)
+    return replace(difference, low=low, high=high)
 
 
-def _apart(scoring: Scoring, near: tuple[Held, Held], far: tuple[Held, Held]) -> Estimate:
-    """How much more place is ahead in one group than in the other, on the same resamples."""
-    means, drawn = [], []
-    for one, other in (near, far):
-        difference_N = one.value_N - other.value_N
-        means.append(float(difference_N.mean()))
-        drawn.append(replicates(difference_N[:, None], scoring.rows.sentence_N[one.rows_N], scoring.count_BS)[:, 0])
-    low, high = ends(np.subtract(*drawn))
-    few = min(len(near[0].value_N), len(far[0].value_N))
-    return _judged(Estimate(means[0] - means[1], low, high, few))
+def _written(scorer: RelationScorer, positional: HeldOutScore, contextual: HeldOutScore) -> str:
+    place, content = (f"{100 * score.value_N.mean():.1f} %" for score in (positional, contextual))
+    difference = _points(_with_interval(scorer.difference(positional, contextual)))
+    return f"place {place}, content {content}, difference {difference}, {len(positional.value_N):,} rows"
 
 
-def _told(scoring: Scoring, position: Held, content: Held) -> str:
-    shares = [f"{100 * one.value_N.mean():.1f} %" for one in (position, content)]
-    apart = _points(_judged(scoring.beyond(position, content)))
-    return f"place {shares[0]}, content {shares[1]}, apart {apart}, {len(position.value_N):,} rows"
-
-
-def _points(found: Estimate) -> str:
+def _points(difference: Estimate) -> str:
     """A difference of shares with its interval."""
-    shown = [f"{100 * value:+.1f}".replace("-", "−") for value in (found.value, found.low, found.high)]
-    return f"{shown[0]} points ({shown[1]} to {shown[2]})"
+    numbers = (difference.value, difference.low, difference.high)
+    value, low, high = (f"{100 * number:+.1f}".replace("-", "−") for number in numbers)
+    return f"{value} points ({low} to {high})"

@@ -1,16 +1,4 @@
-"""The walk of the probe: open a model, read treebanks, note where heads look, and tell which relations that finds.
-
-What its manifest holds beside where everything came from:
-
-- `probe`, `way` (bidirectional or causal), `split` (black-box: what positional and contextual mean), `said`, `settings`
-- `model`, `layers`, `aligned` (whether treebanks hold the same sentences)
-- `data`: a list of name, source, hash, sentences, words, removed, merged, pieces, rows and hidden (by side), skipped
-  (by reason), dropped (relations with few rows), left, distance, median, copied
-- `chosen`: which heads or offsets each half chose, by data, item, side, kind and distance
-- `examples`: rows in words, with where the chosen heads look
-- `claims`: id, data, side, claim, published, ours, verdict, why, value, low, high; `judged`: what all of them rest on
-- `notes`: sentences
-"""
+"""The dependency probe: open a model, read treebanks, record what heads attend to, and score relations."""
 
 import time
 from collections.abc import Sequence
@@ -21,18 +9,17 @@ from typing import Any
 from torch import nn
 
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name, wrap_module
-from wherewhat.names import check_keywords
-from wherewhat.probing.dependencies.describe import NAME, about, few_rows, left_out
-from wherewhat.probing.dependencies.links import links, numbers_of
-from wherewhat.probing.dependencies.looking import look
-from wherewhat.probing.dependencies.scoring import Scoring
-from wherewhat.probing.dependencies.sentences import Treebank
-from wherewhat.probing.dependencies.settings import Asking
-from wherewhat.probing.dependencies.study import Study, studied
-from wherewhat.probing.dependencies.treebanks import side_by_side, treebanks_of
-from wherewhat.probing.waiting import OnStep, Say
-from wherewhat.runs.probed import Probed
-from wherewhat.tables.manifest import peak_memory, provenance
+from wherewhat.errors import UserError
+from wherewhat.probing.dependencies import table_rows
+from wherewhat.probing.dependencies.collect_targets import collect_targets
+from wherewhat.probing.dependencies.manifest import NAME, TreebankResult, few_rows, left_out, manifest_of
+from wherewhat.probing.dependencies.relation_rows import ALL, SIDES
+from wherewhat.probing.dependencies.scoring import RelationScorer, each_by_its_own_head
+from wherewhat.probing.dependencies.settings import PARTS, DependencySettings
+from wherewhat.probing.dependencies.treebanks import EncodedTreebank, load_treebanks, side_by_side
+from wherewhat.progress import OnStep, Say
+from wherewhat.runs.registry import ProbeRun
+from wherewhat.tables.manifest.provenance import peak_memory
 from wherewhat.tables.schema import PROBE, frame
 
 
@@ -40,60 +27,82 @@ def probe_dependencies(
     model: str | nn.Module | LoadedModel,
     files: Sequence[str | Path] = (),
     *,
+    parts: Sequence[str] = tuple(PARTS),
+    permutations: int = 16,
+    copies: int = 32,
+    offsets: tuple[int, int] = (-5, 5),
+    least: int | None = None,
+    selection: str = "halves",
+    subtypes: bool = False,
+    max_sentences: int | None = None,
+    seed: int = 0,
+    batch_tokens: int = 2048,
     tokenizer: Any = None,
     loading: LoadSettings | None = None,
     on_step: OnStep | None = None,
     say: Say | None = None,
-    **asking: Any,
-) -> Probed:
-    """Which relations do heads find, by place alone, by content alone and by both; in every file or in the grammar.
+) -> ProbeRun:
+    """Score which relations heads find by position alone, by content alone and by both, in files or in the grammar.
 
-    `asking` are the fields of `Asking`.
+    The fields of `DependencySettings` explain the options.
     """
     began = time.perf_counter()
-    check_keywords(probe_dependencies, asking, fills=Asking)
-    wanted = Asking(**asking)
-    loaded_model = _subject(model, tokenizer, loading or LoadSettings())
-    treebanks, aligned = side_by_side(treebanks_of(loaded_model, [Path(file) for file in files], wanted))
-    tell = say or (lambda sentence: None)
-    for treebank in treebanks:
-        for sentence in left_out(treebank):
-            tell(sentence)
-    studies = [_study(loaded_model, treebank, wanted, own=not files, on_step=on_step) for treebank in treebanks]
-    for study in studies:
-        for sentence in few_rows(study):
-            tell(sentence)
-    settings = wanted.told(grammar=not files) | (asdict(loading or LoadSettings()) if isinstance(model, str) else {})
-    manifest = {
-        **provenance(),
-        "command": None,
-        **about(loaded_model, studies, aligned),
-        "settings": settings,
-        "seed": wanted.seed,
-        "seconds": round(time.perf_counter() - began, 3),
-        "peak_memory_bytes": peak_memory(),
-    }
-    rows: list[tuple[object, ...]] = []
-    rows += [(NAME, loaded_model.id, study.treebank.name, *line.columns) for study in studies for line in study.lines]
-    rows += [
-        (NAME, loaded_model.id, None, *line.columns) for line in links([numbers_of(study.lines) for study in studies])
-    ]
-    return Probed(frame(rows, PROBE), manifest)
-
-
-def _subject(model: str | nn.Module | LoadedModel, tokenizer: Any, loading: LoadSettings) -> LoadedModel:
+    say, loading = say or (lambda sentence: None), loading or LoadSettings()
+    settings = DependencySettings(
+        parts=tuple(parts),
+        permutations=permutations,
+        copies=copies,
+        offsets=offsets,
+        least=least,
+        selection=selection,
+        subtypes=subtypes,
+        max_sentences=max_sentences,
+        seed=seed,
+        batch_tokens=batch_tokens,
+    )
     loaded_model = load_by_name(model, loading) if isinstance(model, str) else model
     loaded_model = loaded_model if isinstance(loaded_model, LoadedModel) else wrap_module(loaded_model, tokenizer)
-    return loaded_model if tokenizer is None else replace(loaded_model, tokenizer=tokenizer)
+    loaded_model = loaded_model if tokenizer is None else replace(loaded_model, tokenizer=tokenizer)
+    treebanks, aligned = side_by_side(load_treebanks(loaded_model, [Path(file) for file in files], settings))
+    for sentence in (sentence for treebank in treebanks for sentence in left_out(treebank)):
+        say(sentence)
+    least_rows = settings.least_for(not files)
+    results = [_run_on(loaded_model, treebank, settings, least_rows, on_step) for treebank in treebanks]
+    for sentence in (sentence for result in results for sentence in few_rows(result)):
+        say(sentence)
+    manifest = replace(
+        manifest_of(loaded_model, results, aligned),
+        settings=settings.as_used(grammar=not files) | (asdict(loading) if isinstance(model, str) else {}),
+        seed=settings.seed,
+        seconds=round(time.perf_counter() - began, 3),
+        peak_memory_bytes=peak_memory(),
+    )
+    rows: list[tuple[object, ...]] = []
+    rows += [(NAME, loaded_model.id, result.treebank.name, *row.columns) for result in results for row in result.rows]
+    correlations = table_rows.correlation_rows([table_rows.numbers_of(result.rows) for result in results])
+    rows += [(NAME, loaded_model.id, None, *row.columns) for row in correlations]
+    return ProbeRun(frame(rows, PROBE), manifest)
 
 
-def _study(model: LoadedModel, treebank: Treebank, asking: Asking, *, own: bool, on_step: OnStep | None) -> Study:
-    """Read, note and count."""
+def _run_on(
+    model: LoadedModel, treebank: EncodedTreebank, settings: DependencySettings, least: int, on_step: OnStep | None
+) -> TreebankResult:
+    """Read one treebank and score all its relations."""
 
     def on_text(done: int, of: int) -> None:
         if on_step is not None:
             on_step(done, of, treebank.name)
 
-    looked = look(model, treebank.sentences, asking, on_text)
-    scoring = Scoring(treebank.sentences, looked, asking, asking.least_for(own))
-    return studied(treebank, scoring)
+    targets = collect_targets(model, treebank.sentences, settings, on_text)
+    scorer = RelationScorer(treebank.sentences, targets, settings, least)
+    if not scorer.groups:
+        rows = max(len(scorer.rows.where(ALL, side)) for side in SIDES)
+        few = f"{treebank.name} has {rows} rows to score, and {least} in both halves are needed"
+        raise UserError(f"{few}; give more sentences, or a smaller --least")
+    scores = [scorer.held_out(group) for group in scorer.groups]
+    each = each_by_its_own_head(scorer, scores)
+    table = [row for of_group in (*scores, *each) for row in table_rows.held_out_rows(scorer, of_group)]
+    table += table_rows.p_value_rows(scorer, scores)
+    table += [*table_rows.share_rows(table), *table_rows.order_rows(scorer)]
+    table += [*table_rows.head_rows(scorer), *table_rows.head_property_rows(scorer)]
+    return TreebankResult(treebank, scorer, tuple(scores), tuple(each), tuple(table))

@@ -1,6 +1,6 @@
 """How well heads find relations: every head by itself, and the best of them on sentences that did not choose it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -8,15 +8,17 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from wherewhat.probing.bootstrap import Counts, draws
-from wherewhat.probing.dependencies.book import Looked
-from wherewhat.probing.dependencies.choosing import SELECTIONS, Choice, Hits, choose, score
-from wherewhat.probing.dependencies.estimating import Estimate, chance_of_none, estimate, estimates, holm
-from wherewhat.probing.dependencies.gold import ALL, DISTANCES, SIDES, Rows, rows_of, visible
-from wherewhat.probing.dependencies.sentences import Ready
-from wherewhat.probing.dependencies.settings import CONTEXTUAL, FULL, POSITIONAL, SHUFFLED, Asking
+from wherewhat.probing.dependencies.attention_targets import AttentionTargets
+from wherewhat.probing.dependencies.head_selection import SELECTIONS, Hits, score
+from wherewhat.probing.dependencies.relation_rows import ALL, DISTANCES, SIDES, RelationRows, rows_of, visible
+from wherewhat.probing.dependencies.settings import CONTEXTUAL, FULL, POSITIONAL, SHUFFLED, DependencySettings
+from wherewhat.probing.dependencies.treebanks import EncodedSentence
+from wherewhat.stats.bootstrap import Counts, estimate, estimates, named_draws
+from wherewhat.stats.estimate import Estimate
+from wherewhat.stats.significance import sign_flip
 
 OFFSET, UNIFORM, UNIFORM_SHUFFLED = "offset", "uniform", "uniform shuffled"
+EACH = "each relation"  # as an item: all relations together, each by its own head
 RESAMPLE = "dependencies"  # names the draws: treebanks of the same sentences are resampled together
 
 Ints = NDArray[np.int64]
@@ -24,85 +26,93 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Group:
-    """The rows of a relation, seen from a side, at a distance."""
+class RelationGroup:
+    """The rows of a relation, from one side, at a distance."""
 
     item: str
     side: str
     distance: str
     rows_N: Ints  # their numbers
 
+    @property
+    def is_relation(self) -> bool:
+        """Whether it is a single relation over all distances."""
+        return self.item != ALL and self.distance == ALL
+
 
 @dataclass(frozen=True)
-class Held:
-    """How the candidate that others chose does on the rows of a group."""
+class HeldOutScore:
+    """How the candidate that other sentences chose does on the rows of a group."""
 
     kind: str  # a part, offset, uniform, or uniform on the rows and in the order of the shuffled sentence
-    group: Group
+    group: RelationGroup
     chosen: tuple[int, ...]
     value_N: NDArray[np.float64]
-    rows_N: Ints  # the group's, without those that this part cannot be asked
+    rows_N: Ints  # those of the group that this part can be scored on
+
+
+Scores = dict[str, HeldOutScore]  # of one group, by kind
 
 
 @dataclass(frozen=True)
-class Scoring:
-    """One treebank, and where heads looked on it."""
+class RelationScorer:
+    """One treebank, and the words that heads attend to most in it."""
 
-    sentences: Sequence[Ready]
-    looked: Looked
-    asking: Asking
+    sentences: Sequence[EncodedSentence]
+    targets: AttentionTargets
+    settings: DependencySettings
     least: int
 
     @cached_property
-    def every(self) -> Rows:
-        """All rows of the treebank, whether or not the partner can be seen."""
-        return rows_of(self.sentences, subtypes=self.asking.subtypes)
+    def every(self) -> RelationRows:
+        """All rows of the treebank, whether or not the partner is visible."""
+        return rows_of(self.sentences, subtypes=self.settings.subtypes)
 
     @cached_property
-    def rows(self) -> Rows:
-        """The rows that are asked."""
-        return visible(self.every) if self.looked.causal else self.every
+    def rows(self) -> RelationRows:
+        """The rows that are scored."""
+        return visible(self.every) if self.targets.causal else self.every
 
     @cached_property
     def count_BS(self) -> Counts:
-        """How often each sentence is in each replicate, for every number alike."""
-        return draws(self.asking.seed, RESAMPLE, len(self.sentences))
+        """How often each sentence is in each replicate, the same for every number."""
+        return named_draws(self.settings.seed, RESAMPLE, len(self.sentences))
 
     @cached_property
     def offsets(self) -> list[int]:
-        """The fixed offsets that heads are held against."""
-        low, high = self.asking.offsets
+        """The fixed offsets that heads are compared with."""
+        low, high = self.settings.offsets
         return [offset for offset in range(low, high + 1) if offset]
 
     @cached_property
     def hits(self) -> dict[str, Hits]:
-        """By part, whether a head looks at the partner, hit_NH; of offsets, whether the partner stands there."""
+        """By part, whether a head attends to the partner most, hit_NH; of offsets, whether the partner is there."""
         rows = self.rows
-        found = {part: look_WH[rows.from_N] == rows.to_N[:, None] for part, look_WH in self.looked.looks.items()}
-        return found | {OFFSET: rows.offset_N[:, None] == np.array(self.offsets)}
+        hits = {part: target_WH[rows.from_N] == rows.to_N[:, None] for part, target_WH in self.targets.targets.items()}
+        return hits | {OFFSET: rows.offset_N[:, None] == np.array(self.offsets)}
 
     @cached_property
-    def asked(self) -> Bools:
-        """Of every row, whether it can be asked of the shuffled sentence: whether the partner is seen there."""
-        if not self.looked.causal or self.looked.place_W is None:
+    def _first_S(self) -> Ints:
+        """The first word of every sentence among all words, and the number of all words."""
+        return np.cumsum([0, *(len(sentence.kept) for sentence in self.sentences)])
+
+    @cached_property
+    def visible_when_shuffled(self) -> Bools:
+        """For every row, whether the partner is visible in the shuffled sentence."""
+        if not self.targets.causal or self.targets.place_W is None:
             return np.ones(len(self.rows), dtype=bool)
-        first_S = np.cumsum([0, *(len(one.kept) for one in self.sentences)])
-        partner_N = first_S[self.rows.sentence_N] + self.rows.to_N
-        before: Bools = self.looked.place_W[partner_N] < self.looked.place_W[self.rows.from_N]
+        partner_N = self._first_S[self.rows.sentence_N] + self.rows.to_N
+        before: Bools = self.targets.place_W[partner_N] < self.targets.place_W[self.rows.from_N]
         return before
 
     @cached_property
     def shuffled_chance_N(self) -> NDArray[np.float64]:
-        """Of every row, the chance of guessing in the shuffled sentence; under a mask among what stands before there.
-
-        NaN where the partner does not stand before.
-        """
-        if not self.looked.causal or self.looked.place_W is None:
+        """For every row, the chance of guessing in the shuffled sentence; NaN where the partner is not visible."""
+        if not self.targets.causal or self.targets.place_W is None:
             return self.rows.chance_N
-        first_S = np.cumsum([0, *(len(one.kept) for one in self.sentences)])
-        ranks = [self.looked.place_W[a:b].argsort().argsort() for a, b in pairwise(first_S)]
+        ranks = [self.targets.place_W[a:b].argsort().argsort() for a, b in pairwise(self._first_S)]
         before_N = np.concatenate(ranks)[self.rows.from_N]
-        return np.where(self.asked, 1 / np.maximum(before_N, 1), np.nan)
+        return np.where(self.visible_when_shuffled, 1 / np.maximum(before_N, 1), np.nan)
 
     @cached_property
     def relations(self) -> list[str]:
@@ -111,92 +121,98 @@ class Scoring:
         return [str(name) for _, name in sorted(zip(-counts, names, strict=True))]
 
     @cached_property
-    def groups(self) -> list[Group]:
-        """Those with enough rows, of which both halves have some."""
-        found = (
-            Group(item, side, distance, self.rows.where(item, side, distance))
+    def groups(self) -> list[RelationGroup]:
+        """The groups with enough rows, some of them in each half."""
+        groups = (
+            RelationGroup(item, side, distance, self.rows.where(item, side, distance))
             for item in (ALL, *self.relations)
             for side in SIDES
             for distance in DISTANCES
         )
-        return [group for group in found if self.enough(group.rows_N)]
+        return [group for group in groups if self.enough(group.rows_N)]
 
     def enough(self, rows_N: Ints) -> bool:
-        """Whether so many rows are told, of which both halves have some."""
-        return len(rows_N) >= self.least and len(np.unique(self.rows.half_N[rows_N])) == 2
+        """Whether these are enough rows, some of them in each half."""
+        return len(rows_N) >= self.least and self._in_both_halves(rows_N)
 
-    @property
-    def dropped(self) -> list[dict[str, object]]:
-        """The relations with too few rows, by side."""
-        told = {(group.item, group.side) for group in self.groups}
-        return [
-            {"item": item, "side": side, "rows": len(self.rows.where(item, side))}
-            for item in self.relations
-            for side in SIDES
-            if (item, side) not in told
-        ]
+    def _in_both_halves(self, rows_N: Ints) -> bool:
+        return len(np.unique(self.rows.half_N[rows_N])) == 2
 
-    def rows_for(self, part: str, group: Group) -> Ints:
-        """The rows of a group that can be asked of a part."""
-        return group.rows_N[self.asked[group.rows_N]] if part == SHUFFLED else group.rows_N
+    def rows_for(self, part: str, group: RelationGroup) -> Ints:
+        """The rows of a group that a part can be scored on."""
+        return group.rows_N[self.visible_when_shuffled[group.rows_N]] if part == SHUFFLED else group.rows_N
 
-    def of_heads(self, part: str, group: Group) -> list[Estimate]:
-        """How often every head looks at the partner; with intervals over all distances, as there are many numbers."""
+    def of_heads(self, part: str, group: RelationGroup) -> list[Estimate]:
+        """The accuracy of every head; with intervals over all distances only, as there are many numbers."""
         rows_N = self.rows_for(part, group)
         hit_NH = self.hits[part][rows_N]
         if group.distance == ALL and len(rows_N):
             return estimates(hit_NH, self.rows.sentence_N[rows_N], self.count_BS)
-        nothing = float("nan")
-        means = hit_NH.mean(0).tolist() if len(rows_N) else [nothing] * hit_NH.shape[1]
-        return [Estimate(mean, nothing, nothing, len(rows_N)) for mean in means]
+        means = hit_NH.mean(0).tolist() if len(rows_N) else [float("nan")] * hit_NH.shape[1]
+        return [Estimate(mean, count=len(rows_N)) for mean in means]
 
-    def held(self, group: Group) -> dict[str, Held]:
-        """Every part, the offset and even attention, each by the candidate that other sentences chose.
+    def held_out(self, group: RelationGroup) -> Scores:
+        """Every part, the offset and uniform attention, each by the candidate that other sentences chose.
 
-        A shuffled sentence is read by the heads that were chosen on sentences as they are, if these were read.
+        A shuffled sentence is scored with the heads that were chosen on sentences as they are, if these were read.
         """
-        found: dict[str, Held] = {}
-        for kind in (*self.looked_parts, OFFSET):
+        scores: Scores = {}
+        for kind in (*self.parts, OFFSET):
             rows_N = self.rows_for(kind, group)
-            if not self._halved(rows_N):
+            if not self._in_both_halves(rows_N):
                 continue
             hit_NC, half_N = self.hits[kind][rows_N], self.rows.half_N[rows_N]
-            if kind == SHUFFLED and FULL in found:
-                choice = Choice(found[FULL].chosen, score(found[FULL].chosen, hit_NC, half_N))
+            if kind == SHUFFLED and FULL in scores:
+                chosen = scores[FULL].chosen
             else:
-                choice = choose(SELECTIONS[self.asking.selection], hit_NC, half_N)
-            found[kind] = Held(kind, group, choice.chosen, choice.hit_N.astype(np.float64), rows_N)
-        found[UNIFORM] = Held(UNIFORM, group, (), self.rows.chance_N[group.rows_N], group.rows_N)
-        if SHUFFLED in found:
-            rows_N = found[SHUFFLED].rows_N
-            found[UNIFORM_SHUFFLED] = Held(UNIFORM_SHUFFLED, group, (), self.shuffled_chance_N[rows_N], rows_N)
-        return found
-
-    def _halved(self, rows_N: Ints) -> bool:
-        return len(np.unique(self.rows.half_N[rows_N])) == 2
+                chosen = SELECTIONS[self.settings.selection](hit_NC, half_N)
+            value_N = score(chosen, hit_NC, half_N).astype(np.float64)
+            scores[kind] = HeldOutScore(kind, group, chosen, value_N, rows_N)
+        scores[UNIFORM] = HeldOutScore(UNIFORM, group, (), self.rows.chance_N[group.rows_N], group.rows_N)
+        if SHUFFLED in scores:
+            rows_N = scores[SHUFFLED].rows_N
+            scores[UNIFORM_SHUFFLED] = HeldOutScore(UNIFORM_SHUFFLED, group, (), self.shuffled_chance_N[rows_N], rows_N)
+        return scores
 
     @property
-    def looked_parts(self) -> list[str]:
-        """The parts that were read, the sentence as it is first."""
-        return [part for part in (FULL, POSITIONAL, CONTEXTUAL, SHUFFLED) if part in self.looked.looks]
+    def parts(self) -> list[str]:
+        """The parts of attention that were read, the sentence as it is first."""
+        return [part for part in (FULL, POSITIONAL, CONTEXTUAL, SHUFFLED) if part in self.targets.targets]
 
-    def sure(self, held: Held) -> Estimate:
-        """How often it is right, with the interval."""
-        return estimate(held.value_N, self.rows.sentence_N[held.rows_N], self.count_BS)
+    def accuracy(self, scores: HeldOutScore) -> Estimate:
+        """The accuracy with its interval."""
+        return estimate(scores.value_N, self.rows.sentence_N[scores.rows_N], self.count_BS)
 
-    def beyond(self, one: Held, other: Held) -> Estimate:
-        """By how much one is right more often than another on the same rows."""
-        return estimate(one.value_N - other.value_N, self.rows.sentence_N[one.rows_N], self.count_BS)
+    def difference(self, first: HeldOutScore, second: HeldOutScore) -> Estimate:
+        """By how much the first is more accurate than the second on the same rows."""
+        return estimate(first.value_N - second.value_N, self.rows.sentence_N[first.rows_N], self.count_BS)
 
-    def chance_of_none(self, one: Held, other: Held) -> float:
-        """How probable such a difference is if there is none."""
-        return chance_of_none(one.value_N - other.value_N, self.rows.sentence_N[one.rows_N])
-
-    def all_held(self) -> Iterator[dict[str, Held]]:
-        """All groups, one after the other."""
-        return (self.held(group) for group in self.groups)
+    def p_value(self, first: HeldOutScore, second: HeldOutScore) -> float:
+        """How probable so large a difference is if there is none."""
+        return sign_flip(first.value_N - second.value_N, self.rows.sentence_N[first.rows_N])
 
 
-def corrected(found: Sequence[tuple[Group, float]]) -> list[tuple[Group, float]]:
-    """Chances of no difference after Holm's correction, over relations and sides."""
-    return list(zip([group for group, _ in found], holm([chance for _, chance in found]), strict=True))
+def each_by_its_own_head(scorer: RelationScorer, scores: Sequence[Scores]) -> list[Scores]:
+    """By side and distance, the rows of all reported relations, each scored by the head of its relation.
+
+    The best head for words at one distance would be given the distance with the question: between neighbours it has
+    only to choose the side. Chosen for a relation over all distances, a head has to find near and far partners alike.
+    """
+    together = []
+    for side in SIDES:
+        groups = [(next(iter(of_group.values())).group, of_group) for of_group in scores]
+        relations = [of_group for group, of_group in groups if group.is_relation and group.side == side]
+        for distance in DISTANCES:
+            here: Scores = {}
+            for kind in dict.fromkeys(kind for of_group in relations for kind in of_group):
+                parts = [of_group[kind] for of_group in relations if kind in of_group]
+                rows_N = np.concatenate([part.rows_N for part in parts])
+                order_N = rows_N.argsort()  # sentence by sentence, as rows come
+                rows_N, value_N = rows_N[order_N], np.concatenate([part.value_N for part in parts])[order_N]
+                near_N = scorer.rows.within(distance)[rows_N]
+                if scorer.enough(rows_N[near_N]):
+                    group = RelationGroup(EACH, side, distance, rows_N[near_N])
+                    here[kind] = HeldOutScore(kind, group, (), value_N[near_N], rows_N[near_N])
+            if here:
+                together.append(here)
+    return together

@@ -1,46 +1,47 @@
-"""What may be asked when relations are looked for in attention."""
+"""The settings of the dependency probe."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
-from wherewhat.probing.bootstrap import TIMES
-from wherewhat.probing.dependencies.choosing import SELECTIONS
+from wherewhat.probing.dependencies.head_selection import SELECTIONS
+from wherewhat.stats.bootstrap import RESAMPLES
 
 FULL, POSITIONAL, CONTEXTUAL, SHUFFLED = "full", "positional", "contextual", "shuffled"
-# What people call it, and the levels that it is held against.
-CALLED = {
+# What the parts of attention and the baselines are called in a sentence.
+TITLES: Mapping[str, str] = {
     FULL: "full attention",
-    POSITIONAL: "place alone",
+    POSITIONAL: "position alone",
     CONTEXTUAL: "content alone",
     SHUFFLED: "shuffled sentence",
     "offset": "best fixed offset",
-    "uniform": "even attention",
+    "uniform": "uniform attention",
 }
-# What a head looks at, by what it may use.
-PARTS = {
+# The parts of attention, by what a head can use.
+PARTS: Mapping[str, str] = {
     FULL: "attention on the sentence as it is",
-    POSITIONAL: "attention on one word as often as the sentence has words: all that is left is place",
-    CONTEXTUAL: "attention averaged over orders of the words: all that is left is content",
-    SHUFFLED: "attention on one other order of the words, the relations carried along by them",
+    POSITIONAL: "attention on one word repeated as often as the sentence has words: only place is left",
+    CONTEXTUAL: "attention averaged over permutations of the words: only content is left",
+    SHUFFLED: "attention on one permutation of the words, with the relations between them",
 }
 LEAST, LEAST_OF_GRAMMAR = 100, 20
 SENTENCES, SENTENCES_OF_GRAMMAR = 1000, 500
 
 
 @dataclass(frozen=True)
-class Asking:
-    """How a model is probed for relations. What is None depends on the data: fewer of the grammar."""
+class DependencySettings:
+    """How a model is probed for relations. A field that is None depends on the data: less for the grammar."""
 
     parts: tuple[str, ...] = tuple(PARTS)
     permutations: int = 16
-    copies: int = 32  # words of the identical-word probe
-    offsets: tuple[int, int] = (-5, 5)  # the fixed offsets that heads are held against, from and to
-    least: int | None = None  # rows of a relation, fewer are dropped
+    copies: int = 32  # words that are repeated for positional attention
+    offsets: tuple[int, int] = (-5, 5)  # the fixed offsets that heads are compared with, from and to
+    least: int | None = None  # rows of a relation; relations with fewer are dropped
     selection: str = "halves"
     subtypes: bool = False  # keep nsubj:pass apart from nsubj
-    max_sentences: int | None = None  # of each treebank, that can be used
+    max_sentences: int | None = None  # usable ones per treebank
     seed: int = 0
     batch_tokens: int = 2048
 
@@ -50,7 +51,7 @@ class Asking:
         for part in self.parts:
             look_up("part", part, PARTS)
         if not self.parts:
-            raise UserError(f"no part is asked for; name some of: {', '.join(PARTS)}")
+            raise UserError(f"no part of attention is named; name some of: {', '.join(PARTS)}")
         look_up("selection", self.selection, SELECTIONS)
         low, high = self.offsets
         if low > high or not set(range(low, high + 1)) - {0}:
@@ -62,23 +63,23 @@ class Asking:
 
     @property
     def orders(self) -> int:
-        """How many other orders of the words a model reads of every sentence."""
+        """How many permutations of every sentence a model reads."""
         return self.permutations if CONTEXTUAL in self.parts else int(SHUFFLED in self.parts)
 
-    def told(self, *, grammar: bool) -> dict[str, Any]:
-        """The settings as a manifest tells them."""
+    def as_used(self, *, grammar: bool) -> dict[str, Any]:
+        """The settings for the manifest, with what None stood for."""
         return asdict(self) | {
             "parts": list(self.parts),
             "offsets": list(self.offsets),
             "least": self.least_for(grammar),
             "max_sentences": self.most_for(grammar),
-            "resamples": TIMES,
+            "resamples": RESAMPLES,
         }
 
     def least_for(self, grammar: bool) -> int:
-        """Fewest rows of a relation that are told."""
+        """The fewest rows of a relation that is reported."""
         return self.least or (LEAST_OF_GRAMMAR if grammar else LEAST)
 
     def most_for(self, grammar: bool) -> int:
-        """Most sentences that are read."""
+        """The most sentences that are read."""
         return self.max_sentences or (SENTENCES_OF_GRAMMAR if grammar else SENTENCES)

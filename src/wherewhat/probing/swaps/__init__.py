@@ -1,1 +1,1 @@
-"""Sentences with words in other places: phrases shuffled, agent and patient exchanged, and controls of equal size."""
+"""Sentences with words in other places: shuffled constituents, swapped roles, and controls of equal size."""

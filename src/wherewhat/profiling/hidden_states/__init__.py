@@ -1,1 +1,1 @@
-"""Position inside hidden states: move tokens and run the model again, or take means over texts."""
+"""Where position is in the hidden states: tokens moved at the input, and means of queries and keys over texts."""

@@ -1,1 +1,1 @@
-"""The kinds of measurement a profile can make, one file per kind of input."""
+"""The kinds of measurement that a profile consists of: one file per kind of input, all behind one interface."""

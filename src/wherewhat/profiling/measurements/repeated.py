@@ -1,98 +1,142 @@
-"""The walk of repeated tokens: draw them, let the model read them, ask every head what it does with them."""
+"""Scores on repeated random tokens: draw sequences, let the model read them, and see where every head looks."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from wherewhat.capture.capture import capture
-from wherewhat.capture.hooks.reader import AttentionSite, Seen
+from wherewhat.capture.hooks.reader import AttentionRows, AttentionSite
 from wherewhat.capture.loading.load import LoadedModel
+from wherewhat.capture.outputs.language_model import plain_tokens, special_tokens
 from wherewhat.capture.tokens.batch import ALL, batches
 from wherewhat.errors import UserError
-from wherewhat.profiling.accumulate import LayerScores, Summary, each_alone, summarise
-from wherewhat.profiling.hidden_states.run import enter
-from wherewhat.profiling.repeated_tokens.repeating import Repeating
-from wherewhat.profiling.repeated_tokens.sequences import Sequences, draw_sequences
-from wherewhat.profiling.repeated_tokens.told import ABOUT, notes
-from wherewhat.scores.base import Rows
-from wherewhat.scores.repeated import PATTERNS, answers
+from wherewhat.profiling.accumulate import LayerScores, WindowScore, not_finite, summarise_all
+from wherewhat.profiling.measurements.base import Measurement, MeasurementResult, ProfileContext
+from wherewhat.profiling.settings import LEAST_BLOCK, RepeatedSettings
+from wherewhat.scores.base import REPEATED_TOKENS, Rows
+from wherewhat.scores.patterns import PATTERNS, REPEATED_SCORES, answers
+from wherewhat.stats.bootstrap import Resampling
+from wherewhat.tables.manifest.scores import RepeatedSection
 
-Progress = Callable[[int, int], None]  # sequences done, of how many
+PHASE = "repeated tokens"
 
 
 @dataclass(frozen=True)
-class Repeats:
-    """What came of it, ready for the tables and the manifest."""
+class RepeatedSequences:
+    """What a model reads, and where in it the two blocks are."""
 
-    answers: dict[AttentionSite, dict[str, Summary]] = field(default_factory=dict)
-    scores: dict[str, dict[str, Any]] = field(default_factory=dict)  # how to read each score
-    notes: list[str] = field(default_factory=list)
-    told: dict[str, Any] = field(default_factory=dict)  # sizes, as the manifest tells them
-
-    def only(self, names: Collection[str]) -> "Repeats":
-        """Some of the scores."""
-        kept = {
-            site: {name: one for name, one in found.items() if name in names} for site, found in self.answers.items()
-        }
-        return replace(self, answers=kept, scores={name: self.scores[name] for name in self.scores if name in names})
+    ids: list[Tensor]
+    first: int  # slot of the first block's first token
+    length: int  # of a block
 
 
-def measure_repeats(model: LoadedModel, repeating: Repeating, on_text: Progress | None = None) -> Repeats:
-    """Ask of every head how it looks at tokens that were said before."""
-    drawn = draw_sequences(model, repeating)
-    books: dict[AttentionSite, LayerScores] = {}
-    with capture(model.module, lambda seen: _note(books, seen, drawn)) as captured:
-        done = 0
-        for batch in batches(drawn.ids, queries=ALL, seed=repeating.seed, tokens=repeating.batch_tokens):
-            captured.read(batch)
-            done += len(batch.texts)
-            if on_text is not None:
-                on_text(done, len(drawn.ids))
-    sequences = each_alone(len(drawn.ids), repeating.seed)
-    found = {
-        site: {name: summarise(account, name, sequences) for name in account.values} for site, account in books.items()
-    }
-    sizes = {"length": drawn.length, "sequences": len(drawn.ids), "special": len(drawn.ids[0]) - 2 * drawn.length}
-    told = {**sizes, "rows": _rows(books)}
-    return Repeats(found, ABOUT, notes(repeating, told), told)
+def draw_sequences(model: LoadedModel, settings: RepeatedSettings) -> RepeatedSequences:
+    """Draw blocks without repetition inside, as long as requested or as fit, and put special tokens around them.
 
-
-def _rows(books: dict[AttentionSite, LayerScores]) -> dict[str, dict[str, int]]:
-    """Of every pattern, how many rows of one sequence count for a head: the fewest and the most of all heads."""
-    rows = {}
-    for pattern in PATTERNS:
-        name = f"random.{pattern}"
-        counts = [int(count) for account in books.values() for of in account.weights[name].values() for count in of]
-        rows[pattern] = {"fewest": min(counts), "most": max(counts)}
-    return rows
-
-
-def _note(books: dict[AttentionSite, LayerScores], seen: Seen, drawn: Sequences) -> None:
-    """Write down what one sequence shows at one place; the rows of the second stack are of shifted tokens: left out."""
-    if seen.site.part == "cross" or (seen.site.part == "decoder" and _two_stacks(books)):
-        return
-    rows = rows_within(seen, drawn)
-    if not bool(rows.attention_HQK.isfinite().all()):
+    A token that occurred twice in a block would have two copies to look back at, and two followers.
+    """
+    known_V = plain_tokens(model)
+    before, after = special_tokens(model)
+    room = ((model.context or 2**31) - len(before) - len(after)) // 2
+    length = min(settings.length, room, len(known_V))
+    if length < LEAST_BLOCK:
         raise UserError(
-            f"the attention of {seen.site.module} is not finite on random tokens; "
-            "load the model with --dtype float32, or check its weights"
+            f"{model.id} holds {model.context} tokens and knows {len(known_V)} that are not special; "
+            f"a block of at least {LEAST_BLOCK} of them has to fit in twice, so leave --random out"
         )
-    account = books.setdefault(seen.site, LayerScores(len(seen.attention_HQK)))
+    generator = torch.Generator().manual_seed(settings.seed)
+    around = torch.tensor(before, dtype=torch.long), torch.tensor(after, dtype=torch.long)
+    ids = []
+    for _ in range(settings.sequences):
+        block_T = known_V[torch.randperm(len(known_V), generator=generator)[:length]]
+        ids.append(torch.cat((around[0], block_T, block_T, around[1])))
+    return RepeatedSequences(ids, len(before), length)
+
+
+def measure(context: ProfileContext) -> MeasurementResult:
+    """Measure how every head attends to tokens that occurred before."""
+    settings = context.settings.random
+    assert isinstance(settings, RepeatedSettings)
+    drawn = draw_sequences(context.model, settings)
+    on_text, done = context.phases.begin(PHASE), 0
+    layers: dict[AttentionSite, LayerScores] = {}
+    with capture(context.model.module, lambda rows: _add(layers, rows, drawn)) as session:
+        for batch in batches(drawn.ids, queries=ALL, seed=settings.seed, tokens=settings.batch_tokens):
+            session.read(batch)
+            done += len(batch.texts)
+            on_text(done, len(drawn.ids))
+    resampling = Resampling(tuple(range(len(drawn.ids))), settings.seed)  # texts of one window each
+    special = len(drawn.ids[0]) - 2 * drawn.length
+    rows = {}
+    for pattern in PATTERNS:  # rows of a sequence that count: the fewest and the most over heads and sequences
+        weights = (layer.weights[f"random.{pattern}"].values() for layer in layers.values())
+        rows_X = np.concatenate([rows_H for by_sequence in weights for rows_H in by_sequence])
+        rows[pattern] = {"fewest": int(rows_X.min()), "most": int(rows_X.max())}
+    section = RepeatedSection(length=drawn.length, sequences=len(drawn.ids), special=special, rows=rows)
+    result = MeasurementResult(
+        summaries={site: summarise_all(layer, resampling) for site, layer in layers.items()},
+        scores={score.name: score for score in REPEATED_SCORES},
+        notes=_notes(settings, section),
+        section=section,
+    )
+    return result.only(context.settings.named(REPEATED_TOKENS)) if context.settings.scores else result
+
+
+def _add(layers: dict[AttentionSite, LayerScores], captured: AttentionRows, drawn: RepeatedSequences) -> None:
+    """Add one sequence at one site. Of two stacks only the encoder counts: the decoder's tokens are shifted."""
+    two_stacks = any(site.part == "encoder" for site in layers)
+    if captured.site.part == "cross" or (captured.site.part == "decoder" and two_stacks):
+        return
+    rows = block_rows(captured, drawn)
+    if not bool(rows.attention_HQK.isfinite().all()):
+        raise not_finite("attention", captured.site, "on random tokens")
+    layer = layers.setdefault(captured.site, LayerScores(len(captured.attention_HQK)))
     for pattern in PATTERNS:
-        for measure, answer in answers(rows, pattern).items():
-            enter(account, f"random.{pattern}{measure}", seen.text, answer, rows=answer[1])
+        for measure, (value_H, count_H, chance) in answers(rows, pattern).items():
+            score = WindowScore(value_H, count_H, chance, rows=count_H)
+            layer.add(f"random.{pattern}{measure}", captured.text, score)
 
 
-def _two_stacks(books: dict[AttentionSite, LayerScores]) -> bool:
-    return any(site.part == "encoder" for site in books)
+def block_rows(captured: AttentionRows, drawn: RepeatedSequences) -> Rows:
+    """The rows of the blocks, and of their keys those in the blocks: special tokens are neither queries nor keys."""
+    blocks = slice(drawn.first, drawn.first + 2 * drawn.length)
+    inside_Q = (captured.queries_Q >= blocks.start) & (captured.queries_Q < blocks.stop)
+    allowed_QK: Tensor = captured.allowed_QK[inside_Q, blocks]
+    attention_HQK = captured.attention_HQK[:, inside_Q, blocks].double() * allowed_QK
+    return Rows(attention_HQK, captured.queries_Q[inside_Q] - drawn.first, allowed_QK, captured.tokens_K[blocks])
 
 
-def rows_within(seen: Seen, drawn: Sequences) -> Rows:
-    """The rows of the blocks alone, and of their keys those in the blocks: special tokens neither ask nor count."""
-    inside_Q = (seen.queries_Q >= drawn.first) & (seen.queries_Q < drawn.stop)
-    block = slice(drawn.first, drawn.stop)
-    allowed_QK: Tensor = seen.allowed_QK[inside_Q, block]
-    attention_HQK = seen.attention_HQK[:, inside_Q, block].double() * allowed_QK
-    return Rows(attention_HQK, seen.queries_Q[inside_Q] - drawn.first, allowed_QK, seen.tokens_K[block])
+def _notes(settings: RepeatedSettings, section: RepeatedSection) -> list[str]:
+    """Sentences that keep a reader from misreading the scores."""
+    length = section.length or 0
+    notes = [
+        f"random.* were measured on {section.sequences} sequences of a block of {length} different random tokens that "
+        "occurs twice. Rows that see no such key do not count, and special tokens around the blocks are neither rows "
+        "nor keys: a head that rests on the first token is judged by the rest of its attention."
+    ]
+    notes += [
+        f"For random.{pattern}, {rows['fewest']} to {rows['most']} rows of a sequence count: a window hides such keys "
+        "from some heads, or a head spends no attention on the visible keys."
+        for pattern, rows in section.rows.items()
+        if rows["fewest"] < rows["most"] or not rows["most"]
+    ]
+    if length < settings.length:
+        notes.append(f"Blocks of {settings.length} tokens were requested, but the model holds {length}.")
+    return notes
+
+
+def _work(context: ProfileContext) -> int:
+    settings = context.settings.random
+    return settings.sequences * 2 * settings.length if isinstance(settings, RepeatedSettings) else 0
+
+
+REPEATED_RANDOM_TOKENS = Measurement(
+    name="random",
+    phase=PHASE,
+    kinds=(REPEATED_TOKENS,),
+    is_wanted=lambda context: context.settings.random is not None,
+    work=_work,
+    measure=measure,
+)

@@ -1,1 +1,1 @@
-"""The positional part of attention: what is left of it when every token says the same."""
+"""The positional part of attention: what is left of it when all tokens have the same content."""

@@ -1,4 +1,4 @@
-// Where against what on two axes, with the corner that no head can be in.
+// Positional against symbolic on two axes, with the corner that no head can be in.
 widgets.bounds = (element) => {
   const views = element.dataset.views.split(" ");
   const names = { exclusion: "Exact", published: "Published scores" };
@@ -51,7 +51,7 @@ function exclusionPlane(chart, note) {
   const rows = headRows([], exclusion).filter((row) => ratios.has(row.name)).map((row) => ({ ...row, ...ratios.get(row.name) }));
   chart.setAttribute("aria-label", "All heads: P over Var across, S over Var up. At P = 0 a head is purely positional, at S = 0 purely symbolic; below P + S = Var no head can be. Arrow keys select the next head along an axis.");
   const left = heads.length - placed.length;
-  note.textContent = [beyond ? `${beyond} of ${heads.length} heads lie beyond the edge and are drawn on it.` : "", left ? `${left} have no value here.` : ""].join(" ").trim();
+  note.textContent = [beyond ? `${beyond} of ${heads.length} heads are beyond the edge and are drawn on it.` : "", left ? `${left} have no value here.` : ""].join(" ").trim();
   note.hidden = !note.textContent;
   const drawn = draw(chart, "exclusion", { params: { reach }, tables: { heads: rows, bound: rowsOf(page.tables.bound) }, size: { height: squarish(chart) } });
   const at = (head) => [ratios.get(head.name).x, ratios.get(head.name).y];
@@ -74,5 +74,5 @@ const squarish = (chart) => Math.max(300, Math.min(470, 0.72 * chart.clientWidth
 
 function withEntropy({ rho: [positional, symbolic], heads: many }) {
   if (positional === null && symbolic === null) return "";
-  return `Over ${many} heads of this run Spearman’s rank correlation with entropy is ${short(positional)} for positional and ${short(symbolic)} for symbolic.`;
+  return `Over ${many} heads of this run, Spearman’s rank correlation with entropy is ${short(positional)} for the positional and ${short(symbolic)} for the symbolic score.`;
 }

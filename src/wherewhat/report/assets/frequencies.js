@@ -1,24 +1,24 @@
-// All heads together by frequency, and how behaviour goes with speed in every layer.
+// The mean over heads by frequency, and the correlation of behaviour with speed in every layer.
 widgets.frequencies = (element) => {
   const drawings = [];
   if (spectra.has("all heads")) {
     const held = make("div", { class: "spectrum" });
-    element.append(make("h3", {}, "All heads together, the mean of each frequency"), held);
+    element.append(make("h3", {}, "Mean over all heads, by frequency"), held);
     drawings.push(spectrumOf(held, "all")("all heads", [...thetas.keys()][0], "all heads"));
   } else if (spectra.size) {
-    element.append(make("p", { class: "note" }, "Layers turn at different speeds here, so their frequencies have no common mean; choose a head below to see its own."));
+    element.append(make("p", { class: "note" }, "The layers have different frequencies, so there is no common mean; choose a head below to see its own."));
   }
-  const titles = { theta: "Does it go with how fast a plane turns?", mean_speed: "Do heads that rely on faster frequencies differ?" };
+  const titles = { theta: "What correlates with the speed of a plane?", mean_speed: "What correlates with the speed of a head's mean frequency?" };
   [...new Set(page.about.correspondence.map((row) => row.x))].forEach((x) => {
     const rows = page.about.correspondence.filter((row) => row.x === x).map((row) => ({ ...row, side: rhoSide(row), said: sayRho(row) }));
     const held = make("div", { class: "with-speed", "data-with": x });
-    element.append(make("h3", {}, titles[x] ?? `Does it go with ${x}?`), make("p", { class: "note" }, verdict(rows, x)), held);
+    element.append(make("h3", {}, titles[x] ?? `What correlates with ${x}?`), make("p", { class: "note" }, verdict(rows, x)), held);
     drawings.push(...withSpeed(held, rows));
   });
   return Promise.all(drawings);
 };
 
-/** All layers together, a row a behaviour; beside it the layers, a cell each, so that many take no more room than few. */
+/** All layers together, one row per behaviour; beside it one cell per layer, so that many take no more room than few. */
 function withSpeed(held, rows) {
   const parts = [
     ["correspondence", "All layers", rows.filter((row) => row.layer === "all")],
@@ -26,7 +26,7 @@ function withSpeed(held, rows) {
   ].filter(([, , its]) => its.length > 0);
   return parts.map(([name, title, its]) => {
     const chart = make("div", { class: "chart", role: "img", "data-chart": name, "aria-label": `${title}. ${its.map((row) => row.said).join("; ")}` });
-    held.append(make("div", {}, make("h4", {}, title, name === "correspondence" ? "" : keyOf([["up", "more in faster"], ["down", "more in slower"], ["unclear", "not told"]])), chart));
+    held.append(make("div", {}, make("h4", {}, title, name === "correspondence" ? "" : keyOf([["up", "higher if faster"], ["down", "higher if slower"], ["unclear", "interval includes 0"]])), chart));
     return draw(chart, name, { tables: { correspondence: its }, size: { height: 24 * new Set(its.map((row) => row.y)).size } });
   });
 }
@@ -42,11 +42,11 @@ function rhoSide({ rho, low, high }) {
   return rho > 0 ? "above" : "below";
 }
 
-/** All layers in words: what there is more of where frequencies are faster, and where they are slower. */
+/** All layers in words: what increases with speed, and what decreases. */
 function verdict(rows, x) {
   const all = rows.filter((row) => row.layer === "all" && row.rho !== null);
-  const [faster, slower] = x === "theta" ? ["faster planes", "slower planes"] : ["heads of faster frequencies", "heads of slower frequencies"];
-  const told = [["above", `More in ${faster}`], ["below", `More in ${slower}`], ["unclear", "Not told from no relation"]];
+  const [faster, slower] = x === "theta" ? ["faster planes", "slower planes"] : ["heads with faster frequencies", "heads with slower frequencies"];
+  const told = [["above", `Higher in ${faster}`], ["below", `Higher in ${slower}`], ["unclear", "No clear correlation"]];
   return told.map(([side, words]) => [words, all.filter((row) => row.side === side)]).filter(([, its]) => its.length)
     .map(([words, its]) => `${words}: ${its.map((row) => `${row.title} (ρ ${short(row.rho)})`).join(", ")}.`).join(" ");
 }

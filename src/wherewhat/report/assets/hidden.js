@@ -1,4 +1,4 @@
-// For models whose position sits in the hidden state: measurements of other kinds, each named for what it is.
+// For models with position in the hidden state: other measurements, each named for what it is.
 widgets.hidden = (element) => {
   const { moved, position } = page.about;
   const drawings = [];
@@ -6,7 +6,7 @@ widgets.hidden = (element) => {
   if (moved.length) {
     const chart = make("div", { class: "chart", id: "moved-chart", tabindex: "0", role: "application" });
     const note = make("p", { class: "note", hidden: true });
-    element.append(make("div", { class: "panel" }, make("h3", {}, "Published scores, tokens moved at the input"), chart, note, make("p", { class: "note" }, withEntropy(moved[0]))));
+    element.append(make("div", { class: "panel" }, make("h3", {}, "Published scores, tokens swapped at the input"), chart, note, make("p", { class: "note" }, withEntropy(moved[0]))));
     const plane = publishedPlane(chart, note, moved[0]);
     pickHeads(chart, () => plane.placed, plane.at);
     drawings.push(plane.drawn);
@@ -23,7 +23,7 @@ widgets.hidden = (element) => {
   if (position !== null) {
     const held = make("div", { class: "panel" });
     column.append(held);
-    drawings.push(stripOf(held, { key: position, hue: 0, title: "mean.position: all that the key's position adds", id: "position-chart", span: byKey.get(position).span })());
+    drawings.push(stripOf(held, { key: position, hue: 0, title: "mean.position: everything that the key's position adds", id: "position-chart", span: byKey.get(position).span })());
   }
   if (!drawings.length) column.append(make("p", { class: "note" }, "The triangle at the top of the page shows what was measured this way."));
   return Promise.all(drawings);

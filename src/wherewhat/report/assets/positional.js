@@ -1,4 +1,4 @@
-// The positional part of attention: every head between locality and balance, and the matrices themselves.
+// The positional part of attention: every head by locality and balance, and the matrices.
 const positional = page.about.positional ?? { views: [], cells: {}, scores: [] };
 const ofPlace = new Set(positional.scores); // keys of its scores
 const sourceTitles = positional.titles ?? {};
@@ -36,9 +36,9 @@ widgets["positional-plane"] = (element) => {
     const [x, y] = pair();
     chart.setAttribute("aria-label", `All heads: locality across, balance up, ${view.title}. Arrow keys select the next head along an axis.`);
     tellMissing(note, heads.length - placed().length, "here");
-    const shown = ["locality", "balance", "lean"].map((name) => view.keys[name]).filter((key) => key !== undefined);
+    const shown = ["locality", "balance", "left_right_bias"].map((name) => view.keys[name]).filter((key) => key !== undefined);
     const rows = headRows([x.key, y.key], shown);
-    const words = { x: x.key, "x title": "locality → nearer", y: y.key, "y title": "balance → both sides alike" };
+    const words = { x: x.key, "x title": "locality → nearer", y: y.key, "y title": "balance → equal on both sides" };
     return draw(chart, "plane", { words, params: { x_span: span, y_span: [0, 1] }, tables: { heads: rows }, size: { height: squarish(chart) } });
   }
 
@@ -48,19 +48,19 @@ widgets["positional-plane"] = (element) => {
 
 /** The selected head's numbers, source by source. */
 widgets["positional-head"] = (element) => {
-  const measures = ["locality", "balance", "lean"];
+  const measures = ["locality", "balance", "left_right_bias"];
   const cell = (head, view, name) => {
     const score = byKey.get(view.keys[name]);
     return make("td", score ? { title: sayScore(head, score) } : {}, score ? short(value(head, score)) : "–");
   };
   whenSelected((head) => {
-    const rows = positional.views.map((view) => make("tr", view.contextual ? { class: "gamma" } : {}, make("th", { scope: "row" }, view.contextual ? "γ beside it" : view.title), ...measures.map((name) => cell(head, view, name))));
-    const top = make("tr", {}, make("th", { scope: "col" }, head.name), ...measures.map((name) => make("th", { scope: "col" }, name)));
+    const rows = positional.views.map((view) => make("tr", view.contextual ? { class: "gamma" } : {}, make("th", { scope: "row" }, view.contextual ? "γ relative to it" : view.title), ...measures.map((name) => cell(head, view, name))));
+    const top = make("tr", {}, make("th", { scope: "col" }, head.name), ...measures.map((name) => make("th", { scope: "col" }, name.replace("left_right_bias", "left/right bias"))));
     element.replaceChildren(make("table", { class: "of-head" }, make("caption", { class: "unseen" }, `The positional part of ${head.name}`), make("thead", {}, top), make("tbody", {}, ...rows)));
   });
 };
 
-/** A matrix as a picture of one dot a cell, in the reader's light. */
+/** A matrix as a picture with one pixel per cell, in the reader's light. */
 function matrixOf(line, label) {
   const { levels } = positional;
   const side = Math.sqrt(line.length);
@@ -93,7 +93,7 @@ function rampOf(colours) {
 const timesEven = (doublings) => {
   const times = 2 ** doublings;
   const edge = Math.abs(doublings) >= positional.reach - 1e-9 ? (doublings > 0 ? "at least " : "at most ") : "";
-  return `${edge}${short(times)} × even attention`;
+  return `${edge}${short(times)} × uniform attention`;
 };
 
 widgets["positional-maps"] = (element) => {
@@ -108,7 +108,7 @@ widgets["positional-maps"] = (element) => {
   const says = make("p", { class: "note" });
   const layers = make("div", { class: "by-layer" });
   const switches = switchOf("Source of the maps", sources.map((name) => [name, sourceTitles[name]]), source, (name) => { source = name; show(byName.get(state.selected)); });
-  const legend = make("div", { class: "legend", "aria-hidden": "true" }, make("div", { class: "ramp" }), make("span", {}, `1/${2 ** reach} ×`), make("span", {}, "even attention"), make("span", {}, `${2 ** reach} ×`));
+  const legend = make("div", { class: "legend", "aria-hidden": "true" }, make("div", { class: "ramp" }), make("span", {}, `1/${2 ** reach} ×`), make("span", {}, "uniform attention"), make("span", {}, `${2 ** reach} ×`));
   const left = make("div", {}, title, big, legend);
   const right = make("div", {}, make("h4", {}, "Mean attention by offset, all sources"), chart, keyOfSources(sources), says);
   element.append(make("div", { class: "controls" }, switches), make("div", { class: "pair maps-pair" }, left, right), siblings, layers);
@@ -124,7 +124,7 @@ widgets["positional-maps"] = (element) => {
     const [key, query] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height].map((share) => Math.min(side - 1, Math.max(0, Math.floor(share * side))));
     const level = levels.indexOf(line[query * side + key]);
     const span = (at) => { const [first, last] = [Math.ceil((at * n) / side), Math.ceil(((at + 1) * n) / side) - 1]; return first === last ? `${first}` : `${first} to ${last}`; };
-    const said = level < 0 ? "not seen" : timesEven(reach * ((2 * level) / (levels.length - 1) - 1));
+    const said = level < 0 ? "not visible" : timesEven(reach * ((2 * level) / (levels.length - 1) - 1));
     showTip(null, event, { datum: { said: `query ${span(query)}, key ${span(key)}: ${said}` } }, true);
   }
 
@@ -176,7 +176,7 @@ widgets["positional-maps"] = (element) => {
     return draw(chart, "positional_offsets", { tables: { positional_profile: rows }, size: { height: element.clientWidth < 500 ? 210 : 270 } });
   }
 
-  /** The mean of heads, a row a source, a map a layer. */
+  /** The mean of heads: one row per source, one map per layer. */
   function showLayers() {
     sources.forEach((name) => {
       const those = Object.keys(cells[name]).filter((who) => !who.includes("H")).sort((one, two) => one.slice(1) - two.slice(1));
@@ -203,5 +203,5 @@ function keyOfSources(sources) {
     const [base, gamma] = [name.replace(".contextual", ""), name.endsWith(".contextual")];
     return make("span", {}, make("i", { class: `line of-${base}${gamma ? " of-gamma" : ""}` }), sourceTitles[name]);
   });
-  return make("p", { class: "key" }, ...lines, make("span", {}, make("i", { class: "line of-even" }), "even attention"));
+  return make("p", { class: "key" }, ...lines, make("span", {}, make("i", { class: "line of-even" }), "uniform attention"));
 }

@@ -1,9 +1,9 @@
-// Where the selected head looks, and its scores against chance.
+// Where the selected head attends, and its scores against chance.
 widgets.profile = (element) => {
   const name = make("h3", { id: "profile-name" });
   const says = make("p", { class: "says" });
   const offsets = make("div", { class: "chart", id: "profile-chart", role: "img" });
-  const none = make("p", { class: "nothing", hidden: true }, "No offsets for this head: its queries and keys stand in different texts, or none was kept.");
+  const none = make("p", { class: "nothing", hidden: true }, "No offsets for this head: its queries and keys are in different texts, or the run kept none.");
   const dots = make("div", { class: "chart", id: "dots-chart", role: "img" });
   const list = make("select", { "aria-label": "Selected head", onchange: () => select(list.value) }, ...heads.map((head) => new Option(head.name, head.name)));
   const turn = (by) => () => select(heads[(heads.findIndex((head) => head.name === state.selected) + by + heads.length) % heads.length].name);
@@ -15,7 +15,7 @@ widgets.profile = (element) => {
   const drawSpectrum = spectrumOf(frequencies, "spectrum");
   const left = make("div", {}, offsets, none, key, frequencies, still);
   const sides = new Set(answered.flatMap((score) => heads.map((head) => sideOf(head, score))));
-  const told = [["above", "up", "above chance"], ["below", "down", "below"], ["unclear", "unclear", "not told from it"], ["bare", "bare", "no chance level, or no interval"]];
+  const told = [["above", "up", "above chance"], ["below", "down", "below chance"], ["unclear", "unclear", "interval includes chance"], ["bare", "bare", "no chance level, or no interval"]];
   const fresh = answered.some((score) => heads.some((head) => untrained(head, score) !== null)) ? [["fresh", "untrained"]] : [];
   const right = make("div", {}, dots, keyOf([...told.filter(([side]) => sides.has(side)).map(([, sign, words]) => [sign, words]), ["tick", "chance"], ...fresh]));
   element.append(make("div", { class: "title" }, name, make("div", { class: "controls" }, before, list, after)), says, make("div", { class: "pair" }, left, right));
@@ -29,38 +29,38 @@ widgets.profile = (element) => {
     name.replaceChildren(head.name, make("span", {}, placeOf(head)));
     const told = inOrder.filter((score) => value(head, score) !== null);
     const silent = shown.filter((score) => !told.includes(score)).map((score) => score.name);
-    says.textContent = [decided(head), has ? peak(from, to, mass.map((one, bar) => (one ?? 0) * seen[bar])) : "", silent.length ? `No answer here for ${silent.join(", ")}.` : ""].join(" ").trim();
+    says.textContent = [decided(head), has ? peak(from, to, mass.map((one, bar) => (one ?? 0) * seen[bar])) : "", silent.length ? `No value for ${silent.join(", ")}.` : ""].join(" ").trim();
     list.value = head.name;
     offsets.hidden = key.hidden = !has;
     none.hidden = has;
-    offsets.setAttribute("aria-label", `Mean attention mass of ${head.name} by relative offset. ${says.textContent}`);
+    offsets.setAttribute("aria-label", `Mean attention of ${head.name} by relative offset. ${says.textContent}`);
     dots.setAttribute("aria-label", shown.map((score) => sayScore(head, score)).join("; "));
     const height = element.clientWidth < 500 ? 220 : 300;
     const drawings = [draw(dots, "dots", { tables: { dots: told.map((score) => dot(head, score)) }, size: { height: (told.length > 14 ? 24 : 27) * told.length } })];
     const turns = spectra.has(head.name) && thetas.has(head.layer);
     frequencies.hidden = !turns;
     still.hidden = turns;
-    still.textContent = page.about.still[head.layer] ?? "No rotary frequencies for this head: its logits are not products of queries and keys that turn pair by pair, or the run did not look at them.";
+    still.textContent = page.about.still[head.layer] ?? "No rotary frequencies for this head: its logits are not rotary, or the run did not measure them.";
     if (turns) drawings.push(drawSpectrum(head.name, head.layer, head.name));
     if (has) drawings.push(draw(offsets, "profile", { params: { bins: place.length }, tables: { profile: rowsOf({ place, from, to, all, mass }) }, size: { height } }));
     return Promise.all(drawings);
   }
 
-  /** What decides its logits, in words. */
+  /** What decides its attention, in words. */
   function decided(head) {
     const triple = page.about.triples[0];
     const shares = triple?.keys.map((key) => head[`value_${key}`]) ?? [];
     if (!shares.length || shares.includes(null)) return "";
     const [where, what, rest] = shares.map((share) => `${short(100 * share, 0)} %`);
-    const goes = { attended: "Where it looks goes", input: "When tokens trade places at the input, its attention goes" }[triple.name] ?? "Its logits go";
-    return `${goes} ${where} by place, ${what} by content, ${rest} by ${triple.corners[2][0]}.`;
+    const when = { input: "When tokens are permuted at the input, its", shift: "When the text is shifted at the input, its" }[triple.name] ?? "Its";
+    return `${when} ${triple.name === "shares" ? "logits are" : "attention is"} decided ${where} by position, ${what} by content, ${rest} by ${triple.corners[2][0]}.`;
   }
 
   /** Where most of the attention goes, all rows together: a far offset that few rows can see is small here. */
   function peak(from, to, share) {
     const top = share.reduce((best, one, bar) => (one > share[best] ? bar : best), 0);
     const where = from[top] === to[top] ? `offset ${offsetText(from[top])}` : `offsets ${offsetText(from[top])} to ${offsetText(to[top])}`;
-    return `It looks most at ${where}, with ${short(share[top])} of all its attention.`;
+    return `It attends most to ${where}, with ${short(share[top])} of all its attention.`;
   }
 
   function dot(head, score) {

@@ -1,10 +1,10 @@
 // What each rotary frequency carries: the norms of query and key, its part of the three variances, its own scores.
 const measureNames = {
   query_norm: "norm of query", key_norm: "norm of keys", logit: "mean size of its logit", peak: "mean largest logit",
-  position_part: "adds by place", symbol_part: "adds by content", interaction_part: "adds by both", positional: "positional", symbolic: "symbolic",
+  position_part: "variance by position", symbol_part: "variance by content", interaction_part: "variance by both", positional: "positional", symbolic: "symbolic",
 };
 const partOrder = ["position_part", "symbol_part", "interaction_part"];
-const spectra = new Map(); // head -> measure -> one number a frequency
+const spectra = new Map(); // head -> measure -> one number per frequency
 rowsOf(page.tables.spectra ?? { name: [] }).forEach(({ name, measure, step, steps }) => {
   if (!spectra.has(name)) spectra.set(name, new Map());
   spectra.get(name).set(measure, steps.map((count) => (count === null ? null : count * step)));
@@ -21,8 +21,8 @@ function wavelength(theta) {
 function spectrumOf(element, id) {
   const blocks = [
     ["norms", "Norms of query and key", [["query", "query"], ["keys", "keys"]], ["query_norm", "key_norm"]],
-    ["shares", "Share of the logits' variance", [["where", "by place"], ["what", "by content"], ["both", "both together"]], partOrder],
-    ["scores", "Published scores of each plane alone", [["where", "positional"], ["what", "symbolic"]], ["positional", "symbolic"]],
+    ["shares", "Share of the logits' variance", [["where", "by position"], ["what", "by content"], ["both", "both together"]], partOrder],
+    ["scores", "Published scores of each plane on its own", [["where", "positional"], ["what", "symbolic"]], ["positional", "symbolic"]],
   ];
   const places = blocks.map(([name, title, key, measures]) => {
     const chart = make("div", { class: "chart", id: `${id}-${name}`, role: "img" });

@@ -68,7 +68,7 @@ function switchOf(label, options, chosen, onpick) {
   return make("div", { class: "switch", role: "group", "aria-label": label }, ...buttons.values());
 }
 
-/** One row a head with only the columns of some scores; `shows` is what the card beside the pointer tells. */
+/** One row per head with only the columns of some scores; `shows` is what the card beside the pointer shows. */
 function headRows(keys, shows = keys) {
   return heads.map((head) => {
     const row = { name: head.name, layer: head.layer, head: head.head, part: head.part, mixed: head.mixed, shows };
@@ -94,10 +94,10 @@ function sayScore(head, score) {
   const against = chance(head, score) === null ? "" : `, chance ${short(chance(head, score))}`;
   const fresh = untrained(head, score) === null ? "" : `, untrained ${short(untrained(head, score))}`;
   const { said, few } = rests(head, score);
-  return `${score.name} ${short(value(head, score))}${between}${against}${fresh}${said && `; ${said}`}${few ? " (few)" : ""}`;
+  return `${score.name} ${short(value(head, score))}${between}${against}${fresh}${said && `; ${few ? "only " : ""}${said}`}`;
 }
 
-/** Above or below chance, or not told from it; bare where there is no chance level, or no interval to tell it by. */
+/** Above or below chance, or unclear (the interval includes it); bare without a chance level or an interval. */
 function sideOf(head, score) {
   const [low, high] = ends(head, score);
   const level = chance(head, score);

@@ -1,4 +1,4 @@
-// The selected head in short: each view of where against what, how widely it looks, and what else it does.
+// The selected head in short: each measurement of position against content, entropy, and its strongest other scores.
 widgets.summary = (element) => {
   const named = (name) => answered.find((score) => score.name === name);
   const [entropy, sink] = [named("entropy"), named("sink")];
@@ -8,15 +8,15 @@ widgets.summary = (element) => {
     const verdict = page.about.verdicts[head.verdict] ?? "";
     const why = page.about.mixed[head.name];
     element.replaceChildren(
-      make("div", { class: "title" }, make("h3", {}, head.name, make("span", {}, placeOf(head))), make("a", { href: "#head" }, "all of it ↓")),
+      make("div", { class: "title" }, make("h3", {}, head.name, make("span", {}, placeOf(head))), make("a", { href: "#head" }, "full profile ↓")),
       verdict ? make("p", { class: "verdict" }, `${verdict}.`) : "",
-      why ? make("p", { class: "mixed" }, make("i", { class: "sign ring" }), make("b", {}, "Views disagree. "), why.join(" ")) : "",
+      why ? make("p", { class: "mixed" }, make("i", { class: "sign ring" }), make("b", {}, "Measurements disagree. "), why.join(" ")) : "",
       ...page.about.views.map((view) => viewOf(head, view)),
       listOf(head, [entropy, sink, ...strongest(head)].filter((score) => score && value(head, score) !== null)),
     );
   });
 
-  /** Of the scores of attention those in which this head is farthest from chance. */
+  /** The scores of attention in which this head is farthest from chance. */
   function strongest(head) {
     const away = (score) => Math.abs(value(head, score) - chance(head, score)) / (score.range[1] - score.range[0] || 1);
     const known = others.filter((score) => value(head, score) !== null && chance(head, score) !== null && ["above", "below", "bare"].includes(sideOf(head, score)));
@@ -24,12 +24,12 @@ widgets.summary = (element) => {
   }
 };
 
-/** One view: a bar of three shares with those of heads that know nothing below it, or two scores each on its own rail. */
+/** One measurement: a bar of three shares above those of its baselines, or two scores each on its own rail. */
 function viewOf(head, view) {
   const its = view.keys.map((key) => byKey.get(key));
   const there = its.every((score) => value(head, score) !== null);
   const { said, few } = rests(head, its[0]);
-  const title = make("h4", {}, view.label, make("span", { class: few ? "few" : "", title: few ? "one text, or fewer than 30 rows" : "" }, `${there ? said : ""}${few && there ? ", few" : ""}`));
+  const title = make("h4", {}, view.label, make("span", { class: few ? "few" : "", title: few ? "one text, or fewer than 30 rows" : "" }, `${few && there ? "only " : ""}${there ? said : ""}`));
   if (!there) return make("section", {}, title, make("p", { class: "note" }, "No value for this head."));
   const numbers = make("div", { class: "shares" }, ...its.map((score, hue) => make("span", { title: sayScore(head, score) }, make("i", { class: "swatch", "data-hue": hue }), view.words[hue], make("b", {}, short(value(head, score))), make("br"), make("small", {}, between(head, score)))));
   if (its.length === 2) numbers.append(make("span", { class: "rails" }, ...(chance(head, its[0]) === null ? [] : ["┃ chance"]), make("br"), ...(untrained(head, its[0]) === null ? [] : ["○ untrained"])));
@@ -53,7 +53,7 @@ function barOf(shares) {
   return bar;
 }
 
-/** One score from end to end: its value with the interval, a tick at chance, a ring at fresh weights. */
+/** One score from end to end: its value with the interval, a tick at chance, a ring at untrained weights. */
 function railOf(head, score, hue) {
   const svg = (name, attributes, ...children) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -74,7 +74,7 @@ function railOf(head, score, hue) {
     svg("circle", { cx: at(value(head, score)), cy: 7, r: 4, class: "dot" }));
 }
 
-/** Other scores in a line each: the number, its interval, and what heads that know nothing get. */
+/** Other scores, one per line: the number, its interval, and its baselines. */
 function listOf(head, its) {
   if (!its.length) return "";
   const baselines = [["chance", chance], ["untrained", untrained]].filter(([, of]) => its.some((score) => of(head, score) !== null));

@@ -24,7 +24,7 @@ function tipFor(datum) {
 function headTip(head, datum) {
   const shown = [...new Set(datum.shows)].map((key) => byKey.get(key));
   const lines = shown.flatMap((score) => scoreLines(head, score));
-  const counts = shown.map((score) => rests(head, score).said).filter(Boolean); // said once where all rest on the same
+  const counts = shown.map((score) => rests(head, score).said).filter(Boolean); // once where all are based on the same
   const same = new Set(counts).size < 2 ? counts.slice(0, 1) : shown.map((score) => `${score.name}: ${rests(head, score).said}`);
   return [make("div", {}, make("b", {}, head.name), make("span", { class: "dim" }, ` ${head.part}`)), make("div", { class: "grid" }, ...lines), ...same.map((said) => make("div", { class: "dim" }, said)), ...spark(head.name)];
 }
@@ -35,18 +35,18 @@ function scoreLines(head, score) {
   if (low !== null && high !== null) lines.push(["95 % interval", `${short(low)} to ${short(high)}`]);
   if (chance(head, score) !== null) lines.push(["chance", short(chance(head, score))]);
   if (untrained(head, score) !== null) lines.push(["untrained", short(untrained(head, score))]);
-  if (value(head, score) === null) lines.push(["no answer here", ""]);
+  if (value(head, score) === null) lines.push(["no value", ""]);
   return lines.flatMap(([name, said], line) => [make("span", line ? { class: "dim" } : {}, name), make("span", line ? { class: "dim" } : {}, said)]);
 }
 
 function offsetTip(datum) {
   const span = datum.from === datum.to ? `offset ${offsetText(datum.from)}` : `offsets ${offsetText(datum.from)} to ${offsetText(datum.to)}`;
-  const lines = [[span, ""], ["mean mass", short(datum.mass, 4)], ["mean of all heads", short(datum.all, 4)]];
+  const lines = [[span, ""], ["mean attention", short(datum.mass, 4)], ["mean of all heads", short(datum.all, 4)]];
   return [make("div", { class: "grid" }, ...lines.flatMap(([name, said]) => [make("span", {}, name), make("span", {}, said)]))];
 }
 
 function frequencyTip({ theta, measures }) {
-  const turn = theta > 0 ? `${short(theta)} rad a token` : "does not turn";
+  const turn = theta > 0 ? `${short(theta)} radians per token` : "does not rotate";
   const lines = [[turn, ""], ["wavelength", wavelength(theta)], ...measures.map(([name, number]) => [measureNames[name], short(number)])];
   return [make("div", { class: "grid" }, ...lines.flatMap(([name, said], line) => [make("span", line ? { class: "dim" } : {}, name), make("span", {}, said)]))];
 }

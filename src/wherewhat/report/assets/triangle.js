@@ -1,4 +1,4 @@
-// Every head between three shares: by place on the left, by content on the right, only together above.
+// Every head by three shares: position on the left, content on the right, both together above.
 const tall = Math.sqrt(3) / 2;
 
 widgets.triangle = (element) => {
@@ -25,7 +25,7 @@ widgets.triangle = (element) => {
     const [where, what, rest] = triple.keys;
     const [left, right, top] = triple.corners.map(([title]) => title);
     chart.setAttribute("aria-label", `All heads in a triangle of shares: ${left} on the left, ${right} on the right, ${top} above. Arrow keys select the next head.`);
-    told.textContent = `${triple.told} Lines mark quarters; in a tinted corner one share is more than half.`;
+    told.textContent = `${triple.note} Lines mark quarters; in a tinted corner one share exceeds one half.`;
     tellMissing(note, heads.length - placed().length, "for these shares");
     key.replaceChildren(...signs());
     const corners = rowsOf(page.tables.corners).map((row, corner) => ({ ...row, title: triple.corners[corner][0], note: triple.corners[corner][1] }));
@@ -35,16 +35,16 @@ widgets.triangle = (element) => {
     return draw(chart, "triangle", { words: { where, what, rest }, tables, size: { height } });
   }
 
-  /** What the marks that are no heads mean, as far as they are there. */
+  /** What the marks other than heads mean, as far as there are any. */
   function signs() {
     const has = (number) => placed().some((head) => triple.keys.every((one) => (head[`${number}_${one}`] ?? null) !== null));
     const mixed = placed().filter((head) => head.mixed === 1).length;
     const why = [...new Set(placed().flatMap((head) => (page.about.mixed[head.name] ?? []).slice(1)))];
     const sign = (shape, name, words) => make("li", {}, make("i", { class: `sign ${shape}` }), make("b", {}, name), ` ${words}`);
     return [
-      ...(has("chance") ? [sign("noise", "noise:", triple.name === "attended" ? "random logits, as peaked as the heads are." : "a table of random logits.")] : []),
-      ...(has("untrained") ? [sign("fresh", "untrained:", `fresh weights of the same architecture, ${page.about.fresh}.`)] : []),
-      ...(mixed ? [sign("ring", `${mixed} ${mixed === 1 ? "head" : "heads"}`, `on which the views disagree. ${why.join(" ")}`)] : []),
+      ...(has("chance") ? [sign("noise", "noise:", triple.name === "attended" ? "random logits, as peaked as the heads." : "a table of random logits.")] : []),
+      ...(has("untrained") ? [sign("fresh", "untrained:", `untrained weights of the same architecture, ${page.about.fresh}.`)] : []),
+      ...(mixed ? [sign("ring", `${mixed} ${mixed === 1 ? "head" : "heads"}`, `on which the measurements disagree. ${why.join(" ")}`)] : []),
     ];
   }
 

@@ -1,7 +1,7 @@
 """One head with one rotary frequency: which tasks can it learn at which angle? After arXiv 2511.11579.
 
-The net is so small that hundreds of them learn side by side: one for each base angle and each seed. Arrays in here end
-in these letters beside those of `axes`:
+The net is so small that hundreds of copies train in parallel: one per base angle and seed. Array names in this study
+end in these letters, in addition to those of `axes`:
 
 | letter | axis |
 |---|---|
@@ -13,5 +13,5 @@ in these letters beside those of `axes`:
 | U | query |
 | V | answer |
 | W | weight of a net |
-| X | row to look up or to add up |
+| X | row to gather from a table, or to add to one |
 """

@@ -1,12 +1,12 @@
-"""Many heads at once, one for each seed and angle: what they attend to, what they answer, and the slope of their loss.
+"""Many heads at once, one per seed and angle: their attention, their answers, and the gradient of their loss.
 
 A head has no value matrix and no layer around it. Contents and queries are one-hot, so the head is two tables: a key
-for each symbol and a query for each thing that can be asked, both in the plane. A slot's logit is the product of its
-key with the query, turned by the angle times the distance. The attention on each answer, times a gain, are the logits
-of the answers.
+per symbol and a query per possible question, each a vector in the plane. The logit of a slot is the product of its key
+with the query, rotated by the angle times the distance. The logits of the answers are the attention on each answer,
+times a gain.
 
-Runs lie beside each other in memory and every step is one pass over all of them. Slopes are written out, not recorded:
-at this size that is several times faster. What a run learns does not depend on the runs beside it.
+Runs lie next to each other in memory, and every step is one pass over all of them. Gradients are written out instead
+of recorded, which is several times faster at this size. What a run learns does not depend on the other runs.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from wherewhat.studies.canonical.sequences import Ints, Rows
-from wherewhat.studies.canonical.settings import CONTEXT, SYMBOLS, Case, angle
+from wherewhat.studies.canonical.sequences import BatchIndices, Ints
+from wherewhat.studies.canonical.settings import CONTEXT, SYMBOLS, CanonicalCondition, angle
 
 Floats = NDArray[np.floating[Any]]
 
@@ -28,7 +28,7 @@ Floats = NDArray[np.floating[Any]]
 class Net:
     """The shape of the heads: how many seeds, planes and angles, queries and answers."""
 
-    theta_FA: Floats  # radians a slot, by plane and angle
+    theta_FA: Floats  # radians per slot, by plane and angle
     seeds: int
     queries: int
     answers: int
@@ -47,14 +47,14 @@ class Net:
         return (SYMBOLS + self.queries) * self.channels + 1
 
     @cached_property
-    def turn_FT1R(self) -> tuple[Floats, Floats]:
-        """Cosine and sine of the angle by which the query is turned for each slot."""
+    def rotation_FT1R(self) -> tuple[Floats, Floats]:
+        """Cosine and sine of the angle by which the query is rotated for each slot."""
         angle_FTA = np.arange(CONTEXT, 0, -1)[:, None] * self.theta_FA[:, None]
         angle_FT1R = np.tile(angle_FTA, self.seeds)[:, :, None]
         return np.cos(angle_FT1R).astype(self.dtype), np.sin(angle_FT1R).astype(self.dtype)
 
     def first_weights(self, seeds: Sequence[int], deviation: float) -> Floats:
-        """weights_WR before any learning: those of one seed are the same at every angle."""
+        """weights_WR before training: those of one seed are the same at every angle."""
         drawn_EW = [np.random.default_rng(seed).normal(0, deviation, self.weights) for seed in seeds]
         weights_WR = np.repeat(np.stack(drawn_EW, 1), self.angles, axis=1).astype(self.dtype)
         weights_WR[-1] = 1  # the gain
@@ -67,16 +67,16 @@ class Net:
         return key_CMR, weights_WR[keys:-1].reshape(self.channels, self.queries, -1), weights_WR[-1]
 
 
-def net_of(case: Case, bases: Sequence[float], seeds: int, dtype: str = "float32") -> Net:
-    """The heads that learn a case at these base angles."""
+def net_of(condition: CanonicalCondition, bases: Sequence[float], seeds: int, dtype: str = "float32") -> Net:
+    """The heads that learn a condition at these base angles."""
     theta_A = np.array([angle(base) for base in bases])
-    theta_FA = np.stack([theta_A] if case.planes == 1 else [np.zeros_like(theta_A), theta_A])
-    return Net(theta_FA, seeds, case.queries, case.answers, dtype)
+    theta_FA = np.stack([theta_A] if condition.planes == 1 else [np.zeros_like(theta_A), theta_A])
+    return Net(theta_FA, seeds, condition.queries, condition.answers, dtype)
 
 
 @dataclass(frozen=True)
-class Pass:
-    """What one pass forward leaves: keys as they are turned, queries, attention, and the mass on each answer."""
+class ForwardPass:
+    """Activations of a forward pass: rotated keys, queries, attention, and the attention mass on each answer."""
 
     key_CTY: Sequence[Floats]
     query_CY: Sequence[Floats]
@@ -84,61 +84,63 @@ class Pass:
     mass_VY: Floats
 
 
-def forward(net: Net, weights_WR: Floats, rows: Rows) -> Pass:
-    """Look at some samples."""
+def forward(net: Net, weights_WR: Floats, batch: BatchIndices) -> ForwardPass:
+    """Run the heads on a batch."""
     key_CMR, query_CUR, _ = net.split(weights_WR)
-    tables = [table_TMR.reshape(-1, net.angles) for table_TMR in _turned(net, key_CMR)]
-    key_CTY = [np.take(table_XA, rows.key_X, axis=0).reshape(CONTEXT, -1) for table_XA in tables]
-    query_CY = [np.take(query_UR.reshape(-1, net.angles), rows.query_X, axis=0).reshape(-1) for query_UR in query_CUR]
+    tables = [table_TMR.reshape(-1, net.angles) for table_TMR in _rotated(net, key_CMR)]
+    key_CTY = [np.take(table_XA, batch.key_X, axis=0).reshape(CONTEXT, -1) for table_XA in tables]
+    query_CY = [np.take(query_UR.reshape(-1, net.angles), batch.query_X, axis=0).reshape(-1) for query_UR in query_CUR]
     logits_TY = key_CTY[0] * query_CY[0]
     for key_TY, query_Y in zip(key_CTY[1:], query_CY[1:], strict=True):
         logits_TY += key_TY * query_Y
     attention_TY = _softmax(logits_TY)
-    mass_XA = _adding(rows.value_X, net.answers * len(rows.query_X)) @ attention_TY.reshape(-1, net.angles)
-    return Pass(key_CTY, query_CY, attention_TY, mass_XA.reshape(net.answers, -1))
+    mass_XA = _scatter_matrix(batch.value_X, net.answers * len(batch.query_X)) @ attention_TY.reshape(-1, net.angles)
+    return ForwardPass(key_CTY, query_CY, attention_TY, mass_XA.reshape(net.answers, -1))
 
 
-def slopes(net: Net, weights_WR: Floats, rows: Rows) -> tuple[Floats, Floats]:
-    """loss_R, the mean cross-entropy of each run, and slope_WR, how it changes with each of the run's weights."""
-    seen = forward(net, weights_WR, rows)
+def gradients(net: Net, weights_WR: Floats, batch: BatchIndices) -> tuple[Floats, Floats]:
+    """loss_R, the mean cross-entropy of each run, and gradient_WR, its gradient in the weights of the run."""
+    activations = forward(net, weights_WR, batch)
     gain_R = weights_WR[-1]
-    gain_Y = np.repeat(np.abs(gain_R).reshape(-1, 1, net.angles), rows.samples, axis=1).reshape(-1)
-    answer_VY = _softmax(seen.mass_VY * gain_Y)
+    gain_Y = np.repeat(np.abs(gain_R).reshape(-1, 1, net.angles), batch.samples, axis=1).reshape(-1)
+    answer_VY = _softmax(activations.mass_VY * gain_Y)
     answer_XA = answer_VY.reshape(-1, net.angles)
-    loss_R = -_over_samples(np.log(answer_XA[rows.target_X]), rows)
-    answer_XA[rows.target_X] -= 1  # from here on, the slope of the answers' logits
-    of_gain_R = _over_samples(_dot(answer_VY, seen.mass_VY), rows) * np.sign(gain_R)
+    loss_R = -_over_samples(np.log(answer_XA[batch.target_X]), batch)
+    answer_XA[batch.target_X] -= 1  # from here on, the gradient of the answers' logits
+    of_gain_R = _over_samples(_dot(answer_VY, activations.mass_VY), batch) * np.sign(gain_R)
     answer_VY *= gain_Y
-    logits_TY = np.take(answer_XA, rows.value_X, axis=0).reshape(CONTEXT, -1)
-    logits_TY -= _dot(seen.attention_TY, logits_TY)
-    logits_TY *= seen.attention_TY / logits_TY.dtype.type(rows.samples)
-    return loss_R, _into_tables(net, seen, rows, logits_TY, of_gain_R)
+    logits_TY = np.take(answer_XA, batch.value_X, axis=0).reshape(CONTEXT, -1)
+    logits_TY -= _dot(activations.attention_TY, logits_TY)
+    logits_TY *= activations.attention_TY / logits_TY.dtype.type(batch.samples)
+    return loss_R, _weight_gradient(net, activations, batch, logits_TY, of_gain_R)
 
 
-def _into_tables(net: Net, seen: Pass, rows: Rows, logits_TY: Floats, of_gain_R: Floats) -> Floats:
-    """slope_WR: the slopes of the logits carried over to keys and queries, and that of the gain behind them."""
-    slope_WR = np.empty((net.weights, len(of_gain_R)), dtype=of_gain_R.dtype)
-    slope_WR[-1] = of_gain_R
-    key_CMR, query_CUR, _ = net.split(slope_WR)
-    to_queries = _adding(rows.query_X, net.queries * net.seeds)
-    to_keys = _adding(rows.key_X, CONTEXT * SYMBOLS * net.seeds)
-    for query_UR, key_TY in zip(query_CUR, seen.key_CTY, strict=True):
+def _weight_gradient(
+    net: Net, activations: ForwardPass, batch: BatchIndices, logits_TY: Floats, of_gain_R: Floats
+) -> Floats:
+    """gradient_WR: the logits' gradient carried over to keys and queries, followed by the gain's."""
+    gradient_WR = np.empty((net.weights, len(of_gain_R)), dtype=of_gain_R.dtype)
+    gradient_WR[-1] = of_gain_R
+    key_CMR, query_CUR, _ = net.split(gradient_WR)
+    to_queries = _scatter_matrix(batch.query_X, net.queries * net.seeds)
+    to_keys = _scatter_matrix(batch.key_X, CONTEXT * SYMBOLS * net.seeds)
+    for query_UR, key_TY in zip(query_CUR, activations.key_CTY, strict=True):
         query_UR[:] = (to_queries @ _dot(logits_TY, key_TY).reshape(-1, net.angles)).reshape(query_UR.shape)
-    turned = [
+    rotated = [
         (to_keys @ (logits_TY * query_Y).reshape(-1, net.angles)).reshape(CONTEXT, SYMBOLS, -1)
-        for query_Y in seen.query_CY
+        for query_Y in activations.query_CY
     ]
-    for plane, (cos_T1R, sin_T1R) in enumerate(zip(*net.turn_FT1R, strict=True)):
-        across_TMR, up_TMR = turned[2 * plane : 2 * plane + 2]
+    for plane, (cos_T1R, sin_T1R) in enumerate(zip(*net.rotation_FT1R, strict=True)):
+        across_TMR, up_TMR = rotated[2 * plane : 2 * plane + 2]
         key_CMR[2 * plane] = (cos_T1R * across_TMR - sin_T1R * up_TMR).sum(0)
         key_CMR[2 * plane + 1] = (sin_T1R * across_TMR + cos_T1R * up_TMR).sum(0)
-    return slope_WR
+    return gradient_WR
 
 
-def _turned(net: Net, key_CMR: Floats) -> list[Floats]:
-    """Every symbol's key in every slot, turned against the query instead of the query against it; by channel."""
+def _rotated(net: Net, key_CMR: Floats) -> list[Floats]:
+    """By channel, every symbol's key in every slot: the key is rotated instead of the query, which is equivalent."""
     tables = []
-    for plane, (cos_T1R, sin_T1R) in enumerate(zip(*net.turn_FT1R, strict=True)):
+    for plane, (cos_T1R, sin_T1R) in enumerate(zip(*net.rotation_FT1R, strict=True)):
         across_MR, up_MR = key_CMR[2 * plane : 2 * plane + 2]
         tables += [cos_T1R * across_MR + sin_T1R * up_MR, cos_T1R * up_MR - sin_T1R * across_MR]
     return tables
@@ -152,18 +154,18 @@ def _softmax(logits: Floats) -> Floats:
     return logits
 
 
-def _dot(one: Floats, other: Floats) -> Floats:
-    found: Floats = np.einsum("ty,ty->y", one, other)
-    return found
+def _dot(left_TY: Floats, right_TY: Floats) -> Floats:
+    product_Y: Floats = np.einsum("ty,ty->y", left_TY, right_TY)
+    return product_Y
 
 
-def _over_samples(value: Floats, rows: Rows) -> Floats:
-    """The mean over samples of what is known of each sample of each run."""
-    found: Floats = value.reshape(rows.seeds, rows.samples, -1).mean(1).reshape(-1)
-    return found
+def _over_samples(value: Floats, batch: BatchIndices) -> Floats:
+    """The mean over samples, per run."""
+    mean_R: Floats = value.reshape(batch.seeds, batch.samples, -1).mean(1).reshape(-1)
+    return mean_R
 
 
-def _adding(place_X: Ints, places: int) -> csc_array:
-    """A matrix of ones that adds up the rows that go to the same place: far quicker than adding them one by one."""
+def _scatter_matrix(place_X: Ints, places: int) -> csc_array:
+    """A sparse matrix of ones that sums the rows with the same target: far faster than adding them one by one."""
     ones, starts = np.ones(len(place_X), dtype=np.float32), np.arange(len(place_X) + 1, dtype=np.int32)
     return csc_array((ones, place_X, starts), shape=(places, len(place_X)))

@@ -1,4 +1,4 @@
-"""The whole experiment: train every case at every angle, measure, and hold it against what was published."""
+"""The whole experiment: train every condition at every angle, measure the heads, and judge the published claims."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
@@ -7,24 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from wherewhat.studies.base import Found, Order
+from wherewhat.studies.base import Request, StudyResult
 from wherewhat.studies.canonical.claims import claims
 from wherewhat.studies.canonical.measure import Row, accuracy, lengths, scores, vectors
-from wherewhat.studies.canonical.sequences import Sequences, read
+from wherewhat.studies.canonical.sequences import read
 from wherewhat.studies.canonical.settings import (
     BASES,
-    CASES,
+    CONDITIONS,
     CONTEXT,
     INTEGERS,
     PUBLISHED,
     SCALES,
     SYMBOLS,
     TOKENS,
-    Scale,
+    CanonicalScale,
     angle,
 )
 from wherewhat.studies.canonical.theory import (
-    accuracy_by_hand,
+    hand_built_accuracy,
     index_bound,
     index_margin,
     index_norm,
@@ -35,76 +35,84 @@ from wherewhat.studies.canonical.theory import (
     retrieval_peak,
     tilt_bound,
 )
-from wherewhat.studies.canonical.train import Trained, train
+from wherewhat.studies.canonical.train import TrainedHeads, train
 from wherewhat.tables.schema import RESULT, frame
 
-# Base angles at which heads by hand are tried: close to each other where bounds lie.
+# Base angles at which hand-built heads are evaluated: denser around the bounds.
 FINE = tuple(step / 80 for step in range(41)) + tuple(step / 20 for step in range(11, 41))
-BOUNDS = {"index": index_bound(), "retrieval": retrieval_bound(), "tilt": tilt_bound()}  # in radians a slot
+BOUNDS = {"index": index_bound(), "retrieval": retrieval_bound(), "tilt": tilt_bound()}  # in radians per slot
 NOTES = (  # at every scale
-    "Optimiser, learning rate, first weights, embeddings, label format and the rule for distractors are not published; "
-    "here they are Adam, one-hot tokens, learnt tables of queries and keys, and values that answer as they are.",
-    "An answer's logit is the attention on it times a learnt gain; the query is no key, so that nothing attends to it.",
-    "Partial induction has exactly two pairs with the symbol asked for; the paper says two or more.",
-    "The temperature of the paper's score is not published; scores are given at 1e-4, that of the code around the "
-    "follow-up, and over all swaps alike.",
+    "Optimiser, learning rate, initial weights, embeddings, label format and the rule for distractors are not "
+    "published; here they are Adam, one-hot tokens, learnt tables of queries and keys, and values used as answers "
+    "without a transformation.",
+    "An answer's logit is the attention on it times a learnt gain; the query is not a key, so nothing attends to it.",
+    "Partial induction has exactly two pairs with the queried symbol; the paper says two or more.",
+    "The temperature of the paper's score is not published; scores are given at 1e-4, as in the code of the follow-up "
+    "paper, and with all swaps weighted equally.",
 )
 
 
-def canonical(order: Order) -> Found:
-    """Index, retrieval and partial induction with one head, by the angle of its one frequency."""
-    scale = order.of(SCALES)
-    scale = scale if order.seeds is None else replace(scale, seeds=order.seeds)
+def canonical(request: Request) -> StudyResult:
+    """Index, retrieval and partial induction with one head, by the angle of its only frequency."""
+    scale = request.of(SCALES)
+    scale = scale if request.seeds is None else replace(scale, seeds=request.seeds)
     rows: list[Row] = []
-    for heads in train(scale, order.seed, order.step):
-        rows += measured(heads, scale)
-    result = frame([*rows, *expected()], RESULT)
-    return Found(
+    for heads in train(scale, request.seed, request.step):
+        rows += measured_rows(heads, scale)
+    result = frame([*rows, *theory_rows()], RESULT)
+    return StudyResult(
         result=result,
         claims=claims(result),
-        settings=settings(scale, order.seed),
-        notes=(training(scale), *NOTES),
+        settings=settings(scale, request.seed),
+        notes=(training_note(scale), *NOTES),
         about={"bounds": {name: base_of(bound) for name, bound in BOUNDS.items()}},
     )
 
 
-def settings(scale: Scale, seed: int) -> dict[str, Any]:
-    """Everything that decided the result."""
+def settings(scale: CanonicalScale, seed: int) -> dict[str, Any]:
+    """Everything that determines the result."""
     sizes = {"context": CONTEXT, "symbols": SYMBOLS, "integers": INTEGERS, "bases": list(BASES)}
     samples = scale.samples or "fresh"
-    return {**asdict(scale), "samples": samples, **sizes, "first_seed": seed, "cases": list(CASES), "optimiser": "Adam"}
+    return {
+        **asdict(scale),
+        "samples": samples,
+        **sizes,
+        "first_seed": seed,
+        "cases": list(CONDITIONS),
+        "optimiser": "Adam",
+    }
 
 
-def training(scale: Scale) -> str:
-    """How much was trained and measured, beside what was published.
+def training_note(scale: CanonicalScale) -> str:
+    """How much was trained and measured, compared with the paper.
 
-    >>> training(PUBLISHED)
-    'As published, 64,000 steps of 64, 100 epochs of 40,960 samples; accuracy is read on 20,480 samples a seed.'
+    >>> training_note(PUBLISHED)
+    'As published, 64,000 steps of 64, 100 epochs of 40,960 samples; accuracy is measured on 20,480 samples per seed.'
     """
     paper = PUBLISHED
     if (scale.steps, scale.batch, scale.samples) == (paper.steps, paper.batch, paper.samples):
         how = f"As published, {scale.steps:,} steps of {scale.batch}, 100 epochs of {paper.samples:,} samples"
     else:
-        kind = "all of them fresh" if scale.samples is None else f"from {scale.samples:,}"
+        kind = "each used once" if scale.samples is None else f"from a set of {scale.samples:,}"
         how = (
             f"Training takes {scale.steps:,} steps of {scale.batch} samples, {kind}; the paper takes {paper.steps:,} "
             f"steps, 100 epochs of {paper.samples:,} samples"
         )
-    beside = "" if scale.valid == paper.valid else f", {paper.valid:,} in the paper"
-    return f"{how}; accuracy is read on {scale.valid:,} samples a seed{beside}."
+    published = "" if scale.valid == paper.valid else f", {paper.valid:,} in the paper"
+    return f"{how}; accuracy is measured on {scale.valid:,} samples per seed{published}."
 
 
-def measured(heads: Trained, scale: Scale) -> Iterator[Row]:
-    """Everything that is read off the heads of one case."""
-    some = heads.valid(scale.valid)
-    yield from accuracy(heads, some)
-    yield from scores(heads, some.part(0, scale.scored))
+def measured_rows(heads: TrainedHeads, scale: CanonicalScale) -> Iterator[Row]:
+    """Everything that is measured on the heads of one condition."""
+    sequences = heads.valid(scale.valid)
+    yield from accuracy(heads, sequences)
+    yield from scores(heads, sequences.part(0, scale.scored))
     yield from lengths(heads)
     yield from vectors(heads)
 
 
-def expected() -> Iterator[Row]:
-    """What theory says beside it."""
+def theory_rows() -> Iterator[Row]:
+    """What theory predicts."""
     yield from _by_angle("index", "margin", index_margin)
     yield from _by_angle("index", "norm", index_norm)
     yield from _by_angle("retrieval", "margin", retrieval_margin)
@@ -112,15 +120,16 @@ def expected() -> Iterator[Row]:
     for name, peak in (("index", index_peak), ("retrieval", retrieval_peak)):
         for slot, value in enumerate(peak(TOKENS, angle(1.0))):
             yield ("theory", name, "base 1", float(slot), None, "peak", float(value), None, None)
-    for case in CASES.values():
-        some = _samples(case.name)
+    for name, condition in CONDITIONS.items():
+        cells = int(np.prod(condition.task.cells))
+        sequences = read(condition.task, seeds=[1], split="valid", numbers=np.arange(2 * cells))
         for base in FINE:
-            value = accuracy_by_hand(case.name, base, some)
-            yield ("theory", case.name, "by hand", base, None, "accuracy", value, None, None)
+            value = hand_built_accuracy(name, base, sequences)
+            yield ("theory", name, "by hand", base, None, "accuracy", value, None, None)
 
 
 def base_of(theta: float) -> float:
-    """The base that belongs to an angle.
+    """The base of an angle.
 
     >>> round(base_of(retrieval_bound()), 6), round(base_of(index_bound()), 6)
     (0.125, 2.0)
@@ -133,8 +142,3 @@ def _by_angle(name: str, measure: str, formula: Callable[[float], float]) -> Ite
         value = formula(angle(base))
         if isfinite(value):
             yield ("theory", name, "by formula", base, None, measure, value, None, None)
-
-
-def _samples(case: str) -> Sequences:
-    task = CASES[case].task
-    return read(task, seeds=[1], split="valid", numbers=np.arange(2 * int(np.prod(task.cells))))

@@ -1,4 +1,4 @@
-"""What can be known about one head without training it: margins, bounds, and heads put together by hand."""
+"""What theory says about one head without training it: margins, bounds, and hand-built heads."""
 
 from collections.abc import Callable
 from math import cos, inf, log, pi
@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from wherewhat.studies.canonical.sequences import Sequences
+from wherewhat.studies.canonical.sequences import TaskSequences
 from wherewhat.studies.canonical.settings import CONTEXT, SYMBOLS, TOKENS, angle
 
 Floats = NDArray[np.float64]
-TIE = 1e-9  # logits nearer to each other than this are the same
+TIE = 1e-9  # logits closer than this count as equal
 
 
 def index_margin(theta: float) -> float:
-    """By how much the slot that is asked for leads over its neighbours, with a query and a key of length 1.
+    """The logit margin of the queried slot over its neighbours, with a query and a key of length 1.
 
     >>> round(index_margin(2 * pi / 33), 6)
     0.018071
@@ -24,34 +24,34 @@ def index_margin(theta: float) -> float:
 
 
 def retrieval_margin(theta: float) -> float:
-    """By how much the symbol that is asked for leads over its neighbour on the circle where slots are worst for both.
+    """The logit margin of the queried symbol over its neighbour on the circle, in the worst slots for both.
 
-    The query is turned so that the middle of the context loses nothing.
+    The query is rotated so that a match in the middle of the context loses nothing.
     """
     reach = theta * (CONTEXT - 1) / 2
     return cos(reach) - cos(2 * pi / SYMBOLS - reach)
 
 
 def index_bound(tokens: int = TOKENS) -> float:
-    """The largest angle at which no two slots look alike: a whole turn over all tokens."""
+    """The largest angle at which all slots are distinct: a full turn over all tokens."""
     return 2 * pi / tokens
 
 
 def retrieval_bound(tokens: int = TOKENS, symbols: int = SYMBOLS) -> float:
-    """The angle below which no slot turns a symbol as far as the next symbol."""
+    """The angle below which no slot rotates a symbol as far as the next symbol."""
     return 2 * pi / (tokens * symbols)
 
 
 def tilt_bound(context: int = CONTEXT, symbols: int = SYMBOLS) -> float:
-    """The angle below which one plane alone can tell symbols apart and still prefer the later of two pairs by hand.
+    """The angle below which a hand-built head with one plane can separate symbols and still prefer the later pair.
 
-    The query's own symbol loses up to (context - 1) θ and must stay ahead of a neighbour that gains as much.
+    The queried symbol loses up to (context - 1) θ and must stay ahead of a neighbour that gains as much.
     """
     return 2 * pi / (symbols * 2 * (context - 1))
 
 
 def index_norm(theta: float) -> float:
-    """How long query times key must be for every slot to get half of the attention when it is asked for."""
+    """The length of query times key that gives every slot half of the attention when it is queried."""
     if theta == 0:
         return inf
     slot_S = np.arange(CONTEXT)
@@ -61,56 +61,56 @@ def index_norm(theta: float) -> float:
 
 
 def retrieval_norm(theta: float) -> float:
-    """The same for a symbol when all other pairs have the symbol next to it; infinite where no length is enough."""
+    """The same for a symbol when all other pairs have its neighbour on the circle; infinite if no length suffices."""
     margin = retrieval_margin(theta)
     return log(CONTEXT - 1) / margin if margin > 0 else inf
 
 
 def index_peak(tokens: int, theta: float) -> Floats:
-    """The attention on each slot when it is asked for, with a query and a key of length 1: a U over the slots."""
+    """The attention on each slot when it is queried, with a query and a key of length 1: a U over the slots."""
     slot_S = np.arange(tokens)
     logit_SS = np.cos(theta * (slot_S[:, None] - slot_S))
-    found: Floats = np.exp(1 - np.log(np.exp(logit_SS).sum(1)))
-    return found
+    attention_S: Floats = np.exp(1 - np.log(np.exp(logit_SS).sum(1)))
+    return attention_S
 
 
 def retrieval_peak(tokens: int, theta: float) -> Floats:
-    """The attention on the only pair with the symbol asked for, by its slot: an inverted U.
+    """The attention on the only pair with the queried symbol, by its slot: an inverted U.
 
-    There are two symbols, opposite to each other on the circle; the last token is the query.
+    There are two symbols, on opposite sides of the circle; the last token is the query.
     """
     slots = tokens - 1
     own_S = np.cos(theta * (np.arange(slots) - (slots - 1) / 2))
     others_S = np.exp(-own_S)
-    found: Floats = np.exp(own_S) / (np.exp(own_S) + others_S.sum() - others_S)
-    return found
+    attention_S: Floats = np.exp(own_S) / (np.exp(own_S) + others_S.sum() - others_S)
+    return attention_S
 
 
-def index_logits(theta: float, some: Sequences) -> Floats:
-    """A head by hand that looks only at slots: all keys alike, and the query turned by the slot it names."""
-    found: Floats = np.cos(theta * (some.query_EN[..., None] - np.arange(CONTEXT)))
-    return found
+def index_logits(theta: float, sequences: TaskSequences) -> Floats:
+    """A hand-built head that attends by slot: all keys are equal, and the query is rotated to the slot it names."""
+    logits_ENT: Floats = np.cos(theta * (sequences.query_EN[..., None] - np.arange(CONTEXT)))
+    return logits_ENT
 
 
-def retrieval_logits(theta: float, some: Sequences) -> Floats:
-    """A head by hand that looks at symbols, spread evenly over the circle, and loses least in the middle."""
-    found: Floats = np.cos(_apart(some) + theta * ((CONTEXT - 1) / 2 - np.arange(CONTEXT)))
-    return found
+def retrieval_logits(theta: float, sequences: TaskSequences) -> Floats:
+    """A hand-built head that attends by symbol, spread evenly over the circle; it is best in the middle slots."""
+    logits_ENT: Floats = np.cos(_symbol_angle(sequences) + theta * ((CONTEXT - 1) / 2 - np.arange(CONTEXT)))
+    return logits_ENT
 
 
-def tilted_logits(theta: float, some: Sequences) -> Floats:
-    """The same, losing least at the end: of two pairs with one symbol, the later is ahead."""
-    found: Floats = np.cos(_apart(some) + theta * (CONTEXT - 1 - np.arange(CONTEXT)))
-    return found
+def tilted_logits(theta: float, sequences: TaskSequences) -> Floats:
+    """The same, but best at the end: of two pairs with the same symbol, the later has the larger logit."""
+    logits_ENT: Floats = np.cos(_symbol_angle(sequences) + theta * (CONTEXT - 1 - np.arange(CONTEXT)))
+    return logits_ENT
 
 
-def two_plane_logits(theta: float, some: Sequences) -> Floats:
-    """A head by hand with a plane that stands still for symbols, and one that turns for slots."""
-    found: Floats = np.cos(_apart(some)) + np.cos(theta * (CONTEXT - np.arange(CONTEXT)))
-    return found
+def two_plane_logits(theta: float, sequences: TaskSequences) -> Floats:
+    """A hand-built head with an unrotated plane for symbols and a rotated one for slots."""
+    logits_ENT: Floats = np.cos(_symbol_angle(sequences)) + np.cos(theta * (CONTEXT - np.arange(CONTEXT)))
+    return logits_ENT
 
 
-BY_HAND: dict[str, Callable[[float, Sequences], Floats]] = {  # by the name of their case
+HAND_BUILT: dict[str, Callable[[float, TaskSequences], Floats]] = {  # by the name of the condition
     "index": index_logits,
     "retrieval": retrieval_logits,
     "partial_induction, 1 plane": tilted_logits,
@@ -118,18 +118,18 @@ BY_HAND: dict[str, Callable[[float, Sequences], Floats]] = {  # by the name of t
 }
 
 
-def accuracy_by_hand(case: str, base: float, some: Sequences) -> float:
-    """How often a head put together by hand is right if all its attention goes to the largest logit.
+def hand_built_accuracy(condition: str, base: float, sequences: TaskSequences) -> float:
+    """The accuracy of a hand-built head whose attention is all on the largest logit.
 
-    Slots that tie share it: each counts as much as the others.
+    Tied slots share the attention equally.
     """
-    logits_ENT = BY_HAND[case](angle(base), some)
+    logits_ENT = HAND_BUILT[condition](angle(base), sequences)
     first_ENT = logits_ENT > logits_ENT.max(-1, keepdims=True) - TIE
-    slot_ENT = first_ENT & (some.slot_EN[..., None] == np.arange(CONTEXT))
+    slot_ENT = first_ENT & (sequences.slot_EN[..., None] == np.arange(CONTEXT))
     return float((slot_ENT.sum(-1) / first_ENT.sum(-1)).mean())
 
 
-def _apart(some: Sequences) -> Floats:
-    """How far each slot's symbol lies from the one asked for, on the circle."""
-    found: Floats = 2 * pi * (some.symbol_ENT - some.query_EN[..., None]) / SYMBOLS
-    return found
+def _symbol_angle(sequences: TaskSequences) -> Floats:
+    """The angle on the circle between each slot's symbol and the queried one."""
+    angle_ENT: Floats = 2 * pi * (sequences.symbol_ENT - sequences.query_EN[..., None]) / SYMBOLS
+    return angle_ENT

@@ -1,1 +1,1 @@
-"""Fast and slow frequencies taken from positional and from symbolic heads of a real model, against equal controls."""
+"""Remove fast or slow frequencies from positional or symbolic heads of a real model, compared with matched controls."""

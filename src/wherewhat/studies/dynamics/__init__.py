@@ -1,1 +1,1 @@
-"""Following numbers or letters in several hops: how heads become positional or symbolic as a decoder learns."""
+"""Following numbers or letters over several hops: how heads become positional or symbolic while a decoder learns."""

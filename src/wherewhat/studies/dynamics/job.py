@@ -1,4 +1,4 @@
-"""One net to train and to watch, and the rows of the result that come of it."""
+"""One net to train and measure, and the rows of the result that it gives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from wherewhat.studies.dynamics.settings import Scale
+from wherewhat.studies.dynamics.settings import DynamicsScale
 from wherewhat.tasks.hops import Hops
 
 # part, subject, item, at, seed, measure, value, low, high: the columns of a result
@@ -14,10 +14,10 @@ Row = tuple[str, str, str, float | None, int | None, str, float | None, float | 
 
 
 @dataclass(frozen=True)
-class Job:
+class DynamicsJob:
     """A run of one task from one seed."""
 
-    scale: Scale
+    scale: DynamicsScale
     name: str  # of the task
     seed: int
 
@@ -28,7 +28,7 @@ class Job:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The length of the inputs it learns from, and longer ones."""
+        """The length of the training inputs, and longer ones."""
         return (self.task.length, *self.scale.lengths)
 
     def at_length(self, length: int) -> Hops:
@@ -41,6 +41,6 @@ class Job:
         return list(torch.from_numpy(self.at_length(length).batch(data_seed, "test", range(self.scale.texts)).input_NT))
 
     def row(self, part: str, item: str, at: float | None, measure: str, numbers: Sequence[float | None]) -> Row:
-        """One row: a value, and its interval if there is one."""
+        """One row: a value, and its interval if it has one."""
         value, low, high = [*numbers, None, None][:3]
         return part, self.name, item, at, self.seed, measure, value, low, high

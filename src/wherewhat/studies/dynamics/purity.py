@@ -4,37 +4,37 @@ from collections.abc import Iterable, Mapping
 
 from wherewhat.studies.dynamics.job import Row
 
-GAMMAS = (0.1, 0.05)  # how far from pure a head may be
+GAMMAS = (0.1, 0.05)  # tolerance: how far from pure a head may be
 RULES = ("scores", "shares")
 KINDS = ("positional", "symbolic")
 Scores = Mapping[str, float | None]
 
 
 def kind_of(scores: Scores, rule: str, gamma: float) -> str | None:
-    """What a head is purely, if anything.
+    """Whether a head is purely positional or purely symbolic; None if neither.
 
-    By the published scores one must be at least 1 - γ and the other at most γ; by shares that of slots, or that of
-    contents, must be at least 1 - γ.
+    By the published scores, one must be at least 1 - γ and the other at most γ. By shares, the position share or the
+    symbol share must be at least 1 - γ.
 
     >>> kind_of({"positional": 0.95, "symbolic": 0.2, "position_share": 0.97, "symbol_share": 0.0}, "scores", 0.1)
     >>> kind_of({"positional": 0.95, "symbolic": 0.2, "position_share": 0.97, "symbol_share": 0.0}, "shares", 0.1)
     'positional'
     """
     if rule == "scores":
-        where, what = scores.get("positional"), scores.get("symbolic")
-        if where is None or what is None:
+        positional, symbolic = scores.get("positional"), scores.get("symbolic")
+        if positional is None or symbolic is None:
             return None
-        where, what = min(where, 1 - what), min(what, 1 - where)
+        positional, symbolic = min(positional, 1 - symbolic), min(symbolic, 1 - positional)
     else:
-        where, what = scores.get("position_share"), scores.get("symbol_share")
-    for kind, value in zip(KINDS, (where, what), strict=True):
+        positional, symbolic = scores.get("position_share"), scores.get("symbol_share")
+    for kind, value in zip(KINDS, (positional, symbolic), strict=True):
         if value is not None and value >= 1 - gamma:
             return kind
     return None
 
 
 def measure_of(kind: str, rule: str, gamma: float) -> str:
-    """What a count is called.
+    """The name of a count of pure heads.
 
     >>> measure_of("positional", "scores", 0.05)
     'positional by scores at 0.05'
@@ -43,12 +43,12 @@ def measure_of(kind: str, rule: str, gamma: float) -> str:
 
 
 def purity_rows(rows: Iterable[Row]) -> list[Row]:
-    """How many heads are pure at every look, in all and in each layer."""
+    """How many heads are pure at every evaluation, in total and by layer."""
     heads: dict[tuple[str, float | None, int | None], dict[str, dict[str, float | None]]] = {}
     for part, task, head, step, seed, measure, value, _, _ in rows:
         if part == "heads":
             heads.setdefault((task, step, seed), {}).setdefault(head, {})[measure] = value
-    found: list[Row] = []
+    counted: list[Row] = []
     for (task, step, seed), by_head in heads.items():
         for rule in RULES:
             for gamma in GAMMAS:
@@ -56,13 +56,13 @@ def purity_rows(rows: Iterable[Row]) -> list[Row]:
                 for kind in KINDS:
                     name = measure_of(kind, rule, gamma)
                     counts = _by_layer(kinds, kind)
-                    found += [("purity", task, where, step, seed, name, n, None, None) for where, n in counts.items()]
-    return found
+                    counted += [("purity", task, item, step, seed, name, n, None, None) for item, n in counts.items()]
+    return counted
 
 
 def _by_layer(kinds: Mapping[str, str | None], kind: str) -> dict[str, float]:
     counts = {"all": 0.0} | {head.partition("H")[0]: 0.0 for head in kinds}
-    for head, its in kinds.items():
-        counts["all"] += its == kind
-        counts[head.partition("H")[0]] += its == kind
+    for head, head_kind in kinds.items():
+        counts["all"] += head_kind == kind
+        counts[head.partition("H")[0]] += head_kind == kind
     return counts

@@ -6,20 +6,20 @@ from typing import Any
 
 from wherewhat.nets.config import NetConfig
 from wherewhat.tasks.hops import Hops
-from wherewhat.tasks.letter import Letter
-from wherewhat.tasks.number import Number
-from wherewhat.training.answering import Answering
+from wherewhat.tasks.letter import LetterTask
+from wherewhat.tasks.number import NumberTask
+from wherewhat.training.task_training import TaskSettings
 
 BASE = 10_000.0  # of the rotary frequencies
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale:
-    """The two tasks, the decoder that learns each of them, how it learns, and how closely it is watched."""
+class DynamicsScale:
+    """The two tasks, the decoder that learns each of them, its training, and how often it is measured."""
 
     number: Hops
     letter: Hops
-    layers: int  # of one head each
+    layers: int  # with one head each
     width: int
     steps: int
     batch: int
@@ -27,19 +27,19 @@ class Scale:
     warmup: int
     weight_decay: float = 0.01
     betas: tuple[float, float] = (0.9, 0.999)
-    seeds: int  # runs of each task, each from other first weights
-    every: int  # steps from one look at the heads to the next
-    answers: int = 1000  # test sequences that are answered at each look
+    seeds: int  # runs per task, each with its own initial weights
+    every: int  # steps between evaluations
+    answers: int = 1000  # test sequences for accuracy at each evaluation
     texts: int  # test sequences on which heads are measured
-    lengths: tuple[int, ...]  # inputs to read after training, all longer than those learnt from
-    longer: int = 200  # sequences of each of these lengths that are answered
+    lengths: tuple[int, ...]  # of test inputs after training, all longer than the training inputs
+    longer: int = 200  # test sequences for accuracy at each of these lengths
 
     def task(self, name: str) -> Hops:
         """The number or the letter task."""
         return {task.name: task for task in (self.number, self.letter)}[name]
 
-    def training(self, name: str, seed: int) -> Answering:
-        """One run of one task. The same sequences come in the same order, whatever the seed."""
+    def training(self, name: str, seed: int) -> TaskSettings:
+        """One training run on one task. The sequences and their order do not depend on the seed."""
         task = self.task(name)
         net = NetConfig(
             vocabulary=task.vocabulary,
@@ -50,7 +50,7 @@ class Scale:
             encoding="rope",
             encoding_options={"base": BASE},
         )
-        return Answering(
+        return TaskSettings(
             net=net,
             tasks=(task,),
             steps=self.steps,
@@ -71,9 +71,9 @@ class Scale:
 
 
 _SHORT = {"window": 4, "pre": 4, "hops": (1, 2)}
-_TINY = Scale(
-    number=Number(n_letters=16, **_SHORT),  # type: ignore[arg-type]
-    letter=Letter(n_letters=6, n_int=6, **_SHORT),  # type: ignore[arg-type]
+_TINY = DynamicsScale(
+    number=NumberTask(n_letters=16, **_SHORT),  # type: ignore[arg-type]
+    letter=LetterTask(n_letters=6, n_int=6, **_SHORT),  # type: ignore[arg-type]
     layers=4,
     width=64,
     steps=600,
@@ -85,9 +85,9 @@ _TINY = Scale(
     texts=32,
     lengths=(12, 17, 24, 32, 48, 64, 100, 200),
 )
-_SMALL = Scale(
-    number=Number(n_letters=26),
-    letter=Letter(),
+_SMALL = DynamicsScale(
+    number=NumberTask(n_letters=26),
+    letter=LetterTask(),
     layers=6,
     width=64,
     steps=4000,
@@ -101,7 +101,7 @@ _SMALL = Scale(
 )
 _PAPER = replace(
     _SMALL,
-    number=Number(),
+    number=NumberTask(),
     layers=12,
     width=128,
     steps=6750,
@@ -111,4 +111,4 @@ _PAPER = replace(
     betas=(0.95, 0.999),
     every=250,
 )
-SCALES: dict[str, Scale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}
+SCALES: dict[str, DynamicsScale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}

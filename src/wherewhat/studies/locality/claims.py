@@ -1,82 +1,94 @@
-"""What was published about locality and symmetry, what was left open, and what was seen of it here."""
+"""What was published about locality and symmetry, what was left open, and how each claim is judged and answered."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from wherewhat.stats.verdict import UNPUBLISHED, Claim
+from wherewhat.studies.locality import open_claims, published_claims
+from wherewhat.studies.locality.results import LocalityResults
+from wherewhat.studies.verdicts import StudyClaim, judge_claims, short_answer
 
-from wherewhat.studies.base import UNPUBLISHED, Claim
-from wherewhat.studies.locality import judge_open, judge_published
-from wherewhat.studies.locality.evidence import Evidence
-from wherewhat.studies.locality.judging import Judged
-
-FEWEST_SEEDS = 3
-TOO_FEW = f"Fewer than {FEWEST_SEEDS} seeds decide nothing."
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A claim and how to judge it."""
-
-    claim: str
-    published: str
-    judge: Callable[[Evidence], Judged]
-
-
-CLAIMS: dict[str, Asked] = {
-    "locality": Asked(
-        "The more local an encoding is, the better the model answers.",
+CLAIMS: dict[str, StudyClaim] = {
+    "locality": StudyClaim(
+        "The more local an encoding is, the more accurate the model.",
         "correlates closely with accuracy; the coefficients are unknown",
-        judge_published.locality,
+        published_claims.locality,
     ),
-    "symmetry": Asked(
-        "The more symmetric an encoding is, the better the model answers.",
+    "symmetry": StudyClaim(
+        "The more symmetric an encoding is, the more accurate the model.",
         "correlates closely with accuracy; the coefficients are unknown (Wang et al. 2021 report the opposite sign: "
         "symmetry slightly hurts)",
-        judge_published.symmetry,
+        published_claims.symmetry,
     ),
-    "by_hand": Asked(
+    "by_hand": StudyClaim(
         "A curve set by hand beats a learned table of positions.",
         "gains on 10 data sets; the values are unknown",
-        judge_published.by_hand,
+        published_claims.by_hand,
     ),
-    "roles": Asked(
+    "roles": StudyClaim(
         "A symmetric encoding cannot tell who does what to whom.",
-        "exchanging roles costs BERT, ALBERT, DeBERTa and XLNet 58 to 67 points",
-        judge_published.roles,
+        "swapping roles costs BERT, ALBERT, DeBERTa and XLNet 58 to 67 points",
+        published_claims.roles,
     ),
-    "middle": Asked("The best locality lies in the middle; both ends do worse.", UNPUBLISHED, judge_open.middle_best),
-    "raw": Asked(
-        "Added as it stands, the curve is nearly inert.",
+    "middle": StudyClaim(
+        "The best locality is in the middle; both ends do worse.", UNPUBLISHED, open_claims.middle_best
+    ),
+    "raw": StudyClaim(
+        "Added without the logarithm, the curve is nearly inert.",
         f"{UNPUBLISHED}; by its formula it multiplies attention by 1.5 at most inside a sentence at w = 0.5",
-        judge_open.raw_inert,
+        open_claims.raw_inert,
     ),
-    "stability": Asked(
-        "Local and symmetric encodings are fine-tuned more stably: less is forgotten, and seeds differ less.",
+    "stability": StudyClaim(
+        "Local and symmetric encodings are fine-tuned more stably: they forget less, and seeds differ less.",
         UNPUBLISHED,
-        judge_open.stability,
+        open_claims.stability,
     ),
-    "decoder": Asked("In a decoder too, a more local encoding answers better.", UNPUBLISHED, judge_open.decoder),
-    "leaning": Asked(
+    "decoder": StudyClaim(
+        "In a decoder too, a more local encoding is more accurate.", UNPUBLISHED, open_claims.decoder
+    ),
+    "leaning": StudyClaim(
         "Heads that lean to alternate sides help with roles and do not hurt elsewhere.",
         UNPUBLISHED,
-        judge_open.leaning,
+        open_claims.leaning,
     ),
+}
+# The short answer by claim and verdict. The reason follows, where the verdict has one.
+LEADS = {
+    "locality": {
+        "agrees": "Locality helps",
+        "in part": "Locality helps in part",
+        "disagrees": "Accuracy does not correlate closely with locality",
+        "unknown": "It is unclear whether accuracy correlates closely with locality",
+    },
+    "symmetry": {
+        "agrees": "Symmetry helps",
+        "in part": "Symmetry helps in part",
+        "disagrees": "Accuracy does not correlate closely with symmetry",
+        "unknown": "It is unclear whether accuracy correlates closely with symmetry",
+    },
+    "decoder": {
+        "seen": "Locality helps decoders too",
+        "in part": "Locality helps decoders in part",
+        "not seen": "Locality brings decoders no clear gain",
+        "unknown": "It is unclear whether locality helps decoders",
+    },
+    "leaning": {
+        "seen": "Heads that lean to alternate sides help with roles",
+        "in part": "Heads that lean to alternate sides help with roles in part",
+        "not seen": "Leaning heads bring no clear gain on roles",
+        "unknown": "It is unclear whether leaning heads help with roles",
+    },
+    "stability": {
+        "seen": "Local and symmetric encodings are fine-tuned more stably",
+        "in part": "Local and symmetric encodings are fine-tuned more stably in part",
+        "not seen": "Local and symmetric encodings are not clearly fine-tuned more stably",
+        "unknown": "It is unclear whether local and symmetric encodings are fine-tuned more stably",
+    },
 }
 
 
-def claims_of(seen: Evidence) -> tuple[Claim, ...]:
+def claims_of(results: LocalityResults) -> tuple[Claim, ...]:
     """Every claim with its verdict."""
-    return tuple(answered(asked, seen) for asked in CLAIMS.values())
+    return judge_claims(CLAIMS, results)
 
 
-def answered(asked: Asked, seen: Evidence) -> Claim:
-    """A claim with its verdict."""
-    found = judged(asked, seen)
-    return Claim(asked.claim, asked.published, found.ours, found.verdict, found.why)
-
-
-def judged(asked: Asked, seen: Evidence) -> Judged:
-    """What is said of a claim; its verdict stays unknown when there are too few seeds to tell."""
-    found = asked.judge(seen)
-    if len(seen.seeds) >= FEWEST_SEEDS:
-        return found
-    return Judged(found.ours, "unknown", TOO_FEW, short=f"{TOO_FEW} {found.short or found.ours}")
+def answers_of(results: LocalityResults) -> dict[str, dict[str, str]]:
+    """By claim: the answer in a short sentence, and the numbers it rests on."""
+    return {name: short_answer(CLAIMS[name], results, leads) for name, leads in LEADS.items()}

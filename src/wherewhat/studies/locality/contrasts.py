@@ -1,193 +1,206 @@
-"""One set of encodings against another that differs in a single thing, seed by seed."""
+"""Contrasts: one set of conditions compared with another that differs in a single respect, seed by seed."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from wherewhat.studies.locality.estimate import Estimate, over_seeds
-from wherewhat.studies.locality.evidence import Evidence, Row
-from wherewhat.studies.locality.trials import SYMMETRIC, Trial
+from wherewhat.stats.estimate import Estimate
+from wherewhat.stats.intervals import over_seeds
+from wherewhat.studies.conditions import SYMMETRIC, EncodingCondition
+from wherewhat.studies.finished_runs import Row
+from wherewhat.studies.locality.results import LocalityResults
 
-Choose = Callable[[Evidence], Sequence[Trial]]
+Select = Callable[[LocalityResults], Sequence[EncodingCondition]]
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Which encodings are set against which."""
+    """Which conditions are compared with which."""
 
     name: str
     about: str
-    ones: Choose
-    others: Choose
+    first: Select
+    second: Select
 
-    def of(self, seen: Evidence, item: str, measure: str = "accuracy") -> Estimate:
-        """By how much the first are above the second."""
-        return seen.gap(self.ones(seen), self.others(seen), item, measure)
-
-
-def one_sided(seen: Evidence) -> list[Trial]:
-    """Curves that are flatter on the side from the query on."""
-    return [trial for trial in seen.of("log") if trial.s is not None and trial.s < SYMMETRIC]
+    def of(self, results: LocalityResults, item: str, measure: str = "accuracy") -> Estimate:
+        """By how much the first exceed the second."""
+        return results.gap(self.first(results), self.second(results), item, measure)
 
 
-def steeper_ahead(seen: Evidence) -> list[Trial]:
-    """Curves that are steeper on the side from the query on."""
-    return [trial for trial in seen.of("log") if trial.s is not None and trial.s > SYMMETRIC]
+def one_sided(results: LocalityResults) -> list[EncodingCondition]:
+    """Curves that are flatter after the query than before it."""
+    return [condition for condition in results.of("log") if condition.s is not None and condition.s < SYMMETRIC]
 
 
-def beside(choose: Choose) -> Choose:
-    """The symmetric curves at the same w as some others, each once."""
-
-    def find(seen: Evidence) -> list[Trial]:
-        found = [twin for trial in choose(seen) for twin in seen.at_same_w(trial)]
-        return list({twin.name: twin for twin in found}.values())
-
-    return find
+def steeper_ahead(results: LocalityResults) -> list[EncodingCondition]:
+    """Curves that are steeper after the query than before it."""
+    return [condition for condition in results.of("log") if condition.s is not None and condition.s > SYMMETRIC]
 
 
-def middle(sweep: Sequence[Trial]) -> list[Trial]:
-    """All of a sweep but its two ends, so that none is picked for its result."""
+def symmetric_at_same_w(select: Select) -> Select:
+    """The symmetric curves with the same w as the selected conditions, each once."""
+
+    def symmetric(results: LocalityResults) -> list[EncodingCondition]:
+        curves = [curve for condition in select(results) for curve in results.at_same_w(condition)]
+        return list({curve.name: curve for curve in curves}.values())
+
+    return symmetric
+
+
+def middle(sweep: Sequence[EncodingCondition]) -> list[EncodingCondition]:
+    """All of a sweep except its two ends, so that none is selected by its result."""
     return list(sweep[1:-1])
 
 
-def decoders(seen: Evidence) -> list[Trial]:
+def decoders(results: LocalityResults) -> list[EncodingCondition]:
     """Decoders with a curve, the flattest first."""
-    return sorted((trial for trial in seen.of("decoder") if trial.w is not None), key=lambda trial: trial.w or 0)
+    return sorted(
+        (condition for condition in results.of("decoder") if condition.w is not None),
+        key=lambda condition: condition.w or 0,
+    )
 
 
-def _family(name: str) -> Choose:
-    return lambda seen: seen.of(name)
+def _family(name: str) -> Select:
+    return lambda results: results.of(name)
 
 
-def _named(name: str) -> Choose:
-    return lambda seen: seen.named(name)
+def _named(name: str) -> Select:
+    return lambda results: results.named(name)
 
 
 CONTRASTS: dict[str, Contrast] = {
-    one.name: one
-    for one in (
+    contrast.name: contrast
+    for contrast in (
         Contrast(
             "middle over flat",
-            "curves of middle locality against the flattest",
-            lambda seen: middle(seen.symmetric),
-            lambda seen: seen.symmetric[:1],
+            "curves of middle locality compared with the flattest",
+            lambda results: middle(results.symmetric),
+            lambda results: results.symmetric[:1],
         ),
         Contrast(
             "middle over steep",
-            "curves of middle locality against the steepest",
-            lambda seen: middle(seen.symmetric),
-            lambda seen: seen.symmetric[-1:],
+            "curves of middle locality compared with the steepest",
+            lambda results: middle(results.symmetric),
+            lambda results: results.symmetric[-1:],
         ),
-        Contrast("symmetric over one-sided", "s = 1 against s below 1, at the same w", beside(one_sided), one_sided),
+        Contrast(
+            "symmetric over one-sided",
+            "s = 1 compared with s below 1, at the same w",
+            symmetric_at_same_w(one_sided),
+            one_sided,
+        ),
         Contrast(
             "leaning over symmetric",
-            "heads that lean, side weights learned, against the symmetric curve at the same w",
+            "leaning heads with learned side weights, compared with the symmetric curve at the same w",
             _family("ours"),
-            beside(_family("ours")),
+            symmetric_at_same_w(_family("ours")),
         ),
         Contrast(
             "not learned over symmetric",
-            "heads that lean, side weights left as they start, against the symmetric curve at the same w",
+            "leaning heads with fixed side weights, compared with the symmetric curve at the same w",
             _family("control"),
-            beside(_family("control")),
+            symmetric_at_same_w(_family("control")),
         ),
         Contrast(
             "leaning over not learned",
-            "side weights that are learned against those left as they start, at the same w",
+            "learned side weights compared with fixed ones, at the same w",
             _family("ours"),
             _family("control"),
         ),
         Contrast(
             "leaning over one-sided",
-            "heads that lean, side weights learned, against s below 1, at the same w",
+            "leaning heads with learned side weights, compared with s below 1, at the same w",
             _family("ours"),
             one_sided,
         ),
         *(
-            Contrast(f"leaning over {told}", f"heads that lean against {about}", _family("ours"), _named(name))
-            for name, told, about in (
-                ("rope", "rope", "rotated positions"),
+            Contrast(f"leaning over {label}", f"leaning heads compared with {about}", _family("ours"), _named(name))
+            for name, label, about in (
+                ("rope", "rope", "rotary positions"),
                 ("deberta", "deberta", "DeBERTa's relative positions"),
                 ("learned", "learned positions", "a learned table of positions"),
             )
         ),
         Contrast(
             "log over learned positions",
-            "symmetric curves of middle locality, logarithmic, against a learned table of positions",
-            lambda seen: middle(seen.symmetric),
+            "symmetric log curves of middle locality, compared with a learned table of positions",
+            lambda results: middle(results.symmetric),
             _named("learned"),
         ),
         Contrast(
             "raw over learned positions",
-            "curves as published against a learned table of positions",
+            "curves as published, compared with a learned table of positions",
             _family("raw"),
             _named("learned"),
         ),
-        Contrast("raw over none", "curves as published against no position at all", _family("raw"), _named("none")),
+        Contrast("raw over none", "curves as published, compared with no position", _family("raw"), _named("none")),
         Contrast(
             "log over none",
-            "symmetric curves of middle locality, logarithmic, against no position at all",
-            lambda seen: middle(seen.symmetric),
+            "symmetric log curves of middle locality, compared with no position",
+            lambda results: middle(results.symmetric),
             _named("none"),
         ),
         Contrast(
             "decoder, middle over flat",
-            "in decoders: curves of middle locality against the flattest",
-            lambda seen: middle(decoders(seen)),
-            lambda seen: decoders(seen)[:1],
+            "in decoders: curves of middle locality compared with the flattest",
+            lambda results: middle(decoders(results)),
+            lambda results: decoders(results)[:1],
         ),
         Contrast(
             "decoder, middle over steep",
-            "in decoders: curves of middle locality against the steepest",
-            lambda seen: middle(decoders(seen)),
-            lambda seen: decoders(seen)[-1:],
+            "in decoders: curves of middle locality compared with the steepest",
+            lambda results: middle(decoders(results)),
+            lambda results: decoders(results)[-1:],
         ),
         Contrast(
             "decoder, log over none",
-            "in decoders: curves of middle locality against none, where the mask alone tells of position",
-            lambda seen: middle(decoders(seen)),
+            "in decoders: curves of middle locality compared with no encoding, where only the mask carries position",
+            lambda results: middle(decoders(results)),
             _named("decoder none"),
         ),
     )
 }
 
 
-_SAME = "at the locality that these have; between two symmetric curves along a line"
-FLATTER, STEEPER = (f"symmetric over {one} ahead, same locality" for one in ("flatter", "steeper"))
-MATCHED = {FLATTER: f"s = 1 against s below 1, {_SAME}", STEEPER: f"s = 1 against s above 1, {_SAME}"}
+_SAME = "at the same locality, interpolated between symmetric curves"
+FLATTER, STEEPER = (f"symmetric over {slope} ahead, same locality" for slope in ("flatter", "steeper"))
+MATCHED = {FLATTER: f"s = 1 compared with s below 1, {_SAME}", STEEPER: f"s = 1 compared with s above 1, {_SAME}"}
 
 
-def contrast(seen: Evidence, name: str, item: str) -> Estimate:
-    """By how much accuracy differs."""
-    return CONTRASTS[name].of(seen, item)
+def contrast(results: LocalityResults, name: str, item: str) -> Estimate:
+    """The difference in accuracy of a contrast."""
+    return CONTRASTS[name].of(results, item)
 
 
-def matched(seen: Evidence, name: str, item: str) -> Estimate:
-    """By how much a symmetric curve lies above one that is flatter or steeper ahead, were it as local.
+def matched(results: LocalityResults, name: str, item: str) -> Estimate:
+    """By how much a symmetric curve exceeds one that is flatter or steeper ahead and equally local.
 
-    At the same w, another s also makes a curve more local or less. So each is set against what the symmetric ones next
-    to it in locality would give, seed by seed.
+    At the same w, another s also changes the locality of a curve. So each is compared with the accuracy interpolated
+    between the two symmetric curves nearest in locality, seed by seed.
     """
-    sweep, sided = seen.symmetric, {FLATTER: one_sided, STEEPER: steeper_ahead}[name](seen)
+    sweep, sided = results.symmetric, {FLATTER: one_sided, STEEPER: steeper_ahead}[name](results)
     if len(sweep) < 2 or not sided:
         return Estimate()
-    at, along = ([seen.bias(trial, "locality") for trial in trials] for trials in (sided, sweep))
+    at, along = ([results.bias(condition, "locality") for condition in conditions] for conditions in (sided, sweep))
     gaps_S = []
-    for seed in seen.seeds:
-        ours, theirs = ([seen.value(one.name, "accuracy", item, seed) for one in trials] for trials in (sweep, sided))
-        gaps_S.append(float(np.mean(np.interp(at, along, ours) - np.array(theirs))))
+    for seed in results.seeds:
+        symmetric, other = (
+            [results.value(condition.name, "accuracy", item, seed) for condition in conditions]
+            for conditions in (sweep, sided)
+        )
+        gaps_S.append(float(np.mean(np.interp(at, along, symmetric) - np.array(other))))
     return over_seeds(gaps_S)
 
 
-def contrast_rows(seen: Evidence) -> Iterator[Row]:
-    """Every contrast in every question, and of what is forgotten."""
-    for name, one in CONTRASTS.items():
-        for item in seen.items:
+def contrast_rows(results: LocalityResults) -> Iterator[Row]:
+    """Every contrast on every question: accuracy, and forgetting."""
+    for name, contrast in CONTRASTS.items():
+        for item in results.items:
             for measure in ("accuracy", "frozen accuracy", "forgetting"):
-                if (found := one.of(seen, item, measure)).known:
-                    yield "contrast", name, item, None, None, measure, *found.numbers
+                if (gap := contrast.of(results, item, measure)).known:
+                    yield "contrast", name, item, None, None, measure, *gap.numbers
     for name in MATCHED:
-        for item in seen.items:
-            if (found := matched(seen, name, item)).known:
-                yield "contrast", name, item, None, None, "accuracy", *found.numbers
+        for item in results.items:
+            if (gap := matched(results, name, item)).known:
+                yield "contrast", name, item, None, None, "accuracy", *gap.numbers

@@ -1,74 +1,67 @@
-"""What differs from the publication, and what was left out."""
+"""Notes on differences from the publication, and on what was left out."""
 
-from wherewhat.report.numbers import percent
-from wherewhat.studies.locality.claims import FEWEST_SEEDS
-from wherewhat.studies.locality.correlations import FEWEST, MANY
-from wherewhat.studies.locality.evidence import NEAR_CHANCE, STRANGE, Evidence
-from wherewhat.studies.locality.judge_open import HALF
-from wherewhat.studies.locality.judge_published import CLOSE
-from wherewhat.studies.locality.settings import Scale
+from wherewhat.formatting import percent
+from wherewhat.stats.correlation import FEWEST, MANY
+from wherewhat.studies.locality.open_claims import HALF
+from wherewhat.studies.locality.published_claims import CLOSE
+from wherewhat.studies.locality.results import MANY_UNKNOWN, NEAR_CHANCE, LocalityResults
+from wherewhat.studies.locality.settings import LocalityScale
+from wherewhat.studies.verdicts import FEWEST_SEEDS
 
 NOTES = (
-    "Of the publication only the abstract, the measures, one table of an earlier version and some code are known to "
-    "us; its coefficients, its accuracies and the sizes of its nets are not. Nothing is compared with a number that we "
-    "do not have.",
-    "Published was pre-training on English Wikipedia with masked words and next sentences, up to 512 tokens, at most "
-    "20 guesses a text; here sentences are read one by one, nothing else is guessed than words, 15 % of them "
+    "We know only the abstract, the measures, one table of an earlier version and some code of the publication, not "
+    "its coefficients, its accuracies or the sizes of its nets. Nothing is compared with a number that we do not have.",
+    "The publication pre-trained on English Wikipedia with masked words and next-sentence prediction, up to 512 tokens "
+    "and at most 20 masked words per text. Here sentences are read one by one, the only objective is 15 % masked words "
     "(80/10/10), and there are no special tokens.",
-    "Published were 10 sets out of SentEval and GLUE, which ones is unknown; here questions are about the grammar's "
-    "sentences, and those of --task files.",
-    "Faults of the released code are not copied: evaluation that takes optimiser steps, rates below 0, Matthews "
-    "correlation with its cells exchanged, a Gaussian that is a sinusoid, decay of what an encoding learns.",
-    "Which side s steepens in the publication is unknown; here it is the side from the query on.",
-    "Over encodings, intervals of correlations are Fisher's, or of resampled encodings where there are 20 or more; "
-    "over seeds they are Student's. No interval is corrected for being one of several.",
-    "That symmetry is judged at the same locality and not at the same w was chosen after 14 runs of seed 0 at "
-    "scale tiny had been seen; by the rule before it, symmetry's gain would have been clear.",
-    "Seeds draw first weights, the order of reading, and which of the grammar's sentences are asked about (a file's "
-    "are always the same); encodings share them, so differences are taken seed by seed, and the spread over seeds is "
-    "that of the whole pipeline.",
-    "Where all questions count together, `names` is left out: it is built so that no symmetric encoding can answer it.",
+    "The publication used 10 data sets from SentEval and GLUE; which ones is unknown. Here questions are about "
+    "sentences of the grammar, and about those of --task files.",
+    "Errors of the released code are not copied: evaluation that takes optimiser steps, learning rates below 0, "
+    "Matthews correlation with swapped cells, a Gaussian that is a sinusoid, weight decay on parameters of an "
+    "encoding.",
+    "It is unknown which side s steepens in the publication; here it is the side after the query.",
+    "Intervals of correlations over encodings are Fisher's, or a bootstrap over encodings if there are 20 or more; "
+    "intervals over seeds are Student's. No interval is corrected for multiple comparisons.",
+    "The decision to judge symmetry at the same locality and not at the same w was taken after 14 runs of seed 0 at "
+    "scale tiny were known; by the earlier rule, symmetry's gain would have been clear.",
+    "A seed determines initial weights, the order of training sentences, and which sentences of the grammar the "
+    "questions are about (those of a file are always the same). Encodings share the seeds, so differences are taken "
+    "seed by seed, and the spread over seeds is that of the whole pipeline.",
+    "Means over all questions leave out `names`: it is built so that no symmetric encoding can answer it.",
     f"Chosen by us: a correlation is close from {CLOSE} on; within {100 * NEAR_CHANCE:g} points of chance is guessing; "
-    f"a raw curve is inert below {HALF} of what a logarithmic one does; correlations need {FEWEST} encodings, are "
-    f"resampled from {MANY} on, and verdicts need {FEWEST_SEEDS} seeds.",
+    f"a raw curve is inert below {HALF} of the effect of a log curve; correlations need {FEWEST} encodings and are "
+    f"bootstrapped from {MANY} on; verdicts need {FEWEST_SEEDS} seeds.",
 )
 LEFT_OUT = (
-    f"above {percent(STRANGE)} a question is left out where all count together (--text with its words would mend that)"
+    f"above {percent(MANY_UNKNOWN)} a question is left out of means over all questions (train on its words with --text)"
 )
 
 
-def notes_of(scale: Scale, seen: Evidence) -> tuple[str, ...]:
-    """Notes on the scale, and those that hold at every scale."""
+def notes_of(scale: LocalityScale, results: LocalityResults) -> tuple[str, ...]:
+    """Notes on this scale, and those that hold at every scale."""
     size = (
-        f"Nets have {scale.layers} layers of width {scale.width} with {scale.heads} heads and read {scale.sentences:,} "
-        f"sentences in {scale.steps:,} steps of {scale.batch}; locality is that of {scale.sweep.n} tokens, and what is "
-        "read is mostly shorter."
+        f"Nets have {scale.layers} layers of width {scale.width} with {scale.heads} heads and train on "
+        f"{scale.sentences:,} sentences for {scale.steps:,} steps of {scale.batch}; locality is measured over "
+        f"{scale.sweep.n} tokens, and most sentences are shorter."
     )
     chosen = [scale.chosen] if scale.chosen else []
-    return (size, *chosen, *_never_told(scale), *_strangers(seen), _rates(scale), *NOTES)
-
-
-def _rates(scale: Scale) -> str:
-    rates = scale.tuning.learning_rates
-    here = (
-        f"here the best of {len(rates)} is chosen on sentences that are neither learnt from nor judged by"
-        if len(rates) > 1
-        else f"here there is one rate, {rates[0]:g}, and nothing to choose"
-    )
-    return (
-        "Published were rates of 3e-4 to 1e-5, seed 42, length 128, batch 32 and 3 epochs, the best rate chosen on the "
-        f"very data it was judged by; {here}."
-    )
-
-
-def _never_told(scale: Scale) -> list[str]:
-    return [f"What was published is unknown of {', '.join(scale.unknown)}; these are ours."] if scale.unknown else []
-
-
-def _strangers(seen: Evidence) -> list[str]:
-    """How much of a question the nets could not read, as far as any."""
-    return [
+    unknown = [f"Not published, and chosen by us: {', '.join(scale.unknown)}."] if scale.unknown else []
+    unread = [
         f"{percent(share)} of the words of {name} are unknown to the nets; {LEFT_OUT}."
-        for name, share in seen.unknown_words.items()
+        for name, share in results.unknown_words.items()
         if share > 0
     ]
+    return (size, *chosen, *unknown, *unread, _rates(scale), *NOTES)
+
+
+def _rates(scale: LocalityScale) -> str:
+    rates = scale.tuning.learning_rates
+    here = (
+        f"here the best of {len(rates)} is chosen on validation sentences"
+        if len(rates) > 1
+        else f"here there is only one rate, {rates[0]:g}"
+    )
+    return (
+        "The publication fine-tuned with learning rates of 3e-4 to 1e-5, seed 42, length 128, batch 32 and 3 epochs, "
+        f"and chose the best rate on the test data; {here}."
+    )

@@ -1,62 +1,63 @@
-"""How large the experiment is: tiny for a first look, small for an hour, paper as far as its settings are known."""
+"""The scales of the study: tiny for a first look, small for an hour, paper as published where that is known."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from wherewhat.corpora.base import Corpus
 from wherewhat.nets.config import NetConfig
-from wherewhat.studies.finished import as_json
-from wherewhat.studies.locality.trials import Sweep, Trial
-from wherewhat.training.finetune import Finetuning
-from wherewhat.training.reading import Reading
+from wherewhat.studies.conditions import EncodingCondition
+from wherewhat.studies.finished_runs import as_json
+from wherewhat.studies.locality.sweep import LocalitySweep
+from wherewhat.training.finetune import FinetuneSettings
+from wherewhat.training.language_modelling import LanguageModelSettings
 
 REFERENCES = ("learned", "sinusoidal", "rope", "alibi", "t5_bias", "deberta", "none")
 DECODER_REFERENCES = ("none", "alibi", "rope")
-BESIDE_A_RUN = ("sweep", "seeds", "unknown", "chosen")  # settings of a study that no single run depends on
+NOT_OF_A_RUN = ("sweep", "seeds", "unknown", "chosen")  # settings that no single run depends on
 QUESTIONS = ("number", "tense", "voice", "agent", "acceptable", "names")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale:
-    """The nets, how they read, how they are asked, and which encodings are tried."""
+class LocalityScale:
+    """The nets, their pre-training, their fine-tuning on questions, and which encodings are tried."""
 
-    sweep: Sweep
+    sweep: LocalitySweep
     questions: tuple[str, ...] = QUESTIONS
-    seeds: int  # of first weights, of the order of reading, and of the sentences asked about
+    seeds: int  # each draws initial weights, the order of training sentences, and the sentences of the questions
     layers: int
     width: int
     heads: int
-    # reading
+    # pre-training
     sentences: int
     steps: int
     batch: int
     learning_rate: float
     warmup: int
-    longest: int = 32  # words of a sentence
-    # asking
-    train: int  # sentences to be fine-tuned on
+    longest: int = 32  # words per sentence
+    # fine-tuning on a question
+    train: int  # sentences to fine-tune on
     valid: int  # to choose the learning rate by
     test: int
-    tuning: Finetuning
-    # looking
-    judged: int = 500  # sentences of words to be guessed, before and after fine-tuning
-    copied: int = 20  # words whose copies show the positional part of attention
-    unknown: tuple[str, ...] = ()  # sizes meant to be as published that were never told: here they are ours
-    chosen: str = ""  # how some settings came about, where results had been seen
+    tuning: FinetuneSettings
+    # measuring
+    held_out: int = 500  # sentences on which the word loss is measured, before and after fine-tuning
+    copied: int = 20  # words that are repeated to measure the positional part of attention
+    unknown: tuple[str, ...] = ()  # sizes that were never published; these are our choice
+    chosen: str = ""  # how settings were chosen, if results were known by then
 
-    def reading(self, trial: Trial, corpus: Corpus, seed: int) -> Reading:
-        """How one net learns to read. Its vocabulary follows from the corpus."""
+    def training_settings(self, condition: EncodingCondition, corpus: Corpus, seed: int) -> LanguageModelSettings:
+        """How one net is pre-trained. Its vocabulary follows from the corpus."""
         net = NetConfig(
             vocabulary=1,
             width=self.width,
             layers=self.layers,
             heads=self.heads,
-            kind=trial.kind,
-            encoding=trial.encoding,
-            encoding_options=trial.options,
+            kind=condition.kind,
+            encoding=condition.encoding,
+            encoding_options=condition.options,
             length=max(self.longest, self.sweep.n),
         )
-        return Reading(
+        return LanguageModelSettings(
             net=net,
             corpus=corpus,
             sentences=self.sentences,
@@ -68,10 +69,10 @@ class Scale:
             seed=seed,
             data_seed=seed,
             evaluate_every=self.steps,
-            evaluate_samples=self.judged,
+            evaluate_samples=self.held_out,
         )
 
-    def tuned(self, seed: int) -> Finetuning:
+    def finetuning(self, seed: int) -> FinetuneSettings:
         """How a net is fine-tuned."""
         return replace(self.tuning, seed=seed)
 
@@ -79,12 +80,12 @@ class Scale:
         """As plain values, ready for JSON."""
         return as_json(asdict(self))
 
-    def of_a_run(self) -> dict[str, Any]:
-        """The same without what does not touch a single run: which others there are, and how many seeds."""
-        return {name: value for name, value in self.plain().items() if name not in BESIDE_A_RUN} | {"n": self.sweep.n}
+    def run_settings(self) -> dict[str, Any]:
+        """The settings that determine a single run, without those of the study as a whole."""
+        return {name: value for name, value in self.plain().items() if name not in NOT_OF_A_RUN} | {"n": self.sweep.n}
 
 
-_FEW = Sweep(
+_FEW = LocalitySweep(
     n=32,
     localities=(0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.99),
     sided=(0.35, 0.65),
@@ -102,7 +103,7 @@ _MORE = replace(
     raw=(0.2, 0.35, 0.65, 0.9),
     decoder=(0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.99),
 )
-_TINY = Scale(
+_TINY = LocalityScale(
     sweep=_FEW,
     seeds=3,
     layers=2,
@@ -116,9 +117,9 @@ _TINY = Scale(
     train=800,
     valid=100,
     test=400,
-    tuning=Finetuning(steps=70, batch=32, learning_rates=(2e-3,), warmup=5, seed=0),
-    chosen="How nets are fine-tuned was chosen after about three variants had been tried on seed 0, which is among the "
-    "runs of this scale.",
+    tuning=FinetuneSettings(steps=70, batch=32, learning_rates=(2e-3,), warmup=5, seed=0),
+    chosen="The fine-tuning settings were chosen after about three variants had been tried on seed 0, which is among "
+    "the runs of this scale.",
 )
 _SMALL = replace(
     _TINY,
@@ -131,10 +132,10 @@ _SMALL = replace(
     train=1000,
     valid=200,
     test=1000,
-    tuning=Finetuning(steps=150, batch=32, learning_rates=(1e-3, 3e-4), warmup=15, seed=0),
+    tuning=FinetuneSettings(steps=150, batch=32, learning_rates=(1e-3, 3e-4), warmup=15, seed=0),
     chosen="",
 )
-# Known are length, rates, batch and seed of fine-tuning (in the released code); of the nets hardly anything.
+# The released code gives length, rates, batch and seed of fine-tuning; hardly anything is known about the nets.
 _PAPER = replace(
     _SMALL,
     layers=12,
@@ -145,7 +146,7 @@ _PAPER = replace(
     steps=100_000,
     learning_rate=1e-4,
     warmup=10_000,
-    tuning=Finetuning(steps=1000, batch=32, learning_rates=(3e-4, 1e-4, 5e-5, 3e-5, 1e-5), warmup=100, seed=42),
+    tuning=FinetuneSettings(steps=1000, batch=32, learning_rates=(3e-4, 1e-4, 5e-5, 3e-5, 1e-5), warmup=100, seed=42),
     unknown=("layers", "width", "heads", "sentences", "steps", "batch", "learning rate", "warm-up", "seeds"),
 )
-SCALES: dict[str, Scale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}
+SCALES: dict[str, LocalityScale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}

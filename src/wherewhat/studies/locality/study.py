@@ -1,100 +1,94 @@
-"""The whole experiment: read with every encoding, ask, and see what goes with locality and symmetry."""
+"""The study of locality and symmetry: train a net with every encoding, fine-tune it on questions, compare."""
 
 from typing import Any
 
-from wherewhat.corpora.questions import QUESTIONS, Labelled
-from wherewhat.report.numbers import percent
-from wherewhat.studies.base import Found, Order
-from wherewhat.studies.finished import code_of
-from wherewhat.studies.locality.answers import answers_of
-from wherewhat.studies.locality.bag import bag_rows
-from wherewhat.studies.locality.claims import claims_of
+from wherewhat.corpora.questions import QUESTIONS, LabelledDataset
+from wherewhat.formatting import percent
+from wherewhat.studies.base import Request, StudyResult
+from wherewhat.studies.bell_curves import curve_measures
+from wherewhat.studies.finished_runs import code_of
+from wherewhat.studies.locality.bag_of_words import bag_rows
+from wherewhat.studies.locality.claims import answers_of, claims_of
 from wherewhat.studies.locality.contrasts import CONTRASTS, MATCHED
-from wherewhat.studies.locality.evidence import ALL, OF_ROLES, SHARP, STRANGE, Evidence
-from wherewhat.studies.locality.job import Job, Sources
-from wherewhat.studies.locality.links import AXES
+from wherewhat.studies.locality.job import LocalityJob, QuestionSources
 from wherewhat.studies.locality.means import bias_rows, with_means
 from wherewhat.studies.locality.notes import LEFT_OUT, notes_of
-from wherewhat.studies.locality.one_run import timed_run, unknown_words
-from wherewhat.studies.locality.settings import SCALES, Scale
-from wherewhat.studies.locality.steepness import curve_measures
-from wherewhat.studies.locality.trials import FAMILIES
-from wherewhat.studies.outcomes import all_outcomes
-from wherewhat.studies.side_by_side import processors
+from wherewhat.studies.locality.predictors import PREDICTORS
+from wherewhat.studies.locality.results import ALL, MANY_UNKNOWN, OF_ROLES, SHARP, LocalityResults
+from wherewhat.studies.locality.run import run, unknown_words
+from wherewhat.studies.locality.settings import SCALES, LocalityScale
+from wherewhat.studies.locality.sweep import FAMILIES
+from wherewhat.studies.parallel import processors
+from wherewhat.studies.run_jobs import run_jobs
 from wherewhat.tables.schema import RESULT, frame
 
-# What decides the outcome of a run: rooms of the package, and of this one the files that do not judge it afterwards.
-OWN = ("job", "one_run", "settings", "steepness", "trials")
+# The code that determines the outcome of a run: finished runs from other code are refused.
 DECIDES = (
-    *(
-        "capture",
-        "corpora",
-        "encodings",
-        "logits",
-        "models",
-        "nets",
-        "profiling",
-        "scores",
-        "tasks",
-        "training",
-    ),
-    *(f"studies/locality/{name}.py" for name in OWN),
+    *("capture", "corpora", "encodings", "logits", "models", "nets", "profiling", "scores", "tasks", "training"),
+    *("studies/bell_curves.py", "studies/conditions.py"),
+    *(f"studies/locality/{name}.py" for name in ("job", "run", "settings", "sweep")),
 )
 
 
-def locality(order: Order) -> Found:
-    """Do the experiment at the scale asked for."""
-    return study(order.of(SCALES), order)
+def locality(request: Request) -> StudyResult:
+    """Run the study at the requested scale."""
+    return study(request.of(SCALES), request)
 
 
-def study(scale: Scale, order: Order, *, workers: int | None = None) -> Found:
-    """Do it at any scale; how many processes work does not matter to what is found."""
-    sources = Sources.of(order.files, order.tasks)
-    trials, seeds = scale.sweep.trials(), range(order.seed, order.seed + (order.seeds or scale.seeds))
-    jobs = [Job(scale, trial, seed, sources) for seed in seeds for trial in trials]
+def study(scale: LocalityScale, request: Request, *, workers: int | None = None) -> StudyResult:
+    """Run it at any scale; results do not depend on the number of processes."""
+    sources = QuestionSources.of(request.files, request.tasks)
+    conditions, seeds = scale.sweep.conditions(), range(request.seed, request.seed + (request.seeds or scale.seeds))
+    jobs = [LocalityJob(scale, condition, seed, sources) for seed in seeds for condition in conditions]
     chances = chances_of(jobs[0])
-    warn_of_strangers(jobs[0], order)
-    outcomes = all_outcomes(timed_run, jobs, order, code=code_of(*DECIDES), workers=workers)
-    measured = frame([*bias_rows(trials, scale.sweep.n), *(row for one in outcomes for row in one.rows)], RESULT)
-    seen = Evidence(measured, trials, jobs[0].questions, chances)
-    told = {**scale.plain(), "seeds": list(seeds), "corpus": sources.corpus.plain(), "tasks": list(sources.tasks)}
-    took = {"seconds": sum(one.seconds for one in outcomes), "processes": min(len(jobs), workers or processors())}
-    about = {**about_of(scale, seen), **took, "answers": answers_of(seen)}
-    result = with_means(seen, bag_rows(seen, jobs[:: len(trials)]))
-    return Found(result, claims_of(seen), told, notes_of(scale, seen), about)
+    warn_of_unknown_words(jobs[0], request)
+    outcomes = run_jobs(run, jobs, request, code=code_of(*DECIDES), workers=workers)
+    rows = [*bias_rows(conditions, scale.sweep.n), *(row for outcome in outcomes for row in outcome.rows)]
+    results = LocalityResults(frame(rows, RESULT), conditions, jobs[0].questions, chances)
+    settings = {**scale.plain(), "seeds": list(seeds), "corpus": sources.corpus.plain(), "tasks": list(sources.tasks)}
+    cost = {
+        "seconds": sum(outcome.seconds for outcome in outcomes),
+        "processes": min(len(jobs), workers or processors()),
+    }
+    about = {**about_of(scale, results), **cost, "answers": answers_of(results)}
+    result = with_means(results, bag_rows(results, jobs[:: len(conditions)]))
+    return StudyResult(result, claims_of(results), settings, notes_of(scale, results), about)
 
 
-def chances_of(job: Job) -> dict[str, float]:
-    """What guessing gets right in every question. Files that cannot be used are refused here, before any net learns."""
-    own = {question: 1 / len(QUESTIONS[question].labels) for question in job.scale.questions}  # labels are as frequent
-    from_files = {question: guessing(job.asked(question)) for question in job.sources.files()}
+def chances_of(job: LocalityJob) -> dict[str, float]:
+    """The accuracy of guessing on every question. Unusable files are refused here, before any training."""
+    own = {question: 1 / len(QUESTIONS[question].labels) for question in job.scale.questions}  # labels are balanced
+    from_files = {question: guessing_accuracy(job.dataset(question)) for question in job.sources.files()}
     if job.sources.texts:
-        job.reading()
-        job.judged()
+        job.training_settings()
+        job.held_out()
     return {**own, **from_files}
 
 
-def warn_of_strangers(job: Job, order: Order) -> None:
-    """Say before any net learns which questions it will hardly be able to read."""
+def warn_of_unknown_words(job: LocalityJob, request: Request) -> None:
+    """Warn before training about questions with many unknown words."""
     words = job.words()
     for question in job.questions:
-        if (share := unknown_words(words, job.asked(question))) > STRANGE:
-            order.warn(f"{percent(share)} of the words of {question} are not in what the nets read; {LEFT_OUT}")
+        if (share := unknown_words(words, job.dataset(question))) > MANY_UNKNOWN:
+            request.warn(f"{percent(share)} of the words of {question} are not in the training text; {LEFT_OUT}")
 
 
-def guessing(asked: Labelled) -> float:
+def guessing_accuracy(dataset: LabelledDataset) -> float:
     """The share of the most frequent label among test sentences."""
-    labels = [example.label for example in asked.test]
-    return max(labels.count(label) for label in asked.labels) / len(labels)
+    labels = [example.label for example in dataset.test]
+    return max(labels.count(label) for label in dataset.labels) / len(labels)
 
 
-def about_of(scale: Scale, seen: Evidence) -> dict[str, Any]:
-    """What the page needs beside the rows."""
+def about_of(scale: LocalityScale, results: LocalityResults) -> dict[str, Any]:
+    """What the page needs besides the rows."""
     return {
         "n": scale.sweep.n,
         "uniform": curve_measures(0.0, 1.0, n=scale.sweep.n)["locality"],
         "families": FAMILIES,
-        "subjects": [{**trial.plain(), "label": trial.name, "mirrored": trial.mirrored} for trial in seen.trials],
+        "subjects": [
+            {**condition.plain(), "label": condition.name, "mirrored": condition.mirrored}
+            for condition in results.conditions
+        ],
         "questions": [
             {
                 "name": name,
@@ -102,13 +96,13 @@ def about_of(scale: Scale, seen: Evidence) -> dict[str, Any]:
                 "chance": chance,
                 "of roles": name in OF_ROLES,
                 "sharp": name in SHARP,
-                "counted": name in seen.items.get(ALL, ()),
+                "counted": name in results.items.get(ALL, ()),
             }
-            for name, chance in seen.chances.items()
+            for name, chance in results.chances.items()
         ],
-        "axes": {name: axis.about for name, axis in AXES.items()},
-        "contrasts": {**{name: one.about for name, one in CONTRASTS.items()}, **MATCHED},
-        "seeds": len(seen.seeds),
+        "axes": {name: predictor.about for name, predictor in PREDICTORS.items()},
+        "contrasts": {**{name: contrast.about for name, contrast in CONTRASTS.items()}, **MATCHED},
+        "seeds": len(results.seeds),
         "layers": scale.layers,
         "width": scale.width,
         "heads": scale.heads,

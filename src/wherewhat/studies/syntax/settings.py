@@ -1,4 +1,4 @@
-"""How large the experiment is: tiny for a first look, small for an hour, paper as far as its settings are known."""
+"""The scales of the study: tiny for a first look, small for an hour, paper as published where that is known."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -6,67 +6,67 @@ from typing import Any
 
 from wherewhat.corpora.base import Corpus
 from wherewhat.nets.config import NetConfig
-from wherewhat.studies.finished import as_json
-from wherewhat.studies.locality.steepness import w_for
-from wherewhat.studies.locality.trials import Trial, curve
-from wherewhat.training.reading import Reading
+from wherewhat.studies.bell_curves import w_for
+from wherewhat.studies.conditions import EncodingCondition, curve
+from wherewhat.studies.finished_runs import as_json
+from wherewhat.training.language_modelling import LanguageModelSettings
 
-BESIDE_A_RUN = ("localities", "sides", "references", "seeds", "unknown", "chosen")  # no single run depends on these
+NOT_OF_A_RUN = ("localities", "sides", "references", "seeds", "unknown", "chosen")  # no single run depends on these
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale:
-    """The nets, how they read, how they are probed, and which encodings are tried."""
+class SyntaxScale:
+    """The nets, their training, how they are probed, and which encodings are tried."""
 
-    # encodings: curves of distance, each locality over n tokens with every s, w following from both; and others
+    # encodings: curves of every locality (over n tokens) with every s, from which w follows; and references
     n: int = 32
     localities: tuple[float, ...]
     sides: tuple[float, ...]
     references: tuple[str, ...]
-    seeds: int  # of first weights, of the order of reading, and of the sentences to be probed on
+    seeds: int  # each draws initial weights, the order of training sentences, and the sentences to probe on
     layers: int
     width: int
     heads: int
-    # reading
+    # training
     sentences: int
     steps: int
     batch: int
     learning_rate: float
     warmup: int
-    longest: int = 32  # words of a sentence
-    judged: int = 500  # sentences whose hidden words tell how well a net reads
+    longest: int = 32  # words per sentence
+    held_out: int = 500  # sentences on which the word loss is measured
     # probing
     probed: int  # sentences with gold trees
-    fewest: int = 20  # rows; a relation with fewer is left out
-    copies: int = 32  # words whose repetition shows the positional part of attention
-    permutations: int = 16  # of every sentence, to show the contextual part
-    unknown: tuple[str, ...] = ()  # sizes meant to be as published that were never told: here they are ours
-    chosen: str = ""  # how some settings came about, where results had been seen
+    fewest: int = 20  # a relation with fewer rows is left out
+    copies: int = 32  # words that are repeated to measure the positional part of attention
+    permutations: int = 16  # of every sentence, to measure the contextual part
+    unknown: tuple[str, ...] = ()  # sizes that were never published; these are our choice
+    chosen: str = ""  # how settings were chosen, if results were known by then
 
-    def trials(self) -> list[Trial]:
-        """All encodings, the curves first."""
-        found = [*self._curves(), *(Trial(name, "reference", name) for name in self.references)]
-        assert len({trial.name for trial in found}) == len(found), "two trials have one name"
-        return found
+    def conditions(self) -> list[EncodingCondition]:
+        """All conditions, the curves first."""
+        conditions = [*self._curves(), *(EncodingCondition(name, "reference", name) for name in self.references)]
+        assert len({condition.name for condition in conditions}) == len(conditions), "two conditions have one name"
+        return conditions
 
-    def _curves(self) -> Iterator[Trial]:
+    def _curves(self) -> Iterator[EncodingCondition]:
         for s in self.sides:
             for locality in self.localities:
                 yield curve("log", w_for(locality, n=self.n, s=s), s)
 
-    def reading(self, trial: Trial, corpus: Corpus, seed: int) -> Reading:
-        """How one net learns to read. Its vocabulary follows from the corpus."""
+    def training_settings(self, condition: EncodingCondition, corpus: Corpus, seed: int) -> LanguageModelSettings:
+        """How one net is trained. Its vocabulary follows from the corpus."""
         net = NetConfig(
             vocabulary=1,
             width=self.width,
             layers=self.layers,
             heads=self.heads,
-            kind=trial.kind,
-            encoding=trial.encoding,
-            encoding_options=trial.options,
+            kind=condition.kind,
+            encoding=condition.encoding,
+            encoding_options=condition.options,
             length=max(self.longest, self.n),
         )
-        return Reading(
+        return LanguageModelSettings(
             net=net,
             corpus=corpus,
             sentences=self.sentences,
@@ -78,19 +78,19 @@ class Scale:
             seed=seed,
             data_seed=seed,
             evaluate_every=self.steps,
-            evaluate_samples=self.judged,
+            evaluate_samples=self.held_out,
         )
 
     def plain(self) -> dict[str, Any]:
         """As plain values, ready for JSON."""
         return as_json(asdict(self))
 
-    def of_a_run(self) -> dict[str, Any]:
-        """The same without what does not touch a single run: which others there are, and how many seeds."""
-        return {name: value for name, value in self.plain().items() if name not in BESIDE_A_RUN}
+    def run_settings(self) -> dict[str, Any]:
+        """The settings that determine a single run, without those of the study as a whole."""
+        return {name: value for name, value in self.plain().items() if name not in NOT_OF_A_RUN}
 
 
-_TINY = Scale(
+_TINY = SyntaxScale(
     localities=(0.35, 0.65, 0.9),
     sides=(1.0, 0.25),
     references=("learned", "rope", "deberta", "none"),
@@ -105,10 +105,10 @@ _TINY = Scale(
     warmup=40,
     probed=300,
     permutations=8,
-    chosen="The number of steps was fixed from the seconds and the loss of single nets, and of two learning rates the "
-    "one with the lower loss was kept; seed 0, on which that was seen, is among the runs of this scale. "
-    "After a whole run had been seen, one-sided curves were made as local as symmetric ones, and fewer sentences and "
-    "orders were probed, to save time.",
+    chosen="The number of steps was chosen from the time and the loss of single nets, and the learning rate as the one "
+    "of two with the lower loss; both used seed 0, which is among the runs of this scale. After a whole run was known, "
+    "one-sided curves were made as local as symmetric ones, and fewer sentences and permutations were probed, to save "
+    "time.",
 )
 _SMALL = replace(
     _TINY,
@@ -123,7 +123,7 @@ _SMALL = replace(
     permutations=16,
     fewest=50,
 )
-# Of the publication's dependency probe nothing is known but what it was about; the net is BERT's base shape.
+# Hardly anything is known about the publication's dependency probe; the net has the shape of BERT-base.
 _PAPER = replace(
     _SMALL,
     layers=12,
@@ -138,4 +138,4 @@ _PAPER = replace(
     fewest=100,
     unknown=("layers", "width", "heads", "sentences", "steps", "batch", "learning rate", "warm-up", "seeds"),
 )
-SCALES: dict[str, Scale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}
+SCALES: dict[str, SyntaxScale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}

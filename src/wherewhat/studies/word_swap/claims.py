@@ -1,15 +1,11 @@
-"""What was published about words in other places, what was not, and what was seen of it here."""
+"""What was published about swapped words, what was not, and how each claim is judged and answered."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from wherewhat.report.probe_published import CHANGES
-from wherewhat.report.probe_published import ROLES as ROLE_CHANGES
-from wherewhat.studies.base import UNPUBLISHED, Claim
-from wherewhat.studies.locality.claims import FEWEST_SEEDS, TOO_FEW
-from wherewhat.studies.locality.judging import Judged
-from wherewhat.studies.word_swap import judge_ours, judge_published, judge_symmetry
-from wherewhat.studies.word_swap.evidence import Evidence
+from wherewhat.published.word_swaps import CHANGES
+from wherewhat.published.word_swaps import ROLES as ROLE_CHANGES
+from wherewhat.stats.verdict import UNPUBLISHED, Claim
+from wherewhat.studies.verdicts import StudyClaim, judge_claims, short_answer
+from wherewhat.studies.word_swap import open_claims, published_claims, symmetry_claim
+from wherewhat.studies.word_swap.results import WordSwapResults
 
 
 def _between(points: list[float]) -> str:
@@ -22,104 +18,80 @@ def _between(points: list[float]) -> str:
     return f"{sizes[0]:g} to {sizes[-1]:g}"
 
 
-_PHRASES = _between([each for changes in CHANGES.values() for each in changes[:-1]])
+_CONSTITUENTS = _between([each for changes in CHANGES.values() for each in changes[:-1]])
 _WHOLE = _between([changes[-1] for changes in CHANGES.values()])
 _ROLES = _between([change for _, change in ROLE_CHANGES.values()])
 _MODELS = ", ".join(CHANGES)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A claim, how to judge it, and its answer in a short sentence by verdict."""
-
-    claim: str
-    published: str
-    judge: Callable[[Evidence], Judged]
-    leads: dict[str, str]
-
-
-CLAIMS: dict[str, Asked] = {
-    "shuffles": Asked(
-        "Shuffling words inside phrases hardly matters; shuffling the whole sentence costs more.",
-        f"{_MODELS} on SNLI lose {_PHRASES} points from phrases of 3 to 6 words, {_WHOLE} from the whole sentence",
-        judge_published.shuffles,
-        {
-            "agrees": "Shuffled phrases hardly matter",
-            "in part": "Shuffled phrases hardly matter in part",
-            "disagrees": "Shuffled phrases matter",
-            "unknown": "Whether shuffled phrases matter cannot be told",
-        },
+CLAIMS: dict[str, StudyClaim] = {
+    "shuffles": StudyClaim(
+        "Shuffling words inside constituents hardly matters; shuffling the whole sentence costs more.",
+        f"{_MODELS} on SNLI lose {_CONSTITUENTS} points from constituents of 3 to 6 words, {_WHOLE} from the whole "
+        "sentence",
+        published_claims.shuffles,
     ),
-    "blindness": Asked(
-        "Models overlook that agent and patient have changed places.",
+    "blindness": StudyClaim(
+        "Models miss that agent and patient were swapped.",
         f"{_MODELS} on SNLI lose {_ROLES} points; the rule for the new labels is unknown",
-        judge_published.blindness,
-        {
-            "agrees": "Fine-tuned on content, nets overlook that roles were exchanged",
-            "in part": "Fine-tuned on content, nets overlook exchanged roles in part",
-            "disagrees": "Fine-tuned on content, nets notice that roles were exchanged",
-            "unknown": "Whether nets fine-tuned on content overlook exchanged roles cannot be told",
-        },
+        published_claims.blindness,
     ),
-    "symmetry": Asked(
-        "The more symmetric an encoding is, the more it overlooks.",
-        f"said to be so; over {len(ROLE_CHANGES)} models the correlation of symmetry with what an exchange costs is "
+    "symmetry": StudyClaim(
+        "The more symmetric an encoding is, the more it misses.",
+        f"reported so; over {len(ROLE_CHANGES)} models the correlation of symmetry with the cost of a role swap is "
         "−0.49, from which nothing follows",
-        judge_symmetry.symmetry,
-        {
-            "agrees": "Symmetric curves overlook more than curves with sides",
-            "in part": "Symmetric curves overlook more than curves with sides in part",
-            "disagrees": "Symmetric curves do not overlook more than curves with sides",
-            "unknown": "Whether symmetry is to blame cannot be told",
-        },
+        symmetry_claim.symmetry,
     ),
-    "training": Asked(
-        "Nets that are rewarded for reading roles follow the exchange: training decides it.",
+    "training": StudyClaim(
+        "Nets that are rewarded for reading roles follow the role swap: training decides it.",
         UNPUBLISHED,
-        judge_ours.training,
-        {
-            "seen": "Rewarded for reading roles, the same nets follow the exchange",
-            "in part": "Rewarded for reading roles, the same nets follow the exchange in part",
-            "not seen": "Even rewarded for reading roles, nets do not follow the exchange",
-            "unknown": "Whether a reward for reading roles would help cannot be told",
-        },
+        open_claims.training,
     ),
-    "no_position": Asked(
-        "A net without positions is not moved by any order.",
+    "no_position": StudyClaim(
+        "A net without positions is not affected by word order.",
         f"{UNPUBLISHED}; it follows from theory",
-        judge_ours.no_position,
-        {},
+        open_claims.no_position,
     ),
-    "bare_names": Asked(
-        "Where an encoding knows distances but no sides, two bare names that change places cannot be told apart.",
+    "bare_names": StudyClaim(
+        "An encoding that knows distances but not sides cannot tell two swapped bare names apart.",
         f"{UNPUBLISHED}; it follows from theory",
-        judge_ours.bare_names,
-        {},
+        open_claims.bare_names,
     ),
+}
+# The short answer by claim and verdict. The reason follows, where the verdict has one.
+LEADS = {
+    "shuffles": {
+        "agrees": "Shuffled constituents hardly matter",
+        "in part": "Shuffled constituents hardly matter in part",
+        "disagrees": "Shuffled constituents matter",
+        "unknown": "It is unclear whether shuffled constituents matter",
+    },
+    "blindness": {
+        "agrees": "Fine-tuned on content, nets miss that roles were swapped",
+        "in part": "Fine-tuned on content, nets miss swapped roles in part",
+        "disagrees": "Fine-tuned on content, nets notice that roles were swapped",
+        "unknown": "It is unclear whether nets fine-tuned on content miss swapped roles",
+    },
+    "symmetry": {
+        "agrees": "Symmetric curves miss more than asymmetric ones",
+        "in part": "Symmetric curves miss more than asymmetric ones in part",
+        "disagrees": "Symmetric curves do not miss more than asymmetric ones",
+        "unknown": "It is unclear whether symmetry is to blame",
+    },
+    "training": {
+        "seen": "Rewarded for reading roles, the same nets follow the role swap",
+        "in part": "Rewarded for reading roles, the same nets follow the role swap in part",
+        "not seen": "Even rewarded for reading roles, nets do not follow the role swap",
+        "unknown": "It is unclear whether a reward for reading roles would help",
+    },
 }
 
 
-def claims_of(seen: Evidence) -> tuple[Claim, ...]:
+def claims_of(results: WordSwapResults) -> tuple[Claim, ...]:
     """Every claim with its verdict."""
-    found = ((asked, judged(asked, seen)) for asked in CLAIMS.values())
-    return tuple(Claim(asked.claim, asked.published, one.ours, one.verdict, one.why) for asked, one in found)
+    return judge_claims(CLAIMS, results)
 
 
-def judged(asked: Asked, seen: Evidence) -> Judged:
-    """What is said of a claim; its verdict stays unknown when there are too few seeds to tell."""
-    found = asked.judge(seen)
-    if len(seen.seeds) >= FEWEST_SEEDS:
-        return found
-    return Judged(found.ours, "unknown", TOO_FEW, short=f"{TOO_FEW} {found.short or found.ours}")
-
-
-def answers_of(seen: Evidence) -> dict[str, dict[str, str]]:
-    """By claim: the answer in a short sentence, and what it rests on."""
-    return {name: answer(asked, seen) for name, asked in CLAIMS.items() if asked.leads}
-
-
-def answer(asked: Asked, seen: Evidence) -> dict[str, str]:
-    """One of them."""
-    found = judged(asked, seen)
-    lead = asked.leads[found.verdict] + (f": {found.because}" if found.because else "")
-    return {"lead": f"{lead}.", "rest": found.short or found.ours}
+def answers_of(results: WordSwapResults) -> dict[str, dict[str, str]]:
+    """By claim: the answer in a short sentence, and the numbers it rests on."""
+    return {name: short_answer(CLAIMS[name], results, leads) for name, leads in LEADS.items()}

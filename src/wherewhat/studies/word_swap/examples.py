@@ -1,68 +1,68 @@
-"""A few pairs in words, as they are and under every swap, for people to look at."""
+"""A few examples in words, original and under every swap, for the page."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from wherewhat.corpora.cases import Case
-from wherewhat.corpora.pairs import usable_roles
+from wherewhat.corpora.annotated_examples import AnnotatedExample
 from wherewhat.corpora.sentence import Sentence
-from wherewhat.probing.role_claims import ROLES, VOICE
-from wherewhat.probing.swapped.outcome import Item
-from wherewhat.probing.swapped.trials import Trial
-from wherewhat.probing.swaps.exchanging import exchange_roles
-from wherewhat.probing.swaps.voices import other_voice
-from wherewhat.studies.word_swap.job import Job
+from wherewhat.corpora.sentence_pairs import usable_roles
+from wherewhat.probing.role_claims import ROLES
+from wherewhat.probing.swap_probe.estimates import VOICE
+from wherewhat.probing.swap_probe.swapped_example import SwapItem, SwappedExample
+from wherewhat.probing.swaps.role_swap import swap_roles
+from wherewhat.probing.swaps.voice import other_voice
+from wherewhat.studies.word_swap.job import WordSwapJob
 from wherewhat.studies.word_swap.questions import NAMES
 from wherewhat.studies.word_swap.questions import ROLES as PAIRS
 
-SHOWN = (NAMES, PAIRS)  # questions whose labels change for a reason that one can read
-Example = dict[str, Any]
+SHOWN = (NAMES, PAIRS)  # questions whose label changes for a visible reason
+ExampleEntry = dict[str, Any]
 
 
-def examples_of(job: Job) -> list[Example]:
-    """Of every swap the case of some length that has a control if any has."""
+def examples_of(job: WordSwapJob) -> list[ExampleEntry]:
+    """One example per swap."""
     return [
-        _example(item, _chosen(item), job.data(question).cases)
+        _entry(item, _longest(item), job.data(question).examples)
         for question in SHOWN
-        if any(asking.question == question for asking in job.scale.askings)
+        if any(training.question == question for training in job.scale.questions)
         for item in job.items(question)
     ]
 
 
-def _chosen(item: Item) -> Trial:
-    """The longest that has a control, or the longest if none has; the first of equals."""
+def _longest(item: SwapItem) -> SwappedExample:
+    """The longest with a control, or the longest if none has one; the first of equals."""
 
-    def worth(trial: Trial) -> tuple[bool, int]:
-        return trial.control is not None, sum(len(turned.words) for turned in trial.swapped)
+    def length(example: SwappedExample) -> tuple[bool, int]:
+        return example.control is not None, sum(len(sentence.words) for sentence in example.swapped)
 
-    return max(item.trials, key=worth)
-
-
-def _example(item: Item, trial: Trial, cases: tuple[Case, ...]) -> Example:
-    case = cases[trial.case]
-    sentences = list(_sentences(item, trial, case))
-    return {"item": item.name, "label": case.label, "new": trial.answer, "sentences": sentences}
+    return max(item.examples, key=length)
 
 
-def _sentences(item: Item, trial: Trial, case: Case) -> Iterator[Example]:
-    for place, sentence in enumerate(case.sentences):
-        now, control = trial.swapped[place], None if trial.control is None else trial.control[place]
-        told = {"words": sentence.words, "swapped": now.words, "order": now.order, "spans": now.spans}
+def _entry(item: SwapItem, swapped: SwappedExample, originals: tuple[AnnotatedExample, ...]) -> ExampleEntry:
+    original = originals[swapped.index]
+    sentences = list(_sentences(item, swapped, original))
+    return {"item": item.name, "label": original.label, "new": swapped.answer, "sentences": sentences}
+
+
+def _sentences(item: SwapItem, swapped: SwappedExample, original: AnnotatedExample) -> Iterator[ExampleEntry]:
+    for place, sentence in enumerate(original.sentences):
+        now, control = swapped.swapped[place], None if swapped.control is None else swapped.control[place]
+        entry = {"words": sentence.words, "swapped": now.words, "order": now.order, "spans": now.spans}
         if control is not None and control.words != sentence.words:
-            told |= {"control": control.words, "control_order": control.order, "control_spans": control.spans}
+            entry |= {"control": control.words, "control_order": control.order, "control_spans": control.spans}
         after = _after(item, sentence) if now.words != sentence.words else None
-        yield told | ({"roles": _roles(sentence), "swapped_roles": _roles(after)} if after else {})
+        yield entry | ({"roles": _roles(sentence), "swapped_roles": _roles(after)} if after else {})
 
 
-def _after(item: Item, sentence: Sentence) -> Sentence | None:
-    """The sentence after a swap that leaves a sentence of the grammar."""
+def _after(item: SwapItem, sentence: Sentence) -> Sentence | None:
+    """The sentence after a swap whose result is a sentence of the grammar."""
     if item.name == VOICE:
         return other_voice(sentence)
-    exchange = exchange_roles(sentence) if item.name == ROLES else None
-    return exchange.sentence if exchange else None
+    role_swap = swap_roles(sentence) if item.name == ROLES else None
+    return role_swap.sentence if role_swap else None
 
 
 def _roles(sentence: Sentence) -> dict[str, tuple[int, int]]:
-    """Where agent and patient stand."""
+    """The spans of agent and patient."""
     roles = usable_roles(sentence)
     return {role.role: (role.start, role.end) for role in roles} if roles else {}

@@ -1,43 +1,46 @@
-"""The questions that nets are fine-tuned on: their answers, their cases, and what becomes of these."""
+"""The questions that nets are fine-tuned on: their labels, their examples, and the swaps of these."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from wherewhat.corpora.cases import Case
-from wherewhat.corpora.pairs import PAIRS
-from wherewhat.corpora.twins import GENDERS
-from wherewhat.probing.roles import Exchanges
-from wherewhat.probing.swapped.data import Data
-from wherewhat.probing.swapped.outcome import Item
-from wherewhat.probing.words import Shuffles
-from wherewhat.studies.word_swap import bare, premises
+from wherewhat.corpora.annotated_examples import AnnotatedExample
+from wherewhat.corpora.minimal_pairs import GENDERS
+from wherewhat.corpora.sentence_pairs import PAIRS
+from wherewhat.probing.roles import RoleSwapProbe
+from wherewhat.probing.swap_probe.datasets import ProbeDataset
+from wherewhat.probing.swap_probe.swapped_example import SwapItem
+from wherewhat.probing.words import WordShuffleProbe
+from wherewhat.studies.word_swap import premises, three_word_sentences
 
 CONTENT, NAMES, ROLES = "content", "names", "roles"
 
 
 @dataclass(frozen=True)
-class Question:
-    """Something to ask, and how its words are swapped."""
+class SwapQuestion:
+    """A question, its examples, and their swaps."""
 
     labels: tuple[str, ...]
-    bag: float  # what the words alone can tell at the most
-    cases: Callable[[int, str, int], list[Case]]  # of a seed and a split, from so many premises or twins
-    items: Callable[[Data, int], list[Item]]  # every swap of some cases, by a seed
+    bag: float  # the best accuracy from a bag of words
+    examples: Callable[
+        [int, str, int], list[AnnotatedExample]
+    ]  # by seed, split, and number of premises or minimal pairs
+    items: Callable[[ProbeDataset, int], list[SwapItem]]  # every swap of some examples, by seed
 
 
-def _swapped(data: Data, seed: int) -> list[Item]:
-    """Phrases of each size, the whole, agent and patient, the other voice."""
-    return [item for swaps in (Shuffles, Exchanges) for item in swaps(seed=seed).items(data) if item.trials]
+def _swapped(data: ProbeDataset, seed: int) -> list[SwapItem]:
+    """Shuffles of constituents of each size and of the whole sentence, the role swap, and the other voice."""
+    probes = (WordShuffleProbe(seed=seed), RoleSwapProbe(seed=seed))
+    return [item for probe in probes for item in probe.items(data) if item.examples]
 
 
-def _about_pairs(name: str, bag: float) -> Question:
-    return Question(PAIRS[name].labels, bag, partial(premises.cases, name), _swapped)
+def _about_pairs(name: str, bag: float) -> SwapQuestion:
+    return SwapQuestion(PAIRS[name].labels, bag, partial(premises.examples, name), _swapped)
 
 
-# Of roles the words tell every pair with another verb, and half of the rest by chance; of twins they tell nothing.
-QUESTIONS: dict[str, Question] = {
+# For roles, the words decide every pair with another verb, and half of the rest by chance; for names, nothing.
+QUESTIONS: dict[str, SwapQuestion] = {
     CONTENT: _about_pairs("content", 1.0),
-    NAMES: Question(GENDERS, 0.5, bare.cases, bare.items),
+    NAMES: SwapQuestion(GENDERS, 0.5, three_word_sentences.examples, three_word_sentences.items),
     ROLES: _about_pairs("roles", 2 / 3),
 }

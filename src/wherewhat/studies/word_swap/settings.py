@@ -1,31 +1,31 @@
-"""How large the experiment is: tiny for a first look, small for an hour or two, paper as far as it is known."""
+"""The scales of the study: tiny for a first look, small for an hour or two, paper as published where that is known."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from wherewhat.nets.config import NetConfig
-from wherewhat.studies.finished import as_json
-from wherewhat.studies.locality.steepness import w_for
-from wherewhat.studies.locality.trials import SYMMETRIC, Trial, curve
+from wherewhat.studies.bell_curves import w_for
+from wherewhat.studies.conditions import SYMMETRIC, EncodingCondition, curve
+from wherewhat.studies.finished_runs import as_json
 from wherewhat.studies.word_swap.passages import Passages
-from wherewhat.training.finetune import Finetuning
-from wherewhat.training.reading import Reading
+from wherewhat.training.finetune import FinetuneSettings
+from wherewhat.training.language_modelling import LanguageModelSettings
 
 NO_POSITION = "none"
 REFERENCES = ("learned", "rope", "deberta", NO_POSITION)
-BESIDE_A_RUN = ("sweep", "seeds", "unknown", "chosen")  # settings of a study that no single run depends on
+NOT_OF_A_RUN = ("sweep", "seeds", "unknown", "chosen")  # settings that no single run depends on
 
 
 @dataclass(frozen=True)
-class Curves:
-    """Curves of one locality, from symmetric to one-sided: by s, the same for all heads, or by heads that lean."""
+class CurveGroup:
+    """Curves of one locality, from symmetric to one-sided: by s, the same in all heads, or by leaning heads."""
 
-    locality: float  # over the tokens that the sweep says
-    sides: tuple[float, ...]  # every s; w follows from locality and s, so that they differ in symmetry alone
-    leans: tuple[float, ...] = ()  # side weights that heads start with, the two sides in turns, at the symmetric w
+    locality: float  # over the n tokens of the sweep
+    sides: tuple[float, ...]  # values of s; w follows from locality and s, so that curves differ in symmetry alone
+    leans: tuple[float, ...] = ()  # initial side weights, alternating between heads, at the w of the symmetric curve
 
-    def trials(self, n: int) -> list[Trial]:
-        """All of them."""
+    def conditions(self, n: int) -> list[EncodingCondition]:
+        """The conditions of the group."""
         w = w_for(self.locality, n=n)
         return [
             *(curve("log", w_for(self.locality, n=n, s=s), s) for s in self.sides),
@@ -33,82 +33,82 @@ class Curves:
         ]
 
 
-def leaning(w: float, lean: float) -> Trial:
-    """A symmetric curve in whose heads one side counts more: by e^lean, and the other by e^-lean, to begin with.
+def leaning(w: float, lean: float) -> EncodingCondition:
+    """A symmetric curve whose heads weigh one side more: initially by e^lean, and the other side by e^-lean.
 
     >>> leaning(0.1, 0.5).name
     'leaning 0.5 w 0.1'
     """
-    return Trial(f"leaning {lean:g} w {w:g}", "ours", "leaning", {"w": w, "start": lean}, w=w)
+    return EncodingCondition(f"leaning {lean:g} w {w:g}", "ours", "leaning", {"w": w, "start": lean}, w=w)
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """Which encodings are tried: groups of curves over n tokens, and others."""
+class WordSwapSweep:
+    """Which encodings are tried: groups of curves over n tokens, and references."""
 
     n: int
-    curves: tuple[Curves, ...]
+    curves: tuple[CurveGroup, ...]
     references: tuple[str, ...] = REFERENCES
 
-    def trials(self) -> list[Trial]:
-        """All of them."""
-        of_curves = [trial for _, trials in self.groups() for trial in trials]
-        return [*of_curves, *(Trial(name, "reference", name) for name in self.references)]
+    def conditions(self) -> list[EncodingCondition]:
+        """All conditions, the curves first."""
+        of_curves = [condition for _, conditions in self.groups() for condition in conditions]
+        return [*of_curves, *(EncodingCondition(name, "reference", name) for name in self.references)]
 
-    def groups(self) -> list[tuple[float, list[Trial]]]:
-        """Curves of the same locality, by their locality."""
-        return [(curves.locality, curves.trials(self.n)) for curves in self.curves]
+    def groups(self) -> list[tuple[float, list[EncodingCondition]]]:
+        """Curves of the same locality, with that locality."""
+        return [(curves.locality, curves.conditions(self.n)) for curves in self.curves]
 
 
 @dataclass(frozen=True)
-class Asking:
+class QuestionTraining:
     """A question that nets are fine-tuned on, and for how long."""
 
     question: str
-    premises: int  # to learn from, each with a hypothesis for every label; of names, twins
+    premises: int  # training premises, each with one hypothesis per label; for names, minimal pairs
     steps: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale:
-    """The nets, how they read, what they are fine-tuned on, and which encodings are tried."""
+class WordSwapScale:
+    """The nets, their pre-training, the questions they are fine-tuned on, and which encodings are tried."""
 
-    sweep: Sweep
-    askings: tuple[Asking, ...]
-    seeds: int  # of first weights, of the order of reading and of the cases that nets are judged by
+    sweep: WordSwapSweep
+    questions: tuple[QuestionTraining, ...]
+    seeds: int  # each draws initial weights, the order of training passages and the test examples
     layers: int
     width: int
     heads: int
-    # reading
+    # pre-training
     passages: int
     steps: int
     batch: int
     learning_rate: float
     warmup: int
     longest: int = 32  # words
-    # asking
-    rate: float  # of fine-tuning
+    # fine-tuning
+    rate: float  # learning rate of fine-tuning
     tuning_batch: int
     tuning_warmup: int
-    valid: int = 10  # premises; there is one rate and nothing to choose by them
-    test: int  # premises whose cases are judged as they are and swapped
-    judged: int = 200  # passages of words to be guessed
-    unknown: tuple[str, ...] = ()  # sizes meant to be as published that were never told: here they are ours
-    chosen: str = ""  # how some settings came about, where results had been seen
+    valid: int = 10  # premises; with one learning rate there is nothing to choose by them
+    test: int  # premises of the test examples, original and swapped
+    held_out: int = 200  # passages on which the word loss is measured
+    unknown: tuple[str, ...] = ()  # sizes that were never published; these are our choice
+    chosen: str = ""  # how settings were chosen, if results were known by then
 
-    def reading(self, trial: Trial, seed: int) -> Reading:
-        """How one net learns to read. Its vocabulary follows from what it reads."""
+    def training_settings(self, condition: EncodingCondition, seed: int) -> LanguageModelSettings:
+        """How one net is pre-trained. Its vocabulary follows from the passages."""
         net = NetConfig(
             vocabulary=1,
             width=self.width,
             layers=self.layers,
             heads=self.heads,
-            kind=trial.kind,
-            encoding=trial.encoding,
-            encoding_options=trial.options,
+            kind=condition.kind,
+            encoding=condition.encoding,
+            encoding_options=condition.options,
             length=self.longest,
         )
-        return Reading(
+        return LanguageModelSettings(
             net=net,
             corpus=Passages(),
             sentences=self.passages,
@@ -117,17 +117,17 @@ class Scale:
             batch=self.batch,
             learning_rate=self.learning_rate,
             warmup=self.warmup,
-            betas=(0.9, 0.98),  # as is usual for masked words; steps are few
+            betas=(0.9, 0.98),  # as is usual for masked words with few steps
             seed=seed,
             data_seed=seed,
             evaluate_every=self.steps,
-            evaluate_samples=self.judged,
+            evaluate_samples=self.held_out,
         )
 
-    def tuning(self, asking: Asking, seed: int) -> Finetuning:
+    def finetuning(self, training: QuestionTraining, seed: int) -> FinetuneSettings:
         """How a net is fine-tuned on a question."""
-        return Finetuning(
-            steps=asking.steps,
+        return FinetuneSettings(
+            steps=training.steps,
             batch=self.tuning_batch,
             learning_rates=(self.rate,),
             warmup=self.tuning_warmup,
@@ -138,17 +138,21 @@ class Scale:
         """As plain values, ready for JSON."""
         return as_json(asdict(self))
 
-    def of_a_run(self) -> dict[str, Any]:
-        """The same without what does not touch a single run: which others there are, and how many seeds."""
-        return {name: value for name, value in self.plain().items() if name not in BESIDE_A_RUN}
+    def run_settings(self) -> dict[str, Any]:
+        """The settings that determine a single run, without those of the study as a whole."""
+        return {name: value for name, value in self.plain().items() if name not in NOT_OF_A_RUN}
 
 
-_TINY = Scale(
-    sweep=Sweep(
+_TINY = WordSwapScale(
+    sweep=WordSwapSweep(
         n=16,
-        curves=(Curves(0.3, (SYMMETRIC, 0.5, 0.0), (1.0,)), Curves(0.6, (SYMMETRIC, 4.0))),
+        curves=(CurveGroup(0.3, (SYMMETRIC, 0.5, 0.0), (1.0,)), CurveGroup(0.6, (SYMMETRIC, 4.0))),
     ),
-    askings=(Asking("content", 1500, 700), Asking("names", 100, 150), Asking("roles", 1500, 700)),
+    questions=(
+        QuestionTraining("content", 1500, 700),
+        QuestionTraining("names", 100, 150),
+        QuestionTraining("roles", 1500, 700),
+    ),
     seeds=3,
     layers=2,
     width=64,
@@ -162,28 +166,32 @@ _TINY = Scale(
     tuning_batch=32,
     tuning_warmup=10,
     test=200,
-    chosen="What nets read, that premises are about names, steps, rates and localities was chosen after some 30 single "
-    "nets had been seen, nearly all from seed 0, which is among the runs of this scale. Curves whose heads lean were "
-    "added, and judged apart, after one such net had been seen to read roles in pairs and curves with s other than 1 "
-    "had not; four later nets with leaning heads did not read them. Who does it (`names`) was asked about, and what is "
-    "said of symmetry rests on it, after pairs about roles had been too hard for curves. Its steps and its rule "
-    "came about with eight nets from seed 0 seen: s 0.5 at locality 0.3 and s 4 at 0.25 stayed at chance, as their two "
-    "sides hardly differ within three words, both at 0.6 did not, and so s 4 is tried at 0.6. The other rules were "
-    "written before any whole run.",
+    chosen="The passages, the premises about names, steps, learning rates and localities were chosen after some 30 "
+    "single nets were known, nearly all from seed 0, which is among the runs of this scale. Curves with leaning heads "
+    "were added, and judged separately, after one such net had learnt roles in pairs and curves with s other than 1 "
+    "had not; four later nets with leaning heads did not learn them. The question who does it (`names`) was added, and "
+    "the verdict on symmetry rests on it, after pairs about roles had been too hard for curves. Its steps and its rule "
+    "were chosen when eight nets from seed 0 were known: s 0.5 at locality 0.3 and s 4 at 0.25 stayed at chance, as "
+    "their two sides hardly differ within three words; both at 0.6 did not, so s 4 is tried at 0.6. The other rules "
+    "were written before any whole run.",
 )
 _SMALL = replace(
     _TINY,
-    sweep=Sweep(
+    sweep=WordSwapSweep(
         n=16,
         curves=(
-            Curves(0.25, (SYMMETRIC, 0.5, 0.1, 0.0, 2.0, 4.0), (0.1, 0.3, 1.0)),
-            Curves(0.3, (SYMMETRIC, 0.5, 0.1, 0.0, 2.0, 4.0), (0.1, 0.3, 1.0)),
-            Curves(0.4, (SYMMETRIC, 0.5, 0.1, 2.0, 4.0), (0.1, 0.3, 1.0)),
-            Curves(0.6, (SYMMETRIC, 0.5, 4.0)),
+            CurveGroup(0.25, (SYMMETRIC, 0.5, 0.1, 0.0, 2.0, 4.0), (0.1, 0.3, 1.0)),
+            CurveGroup(0.3, (SYMMETRIC, 0.5, 0.1, 0.0, 2.0, 4.0), (0.1, 0.3, 1.0)),
+            CurveGroup(0.4, (SYMMETRIC, 0.5, 0.1, 2.0, 4.0), (0.1, 0.3, 1.0)),
+            CurveGroup(0.6, (SYMMETRIC, 0.5, 4.0)),
         ),
         references=("learned", "sinusoidal", "rope", "alibi", "t5_bias", "deberta", NO_POSITION),
     ),
-    askings=(Asking("content", 6000, 3000), Asking("names", 100, 300), Asking("roles", 6000, 3000)),
+    questions=(
+        QuestionTraining("content", 6000, 3000),
+        QuestionTraining("names", 100, 300),
+        QuestionTraining("roles", 6000, 3000),
+    ),
     layers=3,
     width=96,
     passages=6000,
@@ -191,7 +199,7 @@ _SMALL = replace(
     test=300,
     chosen="",
 )
-# Of the published experiment the models are known (BERT, ALBERT, DeBERTa, XLNet, fine-tuned on SNLI), not their making.
+# The published models are known (BERT, ALBERT, DeBERTa, XLNet, fine-tuned on SNLI), but not how they were trained.
 _PAPER = replace(
     _SMALL,
     layers=12,
@@ -205,7 +213,11 @@ _PAPER = replace(
     rate=3e-5,
     tuning_batch=32,
     tuning_warmup=100,
-    askings=(Asking("content", 6000, 50_000), Asking("names", 100, 5000), Asking("roles", 6000, 50_000)),
+    questions=(
+        QuestionTraining("content", 6000, 50_000),
+        QuestionTraining("names", 100, 5000),
+        QuestionTraining("roles", 6000, 50_000),
+    ),
     unknown=(
         "what was pre-trained how long",
         "rates, steps and batches of fine-tuning",
@@ -213,4 +225,4 @@ _PAPER = replace(
         "the number of pairs",
     ),
 )
-SCALES: dict[str, Scale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}
+SCALES: dict[str, WordSwapScale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}

@@ -1,0 +1,1 @@
+"""Every interval, bootstrap, correlation, significance test and verdict rule. Numbers in, numbers out: no models."""

@@ -1,0 +1,207 @@
+"""The manifest of a study, as `wherewhat reproduce` writes it, with what the page of each study needs beside rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic, TypeVar
+
+from wherewhat.tables.manifest.decode import JSON_KEY, Bounds, decode
+from wherewhat.tables.manifest.probe import MeasureSection, ProbeExample
+from wherewhat.tables.manifest.sections import ClaimSection, Count, Manifest, ModelSection, Numbers, Size, TextsSection
+
+About = TypeVar("About")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyManifest(Manifest, Generic[About]):
+    """Which publication was reproduced at which scale, and every claim with a verdict."""
+
+    kind: str = "reproduce"
+
+    reproduction: str
+    paper: str | None = None
+    scale: str | None = None
+    claims: Sequence[ClaimSection] = ()
+    about: About  # what the page of this study needs beside its rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class LongAnswer:
+    """The answer to a question of a study: one sentence to lead with, and the rest."""
+
+    lead: str = ""
+    rest: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyCondition:
+    """One condition of a study: an encoding with its options, and the curve that it stands for."""
+
+    name: str
+    family: str = ""
+    label: str | None = None
+    encoding: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    kind: str | None = None
+    w: float | None = None
+    s: float | None = None
+    mirrored: bool | None = None
+    groups: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedSection:
+    """What studies that train nets under several conditions share: the conditions, the nets and the answers."""
+
+    subjects: Sequence[StudyCondition] = ()
+    seeds: Count | None = None
+    layers: Size | None = None
+    heads: Size | None = None
+    seconds: float | None = None
+    processes: Count | None = None
+    answers: Mapping[str, LongAnswer] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanonicalSection:
+    """Bounds on what one layer can do, by task."""
+
+    bounds: Numbers = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedFrequencies:
+    """The frequencies that heads of each layer are published to use: of how many, and counted from which number."""
+
+    of: Size | None = None
+    first: int = 1
+    number: Sequence[tuple[int, int]] = ()
+    letter: Sequence[tuple[int, int]] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedDynamics:
+    """What was published of training: frequencies by layer, and bounds by length."""
+
+    frequencies: PublishedFrequencies = field(default_factory=PublishedFrequencies)
+    bounds: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicsSection:
+    """The nets that were trained, and what was published of theirs."""
+
+    layers: Annotated[int, Bounds(0, 999)] | None = None
+    width: Count | None = None
+    frequencies: Size | None = None
+    steps: Count | None = None
+    batch: Count | None = None
+    seeds: Count | None = None
+    hops: Sequence[int] = ()
+    length: Count | None = None
+    letters: Count | None = None
+    texts: Count | None = None
+    gamma: Sequence[float] = ()
+    published: PublishedDynamics = field(default_factory=PublishedDynamics)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionSection:
+    """A question that nets were fine-tuned to answer."""
+
+    name: str
+    asks: str = ""
+    chance: float = 0.0
+    of_roles: bool = field(metadata={JSON_KEY: "of roles"}, default=False)
+    sharp: bool = False
+    counted: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalitySection(TrainedSection):
+    """Curves, questions and answers of the study of locality and symmetry."""
+
+    n: Size | None = None
+    uniform: float | None = None
+    families: Mapping[str, str] = field(default_factory=dict)
+    questions: Sequence[QuestionSection] = ()
+    axes: Mapping[str, str] = field(default_factory=dict)
+    contrasts: Mapping[str, str] = field(default_factory=dict)
+    width: Size | None = None
+    steps: Count | None = None
+    batch: Count | None = None
+    sentences: Count | None = None
+    examples: Mapping[str, Count] = field(metadata={JSON_KEY: "asked"}, default_factory=dict)  # by split
+    tuning: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntaxAnchor:
+    """A published relation: its name, and the accuracies of the best head and of the best fixed offset."""
+
+    name: str
+    head: float
+    offset: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntaxSection(TrainedSection):
+    """Conditions, relations and answers of the study of syntax."""
+
+    groups: Mapping[str, str] = field(default_factory=dict)
+    parts: Any = None
+    distances: Mapping[str, str] = field(default_factory=dict)
+    relations: Sequence[str] = ()
+    anchors: Mapping[str, SyntaxAnchor] = field(default_factory=dict)
+    sentences: Count | None = None
+    steps: Count | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordSwapSection(TrainedSection):
+    """Conditions, questions and answers of the study of swapped words."""
+
+    n: Size | None = None
+    groups: Sequence[tuple[float, Sequence[str]]] = ()  # localities, and the conditions of each
+    questions: Sequence[str] = ()
+    learnt: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by question
+    bag: Numbers = field(default_factory=dict)  # accuracy from words alone, by question
+    measures: Mapping[str, MeasureSection | str] = field(default_factory=dict)
+    width: Size | None = None
+    test: Count | None = None
+    examples: Sequence[ProbeExample] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlSection:
+    """The model that was edited, its texts, and the heads that were chosen."""
+
+    model: ModelSection = field(default_factory=ModelSection)
+    texts: TextsSection = field(default_factory=TextsSection)
+    chosen: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    rule: str = ""
+    pure: bool | None = None
+    share: float | None = None
+    shares: Sequence[float] = ()
+    copying: str | None = None
+
+
+CanonicalManifest = StudyManifest[CanonicalSection]
+ControlManifest = StudyManifest[ControlSection]
+DynamicsManifest = StudyManifest[DynamicsSection]
+LocalityManifest = StudyManifest[LocalitySection]
+SyntaxManifest = StudyManifest[SyntaxSection]
+WordSwapManifest = StudyManifest[WordSwapSection]
+SECTIONS: dict[str, type[Any]] = {
+    "canonical": CanonicalSection,
+    "control": ControlSection,
+    "dynamics": DynamicsSection,
+    "locality": LocalitySection,
+    "syntax": SyntaxSection,
+    "word-swap": WordSwapSection,
+}
+
+
+def study_section(study: object, about: Any) -> Any:
+    """The section of a study by its name, from plain values; of a study that has no class, the values themselves."""
+    values = {} if about is None else about
+    return decode(SECTIONS[study], values, "about") if isinstance(study, str) and study in SECTIONS else values

@@ -1,0 +1,110 @@
+"""Training on tasks, with new sequences at every step, each with one answer; and the accuracy on test sequences."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from wherewhat.errors import UserError
+from wherewhat.models.folder import tasks_from_list, tasks_to_list
+from wherewhat.nets.trunk import Trunk, evaluating
+from wherewhat.tasks.base import Balanced, Task
+from wherewhat.tasks.mixture import Mixture
+from wherewhat.tasks.registry import task
+from wherewhat.training.settings import Objective, Plain, TrainingSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSettings(TrainingSettings):
+    """One training run on one or more tasks, which are mixed in equal parts."""
+
+    learns: ClassVar[str] = "tasks"
+    ends: ClassVar[Mapping[str, str]] = {"accuracy": "accuracy"}
+
+    tasks: tuple[Balanced, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, needed in (("vocabulary", self.task.vocabulary), ("length", self.task.length)):
+            if getattr(self.net, name) < needed:
+                raise UserError(f"the net's {name} {getattr(self.net, name)} is too small; the tasks need {needed}")
+
+    @property
+    def task(self) -> Mixture:
+        """All tasks as one mixture."""
+        return Mixture(self.tasks)
+
+    def objective(self) -> Objective:
+        return TaskObjective(self)
+
+    def ending(self, ends: Mapping[str, float]) -> str:
+        return f"{ends['accuracy']:.1%} of fresh sequences answered exactly"
+
+    def saved_with_net(self) -> Plain:
+        return {"tasks": self.tasks}
+
+    @classmethod
+    def target_to_plain(cls, learnt: Sequence[Balanced]) -> list[Plain]:
+        return tasks_to_list(learnt)
+
+    @classmethod
+    def target_from_plain(cls, plain: Sequence[Plain]) -> tuple[Balanced, ...]:
+        return tasks_from_list(plain)
+
+    @classmethod
+    def parts(cls, plain: Plain) -> list[tuple[str, Plain]]:
+        return [(each["name"], each) for each in plain["tasks"]]
+
+    @classmethod
+    def chosen(cls, text: str, plain: Plain) -> list[Plain]:
+        """Tasks by name; a task that is already there keeps its sizes."""
+        here = {each["name"]: each for each in plain["tasks"]}
+        names = [each.strip() for each in text.split(",")]
+        return [here.get(name) or tasks_to_list([task(name)])[0] for name in names]
+
+    @classmethod
+    def follows(cls, plain: Plain, before: Plain) -> Plain:
+        if tasks_from_list(plain["tasks"]) == tasks_from_list(before["tasks"]):
+            return {}
+        both = Mixture(tasks_from_list(plain["tasks"]))
+        return {"vocabulary": both.vocabulary, "length": both.length}
+
+
+class TaskObjective(Objective):
+    """Predict the answer at the end of a sequence."""
+
+    def __init__(self, settings: TaskSettings) -> None:
+        self.task, self.settings = settings.task, settings
+
+    def loss(self, net: Trunk, step: int) -> Tensor:
+        # New sequences at every step: each sample of the training split is used once.
+        size = self.settings.batch
+        batch = self.task.batch(self.settings.data_seed, "train", np.arange((step - 1) * size, step * size))
+        logits_NV = answer_logits(net, torch.from_numpy(batch.input_NT))
+        return cross_entropy(logits_NV, torch.from_numpy(batch.target_N))
+
+    def evaluate(self, net: Trunk) -> dict[str, float]:
+        return evaluate(net, self.task, seed=self.settings.data_seed, samples=self.settings.evaluate_samples)
+
+
+def answer_logits(net: Trunk, input_NT: Tensor) -> Tensor:
+    """logits_NV at the last token, where the answer is; those of the other tokens are not computed."""
+    logits_NV: Tensor = net.head(net.hidden(input_NT)[:, -1])
+    return logits_NV
+
+
+@torch.no_grad()
+def evaluate(net: Trunk, task: Task, *, seed: int, samples: int) -> dict[str, float]:
+    """The accuracy on the first `samples` sequences of the test split: of all, and of each of the task's groups."""
+    batch = task.batch(seed, "test", np.arange(samples))
+    pieces = torch.from_numpy(batch.input_NT).split(1000)  # so that memory does not grow with `samples`
+    with evaluating(net):
+        answer_N = torch.cat([answer_logits(net, input_NT).argmax(-1) for input_NT in pieces]).numpy()
+    right_N = answer_N == batch.target_N
+    right = {"accuracy": right_N}
+    right |= {f"accuracy {group}": right_N[batch.group_N == number] for number, group in enumerate(task.groups)}
+    return {measure: float(right_N.mean()) for measure, right_N in right.items() if right_N.size}
