@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 
 from wherewhat.capture.loading.load import wrap_module
 from wherewhat.capture.tokens.encode import EncodedTexts
-from wherewhat.profiling.measurements.base import Measured, ProfileContext
+from wherewhat.profiling.measurements.base import MeasurementResult, ProfileContext
 from wherewhat.profiling.measurements.positional import measure
 from wherewhat.profiling.positional_part.repeated_word import prepare_probe
 from wherewhat.profiling.settings import PositionalSettings, ProfileSettings
@@ -43,13 +43,13 @@ def model_of(name: str) -> PreTrainedModel:
     return model.double()
 
 
-def measured(model: PreTrainedModel) -> Measured:
+def measured(model: PreTrainedModel) -> MeasurementResult:
     settings = ProfileSettings(positional=PROBING, seed=PROBING.seed)
     return measure(ProfileContext(wrap_module(model), EncodedTexts.of(texts()), settings))
 
 
 @cache
-def found(name: str) -> Measured:
+def found(name: str) -> MeasurementResult:
     return measured(model_of(name))
 
 

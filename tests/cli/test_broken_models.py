@@ -175,8 +175,8 @@ def test_files_that_are_not_what_they_should_be(say: Say, tmp_path: Path, file: 
         ({}, "has no weight_map"),
         ({"weight_map": ["a"]}, "has no weight_map"),
         ({"weight_map": {"a": 5}}, "has no weight_map"),
-        ({"weight_map": {"a": "../part.safetensors"}}, "names '../part.safetensors', which is no file of its folder"),
-        ({"weight_map": {"a": "b" * 300}}, "which is no file of its folder"),
+        ({"weight_map": {"a": "../part.safetensors"}}, "part.safetensors', which is not a file in its folder"),
+        ({"weight_map": {"a": "b" * 300}}, "which is not a file in its folder"),
         ({"weight_map": {"a": "other.safetensors"}}, "names other.safetensors, which is not in the folder"),
         ({"weight_map": {"a": "part.safetensors"}, "metadata": 5}, "gives metadata as 5"),
     ],
@@ -249,7 +249,7 @@ def test_what_is_missing_in_the_cache_is_left_to_transformers(tmp_path: Path, mo
         raise AskedError
 
     with pytest.raises(Exception) as raised:
-        load.load_by_name("some/model", load.LoadSettings(), reading=reading)
+        load.load_by_name("some/model", load.LoadSettings(), from_pretrained=reading)
     assert isinstance(raised.value.__cause__ or raised.value, AskedError)
 
 
@@ -369,7 +369,7 @@ def test_a_task_that_does_not_fit_the_net(say: Say, tmp_path: Path, path: tuple[
     assert faults(*say(folder, "--own"), "do not fit its net: they need a vocabulary of") is None
     write(folder, changed(config, path, 7))
     assert say(folder, "--own")[0] == 0
-    assert any("they may not be those that it learnt" in note for note in notes(tmp_path))
+    assert any("they may not be those that it was trained on" in note for note in notes(tmp_path))
 
 
 def test_sequences_longer_than_the_net_reads(say: Say, tmp_path: Path):

@@ -37,7 +37,7 @@ def test_it_writes_scores_matrices_and_what_they_rest_on(
     manifest = json.loads((tmp_path / "one" / "manifest.json").read_text())
     assert manifest["positional"]["n"] == 7 and manifest["positional"]["words"] == 4
     assert "positional.parquet" in manifest["files"]
-    assert "n = 7 copies of one word, 4 words" in " ".join(manifest["notes"])
+    assert "n = 7 copies of one word, for 4 words" in " ".join(manifest["notes"])
     again = ww.load(tmp_path / "one")
     assert again.positional.equals(maps) and main(["report", str(tmp_path / "one")]) == 0
 
@@ -73,9 +73,9 @@ def test_one_line_of_json_tells_n(bert: Path, text: Path, tmp_path: Path, capsys
     ("options", "sentence"),
     [
         (["--copies", "2", "--positional"], "a word is to be repeated 2 times; locality and symmetry need at least 3"),
-        (["--words", "0", "--positional"], "0 words are to be copied; give at least 1"),
-        (["--copies", "9"], "--copies is about probing the positional part of attention; add --positional"),
-        (["--words", "9"], "--words is about probing the positional part of attention; add --positional"),
+        (["--words", "0", "--positional"], "0 words are to be repeated; give at least 1"),
+        (["--copies", "9"], "--copies sets how the positional part of attention is measured; add --positional"),
+        (["--words", "9"], "--words sets how the positional part of attention is measured; add --positional"),
         (
             ["--scores", "delta.left_right_bias"],
             "delta.left_right_bias is about the positional part of attention; ask for it with --positional",

@@ -168,7 +168,7 @@ def test_list_says_of_encodings_what_to_know_before_choosing_one(capsys):
     assert main(["list", "encodings", "p_rope"]) == 0
     one = " ".join(capsys.readouterr().out.split())
     assert (
-        one.startswith("p_rope rope of which")
+        one.startswith("p_rope rope in which only the fastest pairs rotate")
         and "p=0.75: the share of pairs that rotate, rounded down to whole pairs end=high:" in one
     )
     assert main(["list", "encodings", "rop"]) == 2

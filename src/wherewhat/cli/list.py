@@ -53,7 +53,8 @@ def _lines(facts: dict[str, Any], *, explained: bool) -> list[str]:
     lines = [facts["about"]]
     if "settings" in facts:
         for part, settings in facts["settings"].items():
-            lines.append(f"{part}: {' '.join(f'{name}={_typed(value)}' for name, value in settings.items())}")
+            typed = {name: ",".join(map(str, x)) if isinstance(x, list) else x for name, x in settings.items()}
+            lines.append(f"{part}: {' '.join(f'{name}={value}' for name, value in typed.items())}")
         return [*lines, "change any of them with --set, such as --set steps=200"]
     for group in (("acts", "learns"), ("direction", "attention"), ("growth", "paper")):
         lines.append(" · ".join(f"{name}: {facts[name]}" for name in group))
@@ -61,11 +62,6 @@ def _lines(facts: dict[str, Any], *, explained: bool) -> list[str]:
     if explained and options:
         return lines + [f"{typed}: {facts['options'][name]['means']}" for name, typed in options.items()]
     return [*lines, f"options: {', '.join(options.values()) or 'none'}"]
-
-
-def _typed(value: Any) -> str:
-    """A value as it is typed after --set."""
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _about(name: str, record: Any) -> Entry:

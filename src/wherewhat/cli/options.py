@@ -59,8 +59,8 @@ class ModelOptions:
         from wherewhat.capture.loading.load import LoadSettings
 
         return LoadSettings(
-            self.dtype or "float32",
-            self.device or "auto",
+            "float32" if self.dtype is None else self.dtype,
+            "auto" if self.device is None else self.device,
             device_map=self.device_map,
             revision=self.revision,
             offline=offline,

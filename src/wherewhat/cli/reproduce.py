@@ -146,18 +146,12 @@ def _print(result: "StudyRun", folder: Path, *, as_json: bool, quiet: bool) -> N
 
 def _check(study: "Study", given: dict[str, object]) -> None:
     """Refuse an option that this study does not take."""
-    unused = next((name for name, value in given.items() if value and name not in study.takes), None)
-    if unused is not None:
-        why, others = NOT_TAKEN[unused]
-        raise UserError(f"{study.name} {why}; leave {unused} out ({_takers(unused)} {others})")
-
-
-def _takers(option: str) -> str:
-    """The studies that take an option."""
     from wherewhat.studies.registry import STUDIES
 
-    *most, last = [study.name for study in STUDIES.values() if option in study.takes]
-    return f"{', '.join(most)} and {last}" if most else last
+    for unused in (name for name, value in given.items() if value and name not in study.takes):
+        *most, last = [other.name for other in STUDIES.values() if unused in other.takes]
+        takers, (why, others) = f"{', '.join(most)} and {last}" if most else last, NOT_TAKEN[unused]
+        raise UserError(f"{study.name} {why}; leave {unused} out ({takers} {others})")
 
 
 # Why a study does not take an option, and what those do that take it.

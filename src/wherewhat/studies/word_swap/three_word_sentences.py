@@ -20,7 +20,7 @@ FROM = {"train": ("train",), "valid": ("valid",), "test": ("valid", "test")}
 def examples(seed: int, split: str, count: int) -> list[AnnotatedExample]:
     """Both sentences of the first minimal pairs, or of all if there are fewer. They are the same for every seed.
 
-    >>> [(case.sentences[0].text, case.label) for case in cases(0, "train", 1)]
+    >>> [(example.sentences[0].text, example.label) for example in examples(0, "train", 1)]
     [('maria sees peter', 'woman'), ('peter sees maria', 'man')]
     """
     return [

@@ -26,7 +26,6 @@ class FirstSlots:
 
     n: Size
     heads: Numbers
-    together: Numbers = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
