@@ -175,7 +175,10 @@ def test_files_that_are_not_what_they_should_be(say: Say, tmp_path: Path, file: 
         ({}, "has no weight_map"),
         ({"weight_map": ["a"]}, "has no weight_map"),
         ({"weight_map": {"a": 5}}, "has no weight_map"),
-        ({"weight_map": {"a": "../part.safetensors"}}, "part.safetensors', which is not a file in its folder"),
+        (
+            {"weight_map": {"a": "../part.safetensors"}},
+            "names '../part.safetensors', which is not a file in its folder",
+        ),
         ({"weight_map": {"a": "b" * 300}}, "which is not a file in its folder"),
         ({"weight_map": {"a": "other.safetensors"}}, "names other.safetensors, which is not in the folder"),
         ({"weight_map": {"a": "part.safetensors"}, "metadata": 5}, "gives metadata as 5"),
