@@ -20,7 +20,7 @@ from wherewhat.encodings.scalings import SCALINGS
 from wherewhat.nets.attention import attend, attention_rows
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
-from wherewhat.report.palette import LIGHT
+from wherewhat.report.core.palette import LIGHT
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "benchmarks" / "encodings.json"

@@ -38,6 +38,12 @@ def test_the_readme_is_short_and_the_table_of_families_is_the_tests_list():
     assert all(f"| {family.name} |" in TABLE for family in FAMILIES)
 
 
+def test_the_study_in_the_guide_is_the_example_that_runs():
+    code = (ROOT / "examples" / "04_new_study.py").read_text()
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    assert f"```python\n{code}```" in guide and code.count("\n") < 150
+
+
 def test_links_lead_somewhere():
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from wherewhat.runs.registry import load as load
     from wherewhat.scores.registry import SCORES as SCORES
     from wherewhat.studies.registry import STUDIES as STUDIES
-    from wherewhat.studies.run import reproduce as reproduce
+    from wherewhat.studies.reproduce import reproduce as reproduce
     from wherewhat.tables.texts import TEXTS as TEXTS
     from wherewhat.tables.texts import read_texts as read_texts
     from wherewhat.tasks.registry import TASKS as TASKS
@@ -65,7 +65,7 @@ _HOMES = {
     "profile": "wherewhat.profiling.profile",
     "read_texts": "wherewhat.tables.texts",
     "recipe": "wherewhat.recipes.registry",
-    "reproduce": "wherewhat.studies.run",
+    "reproduce": "wherewhat.studies.reproduce",
     "train": "wherewhat.training.loop",
 }
 

@@ -94,7 +94,7 @@ def test_the_built_in_net_before_and_after(tmp_path: Path, capsys: pytest.Captur
     assert (
         said.startswith("more local (locality): ") and "sharper (entropy): " in said and "untrained and tiny: " in said
     )
-    assert (tmp_path / "png" / "by_layer_locality.png").exists()
+    assert (tmp_path / "png" / "by_layer.png").exists()
     told = json.loads((tmp_path / "manifest.json").read_text())["intervals"]
     assert any("drawn once, so nothing is known of how draws differ" in sentence for sentence in told)
 

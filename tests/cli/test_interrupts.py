@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from wherewhat.cli.interrupts import NOTHING as NONE
-from wherewhat.cli.interrupts import Interrupted, interrupt_message, interruptible, uninterrupted
+from wherewhat.cli.interrupts import Interrupted, interrupt_message, interruptible
 from wherewhat.cli.main import main
+from wherewhat.signals import deferred_signals
 from wherewhat.training import loop
 
 NOTHING = "wherewhat: interrupted; nothing was written; run it again"
@@ -92,7 +93,7 @@ def test_a_study_in_many_processes_ends_at_once(tmp_path: Path):
 def test_what_belongs_together_is_finished_first():
     done = []
     with pytest.raises(Interrupted) as stop, interruptible(), interrupt_message(lambda: f"{len(done)} files are whole"):
-        with uninterrupted():
+        with deferred_signals():
             os.kill(os.getpid(), signal.SIGINT)
             done += ["one", "other"]
         done.append("never")

@@ -21,7 +21,7 @@ from wherewhat.comparing.manifest import intervals_over_heads
 from wherewhat.comparing.model_state import ModelState, mean_of_draws, same_training, same_weights
 from wherewhat.errors import UserError
 from wherewhat.runs.registry import Profile, load
-from wherewhat.stats.verdict import Claim
+from wherewhat.stats.verdict import ClaimResult
 from wherewhat.tables.manifest.scores import PositionalSection
 from wherewhat.tables.schema import COMPARE, frame
 
@@ -251,12 +251,14 @@ def test_folders_are_read_without_torch_and_come_back_as_they_were(tmp_path: Pat
 # Claims ---------------------------------------------------------------------------------------------------------------
 
 
-def claimed(*states: ModelState) -> list[Claim]:
+def claimed(*states: ModelState) -> list[ClaimResult]:
     table = frame(paired_rows(*states), COMPARE)
     return claims_of(table, states, intervals_over_heads(table, states, same_heads=False))
 
 
-def claims(before: dict[str, float], after: dict[str, float], part: str = "encoder", draws: int = 2) -> list[Claim]:
+def claims(
+    before: dict[str, float], after: dict[str, float], part: str = "encoder", draws: int = 2
+) -> list[ClaimResult]:
     made = [
         profile("x", {name: at(base, by_layer=0.01) for name, base in values.items()}, part=part, positional={"n": 64})
         for values in (before, after)
@@ -264,7 +266,7 @@ def claims(before: dict[str, float], after: dict[str, float], part: str = "encod
     return claimed(state("untrained", made[0], draws=draws), state("trained", made[1]))
 
 
-def verdicts(found: list[Claim]) -> list[str]:
+def verdicts(found: list[ClaimResult]) -> list[str]:
     return [one.verdict for one in found]
 
 

@@ -127,11 +127,13 @@ def test_the_same_seed_gives_the_same_table():
 
 
 def test_many_heads_are_drawn_layer_by_layer(monkeypatch: pytest.MonkeyPatch):
-    from wherewhat.report import similar as page
+    from wherewhat.report.pages.compare import similar as page
 
     table = similar_heads(wrap_module(net()), wrap_module(net(2)), TEXTS).table
     monkeypatch.setattr(page, "MOST", 10)
-    cells = page.similar_tables(table)["similar"]
+    section = page.similar_heads_section(table, [])
+    assert section is not None and "Each cell is a pair of layers" in section.lede
+    cells = section.body.placed[0].views[0].tables["rows"]
     assert sorted(set(cells["here"])) == ["L0", "L1"] and len(cells["here"]) == 4
     nearest = table.filter((pl.col("layer") == 0) & (pl.col("against_layer") == 1))["divergence"].min()
     at = [(here, there) for here, there in zip(cells["here"], cells["there"], strict=True)].index(("L0", "L1"))

@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
 from wherewhat.comparing.compare import compare
-from wherewhat.report.compare_tables import ComparisonData
+from wherewhat.report.pages.compare.comparison import ComparisonData
 from wherewhat.runs.registry import Profile, load
 from wherewhat.tables.manifest.sections import ScoreSection
 

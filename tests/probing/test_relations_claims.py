@@ -7,8 +7,8 @@ import pytest
 from relations import Head, at, at_random, governor, looked, of_grammar, ready, scoring, sentence
 
 from wherewhat.probing.dependencies.claims import basis_of_claims, claims_of
-from wherewhat.probing.dependencies.relation_rows import DISTANCES, SIDES
 from wherewhat.probing.dependencies.scoring import EACH, RelationScorer, each_by_its_own_head
+from wherewhat.probing.dependencies.settings import DISTANCES, SIDES
 from wherewhat.probing.dependencies.table_rows import CORRELATIONS, Numbers, correlation_rows
 from wherewhat.probing.dependencies.treebanks import EncodedSentence
 

@@ -9,7 +9,8 @@ import pytest
 from relations import ready, sentence
 
 from wherewhat.corpora.grammar import Grammar
-from wherewhat.probing.dependencies.relation_rows import ALL, DISTANCES, SIDES, TO_DEPENDENT, TO_HEAD, rows_of, visible
+from wherewhat.probing.dependencies.relation_rows import rows_of, visible
+from wherewhat.probing.dependencies.settings import ALL, DISTANCES, SIDES, TO_DEPENDENT, TO_HEAD
 from wherewhat.probing.dependencies.treebanks import EncodedSentence
 
 WORKED = json.loads((Path(__file__).parents[1] / "vectors" / "probes.json").read_text())["dependency"]

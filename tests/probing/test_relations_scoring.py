@@ -9,8 +9,8 @@ from relations import Head, at, at_random, governor, looked, of_grammar, ready, 
 from wherewhat.probing.dependencies.attention_targets import AttentionTargets
 from wherewhat.probing.dependencies.head_selection import SELECTIONS, half_of, score
 from wherewhat.probing.dependencies.manifest import dropped_relations
-from wherewhat.probing.dependencies.relation_rows import ALL, SIDES, TO_DEPENDENT, TO_HEAD
 from wherewhat.probing.dependencies.scoring import OFFSET, UNIFORM, RelationGroup, RelationScorer
+from wherewhat.probing.dependencies.settings import ALL, SIDES, TO_DEPENDENT, TO_HEAD
 from wherewhat.probing.dependencies.table_rows import (
     ProbeRow,
     fixed_offsets,

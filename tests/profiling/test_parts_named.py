@@ -8,7 +8,6 @@ from torch import Tensor
 
 from wherewhat.errors import UserError
 from wherewhat.profiling.profile import profile
-from wherewhat.report.heads_data import read_heads_page_data
 from wherewhat.runs.registry import Profile
 
 BY_NAME = {family.name: family for family in FAMILIES}
@@ -25,22 +24,24 @@ def run(name: str, **more: object) -> Profile:
 
 def test_the_page_names_heads_by_part_and_finds_their_offsets():
     found = run("t5", scores=("entropy", "locality"))
-    shown = read_heads_page_data(found.heads, found.offsets, found.frequencies, found.manifest)
+    tables = found.draw().tables
     layers = {one.part: one.layer for one in reversed(found.manifest.layers)}  # the first of each part
     assert len(layers) == 3 and layers["cross"] > layers["decoder"] > layers["encoder"] == 0
-    by_place = {(h["layer"], h["head"]): h["name"] for h in pl.DataFrame(shown.run.heads).iter_rows(named=True)}
+    by_place = {
+        (h["layer"], h["head"]): h["name"] for h in pl.DataFrame(tables["heads"], strict=False).iter_rows(named=True)
+    }
     assert by_place[0, 1] == "encoder L0H1"
     assert by_place[layers["decoder"], 1] == "decoder L0H1" and by_place[layers["cross"] + 1, 0] == "cross L1H0"
     of_offsets = {name for name in by_place.values() if not name.startswith("cross")}
-    assert of_offsets <= set(shown.by_offset)
+    assert of_offsets <= set(tables["offsets"])
     assert any("heads are named with their part" in note for note in found.manifest.notes)
 
 
 def test_a_model_of_one_part_keeps_short_names():
     found = run("llama", scores=("entropy", "position_share"))
-    shown = read_heads_page_data(found.heads, found.offsets, found.frequencies, found.manifest)
-    assert shown.run.heads["name"][:2] == ["L0H0", "L0H1"]
-    assert "L0H0" in shown.by_offset and "L0H0" in shown.spectra.heads["name"]
+    tables = found.draw().tables
+    assert tables["heads"]["name"][:2] == ["L0H0", "L0H1"]
+    assert "L0H0" in tables["offsets"] and "L0H0" in tables["spectra"]["name"]
     assert not any("named with their part" in note for note in found.manifest.notes)
 
 

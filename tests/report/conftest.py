@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from browsing import CHROMIUM, QUIET, Tab, nothing_is_cut_off, watched
 
-from wherewhat.report.page import Page
-from wherewhat.report.render import render
+from wherewhat.report.core.page import Page
+from wherewhat.report.core.render import render
 
 
 @pytest.fixture(scope="session")

@@ -92,8 +92,7 @@ def locality_run(world: World = HELPS) -> tuple[pl.DataFrame, dict[str, Any]]:
             "ours": "with a side weight",
         },
         "questions": [
-            {"name": name, "asks": asks, "chance": chance, "of roles": name in ROLES, "sharp": name == SHARP}
-            for name, asks, chance in QUESTIONS
+            {"name": name, "asks": asks, "chance": chance, "sharp": name == SHARP} for name, asks, chance in QUESTIONS
         ],
     }
     claims = [

@@ -28,19 +28,9 @@ Row = tuple[object, ...]
 def syntax_run(near: float = 0.9, far: float = 0.1, *, seeds: int = 3) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Table and manifest of a study in which position alone finds so much near and far; content the opposite."""
     rows = [*_runs(seeds), *_means(near, far, interval=seeds > 1), *_links()]
-    groups = {name: f"encodings of the kind {name}" for name in GROUPS}
-    told = [{"name": name, "groups": [group, *["sided"] * (group != "symmetric")]} for name, group, _ in SUBJECTS]
+    subjects = [{"name": name, "groups": [group, *["sided"] * (group != "symmetric")]} for name, group, _ in SUBJECTS]
     answers = {name: {"lead": f"The lead on {name}", "rest": f"The rest on {name} <1>."} for name in ASKED}
-    about = {
-        "subjects": told,
-        "groups": groups,
-        "relations": list(RELATIONS),
-        "distances": {f"{at:g}": name for at, name in DISTANCES.items()},
-        "anchors": {"det": {"name": "det", "head": 94.3, "offset": 51.7}},
-        "answers": answers,
-        "seconds": 600.0,
-        "processes": 2,
-    }
+    about = {"subjects": subjects, "answers": answers, "seconds": 600.0, "processes": 2}
     claim = {"claim": "Near <i>by</i> place.", "published": "said", "ours": "+1 point", "verdict": "agrees"}
     manifest = {"reproduction": "syntax", "about": about, "claims": [claim], "notes": ["A grammar's sentences."]}
     return frame(rows, RESULT), {**manifest, "command": "wherewhat reproduce syntax", "settings": {"steps": 9}}
@@ -57,6 +47,8 @@ def _runs(seeds: int) -> Iterator[Row]:
             yield "run", name, "", None, seed, "word loss", 2.0 + seed, None, None
             yield "encoding", name, "", None, seed, "attention.locality", 0.2 + 0.1 * seed, None, None
             yield "trained", name, "each", None, seed, "to head: full", 0.5, None, None
+            for distance, relation in enumerate(RELATIONS, start=1):
+                yield "trained", name, relation, None, seed, "to head: distance", float(distance), None, None
 
 
 def _means(near: float, far: float, *, interval: bool) -> Iterator[Row]:

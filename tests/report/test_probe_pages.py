@@ -1,6 +1,5 @@
 """The pages of swapped words and exchanged roles, from their tables alone: what they say, draw and leave out."""
 
-import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -13,12 +12,11 @@ from synthetic_swaps import BLIND, READS_ORDER, SIZES, Reader, roles, words
 
 from wherewhat.errors import UserError
 from wherewhat.published.word_swaps import CHANGES, ROLES
-from wherewhat.report.figures import figures
-from wherewhat.report.page import Page
-from wherewhat.report.probe_sections import size_words
-from wherewhat.report.probe_swaps_tables import ends_of
-from wherewhat.report.probes import PAGES
-from wherewhat.report.render import render
+from wherewhat.report.blocks.swaps import MARKS, axis_of, size_words
+from wherewhat.report.core.figures import figures, rows
+from wherewhat.report.core.page import Chart, Page
+from wherewhat.report.core.render import render
+from wherewhat.report.pages.probes.probes import PAGES
 
 BOTH = {"words": words, "roles": roles}
 
@@ -31,11 +29,16 @@ def names(made: Page) -> list[str]:
     return [one.name for one in made.sections]
 
 
-def drawn_of(made: Page, table: str, **wanted: object) -> list[dict[str, Any]]:
-    """The rows of a chart's table that are as wanted."""
-    its = made.tables[table]
-    rows = [dict(zip(its, values, strict=True)) for values in zip(*its.values(), strict=True)]
-    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+def charts_of(made: Page) -> list[str]:
+    return [one.name for one in made.placed if isinstance(one, Chart)]
+
+
+def drawn_of(made: Page, chart: str, view: int = 0, **wanted: object) -> list[dict[str, Any]]:
+    """The rows of a view of a chart that are as wanted; none where there is no such chart."""
+    if chart not in charts_of(made):
+        return []
+    its = rows(made.chart(chart).views[view].tables["rows"])
+    return [dict(row) for row in its if all(row[name] == value for name, value in wanted.items())]
 
 
 def test_every_probe_has_its_page():
@@ -56,27 +59,28 @@ def test_nothing_from_the_data_becomes_markup(probe: str):
 
 def test_the_change_of_every_size_stands_beside_its_control():
     made = page_of_probe(*words())
-    swap, control = (drawn_of(made, "changes", measure="accuracy", set="", kind=kind) for kind in ("swap", "control"))
+    swap, control = (drawn_of(made, "changes_0", kind=kind) for kind in ("swap", "control"))
+    assert made.chart("changes_0").views[0].title == "accuracy"
     assert [row["line"] for row in swap] == [size_words(size) for size in SIZES]
     assert [row["value"] for row in swap] == pytest.approx([-4, -8, -12, -16, -20])
     assert [row["value"] for row in control] == pytest.approx([-2, -4, -6, -8, -10])
     assert all(row["low"] < row["value"] < row["high"] for row in swap + control)
-    assert swap[0]["said"] == "3 words, swap: −4.0 points (−6.9 to −1.1), 600 sentences"
+    assert swap[0]["tip"] == "3 words, swap: −4.0 points (−6.9 to −1.1), 600 sentences"
 
 
 def test_what_the_words_alone_tell_is_drawn_and_written():
-    changed = {row["line"]: row["value"] for row in drawn_of(page_of_probe(*words()), "alone", set="")}
+    changed = {row["line"]: row["value"] for row in drawn_of(page_of_probe(*words()), "changes_0", kind="alone")}
     assert changed == pytest.approx(dict.fromkeys(map(size_words, SIZES), 100 * (2 / 3 - 0.82)))
     made = page_of_probe(*roles())
-    assert {row["measure"]: row["value"] for row in drawn_of(made, "alone")} == pytest.approx(
-        {"answers": 200 / 3, "turned": 50}
-    )
+    levels = {name: [row["value"] for row in drawn_of(made, name, kind="level")] for name in charts_of(made)}
+    assert levels == {"answers_0": pytest.approx([200 / 3]), "turned_0": [50], "flips_0": [], "distance_0": []}
     assert ">66.7</td>" in section(made, "labels").body and "words alone</th>" in section(made, "numbers").body
     assert "words alone</th>" in section(page_of_probe(*words()), "numbers").body
     for probe in BOTH.values():
         table, manifest = probe()
         other = page_of_probe(table.filter(pl.col("kind") != "words alone"), manifest)
-        assert not drawn_of(other, "alone") and "words alone" not in render(other).partition("<script")[0]
+        kinds = {row["kind"] for name in charts_of(other) for row in drawn_of(other, name)}
+        assert not kinds & {"alone", "level"} and "words alone" not in render(other).partition("<script")[0]
 
 
 def test_a_whole_sentence_has_no_control_and_says_so():
@@ -92,11 +96,11 @@ def test_answers_that_stay_are_drawn_where_no_right_ones_are_known():
     table, manifest = roles()
     kept = table.filter(measure="flip").with_columns(measure=pl.lit("kept"), value=1 - pl.col("value"))
     unjudged = pl.concat([table.filter(measure="distance"), kept])
-    lines = drawn_of(page_of_probe(unjudged, manifest), "levels", measure="kept")
+    lines = drawn_of(page_of_probe(unjudged, manifest), "kept_0")
     assert {row["line"]: row["value"] for row in lines} == pytest.approx(
         {"role swap": 20, "control": 88, "other voice": 92}
     )
-    assert not drawn_of(page_of_probe(pl.concat([table, kept]), manifest), "levels", measure="kept")
+    assert "kept_0" not in charts_of(page_of_probe(pl.concat([table, kept]), manifest))
 
 
 def test_a_full_stop_stays_with_the_stretch_before_it():
@@ -109,32 +113,45 @@ def test_a_full_stop_stays_with_the_stretch_before_it():
 
 def test_published_models_stand_beside_labels_and_nowhere_else():
     made = page_of_probe(*words())
-    there = drawn_of(made, "published", line="whole sentence")
+    there = drawn_of(made, "changes_0", kind="published", line="whole sentence")
     assert sorted(row["value"] for row in there) == sorted(changed[-1] for changed in CHANGES.values())
     assert "other models" in section(made, "change").body and "SNLI" in section(made, "change").body
     for way in ("masked", "next", "states"):
         other = page_of_probe(*words(Reader(way)))
-        assert not drawn_of(other, "published") and "SNLI" not in section(other, "change").body
+        assert not drawn_of(other, "changes_0", kind="published") and "SNLI" not in section(other, "change").body
     table, manifest = words()
     unjudged = page_of_probe(table.filter(pl.col("measure") != "accuracy"), manifest)  # sentences without labels
-    assert not drawn_of(unjudged, "published") and "SNLI" not in section(unjudged, "change").body
+    assert not drawn_of(unjudged, "changes_0", kind="published")
+    assert "SNLI" not in section(unjudged, "change").body
 
 
 @pytest.mark.parametrize(
-    ("way", "first"), [("labels", "accuracy"), ("masked", "nats"), ("next", "nats"), ("states", "distance")]
+    ("way", "first"),
+    [
+        ("labels", "accuracy"),
+        ("masked", "surprisal"),
+        ("next", "surprisal"),
+        ("states", "distance of hidden states"),
+    ],
 )
 def test_what_is_drawn_first_is_what_the_model_can_be_asked(way: str, first: str):
-    body = section(page_of_probe(*words(Reader(way))), "change").body
-    views = json.loads(re.search(r'data-views="([^"]*)"', body)[1].replace("&quot;", '"'))
-    assert views[0][1]["measure"] == first and views[0][1]["set"] == ""
+    views = page_of_probe(*words(Reader(way))).chart("changes_0").views
+    assert views[0].title == first and views[1].title == f"{first}, in sentences with constituents of every size"
 
 
 def test_an_axis_reaches_around_nought_and_all_that_is_drawn():
-    body = section(page_of_probe(*words()), "change").body
-    views = json.loads(re.search(r'data-views="([^"]*)"', body)[1].replace("&quot;", '"'))
-    assert float(views[0][1]["floor"]) < -24.9 and float(views[0][1]["ceiling"]) > 0.9
-    assert ends_of([], whole=100.0) == {"floor": "0", "ceiling": "100"}
-    assert ends_of([{"value": 2.0, "low": 1.0, "high": 3.0}]) == {"floor": "0", "ceiling": "3.15"}
+    words_of = page_of_probe(*words()).chart("changes_0").views[0].words
+    assert float(words_of["floor"]) < -24.9 and float(words_of["ceiling"]) > 0.9
+    assert axis_of("%", [], whole=100.0) == {"unit": "%", "floor": "0", "ceiling": "100"}
+    assert axis_of("", [{"value": 2.0, "low": 1.0, "high": 3.0}]) == {"unit": "", "floor": "0", "ceiling": "3.15"}
+
+
+def test_the_axis_of_a_measure_is_the_same_for_all_data():
+    table, manifest = words(replace(READS_ORDER, datas=("grammar", "other")))
+    weaker = pl.when(pl.col("data") == "other").then(0.1).otherwise(1.0)
+    made = page_of_probe(table.with_columns(pl.col("value", "low", "high") * weaker), manifest)
+    one, other = (made.chart(name).views[0] for name in ("changes_0", "changes_1"))
+    assert one.words == other.words and one.tables != other.tables
 
 
 def test_a_swap_is_shown_word_above_word_with_its_ways():
@@ -173,7 +190,7 @@ def test_agent_and_patient_are_marked_and_named():
 
 def test_roles_are_told_before_and_after_with_the_old_label():
     made = page_of_probe(*roles())
-    lines = {row["line"]: row["value"] for row in drawn_of(made, "levels", measure="answers")}
+    lines = {row["line"]: row["value"] for row in drawn_of(made, "answers_0") if row["kind"] in MARKS}
     assert lines == pytest.approx(
         {
             "original: the right label": 82,
@@ -183,29 +200,31 @@ def test_roles_are_told_before_and_after_with_the_old_label():
             "other voice: the right label": 82,
         }
     )
-    flips = {row["line"]: row["value"] for row in drawn_of(made, "levels", measure="flips")}
+    flips = {row["line"]: row["value"] for row in drawn_of(made, "flips_0")}
     assert flips == pytest.approx({"role swap": 80, "control": 12, "other voice": 8})
-    after = [row["value"] for row in drawn_of(made, "published", line="role swap: the new label")]
+    new = drawn_of(made, "answers_0", kind="published", line="role swap: the new label")
+    after = [row["value"] for row in new]
     assert sorted(after) == pytest.approx(sorted(before + change for before, change in ROLES.values()))
     labels = section(made, "labels").body
     assert "active voice" in labels and "reversed" in labels and labels.count("<tr>") == 7
-    assert len(drawn_of(made, "levels", measure="turned")) == 5 and not drawn_of(made, "published", measure="turned")
+    turned = [row["kind"] for row in drawn_of(made, "turned_0")]
+    assert len([kind for kind in turned if kind in MARKS]) == 5 and "published" not in turned
 
 
 def test_a_blind_model_is_told_the_other_way():
     made = page_of_probe(*roles(BLIND))
-    lines = {row["line"]: row["value"] for row in drawn_of(made, "levels", measure="answers")}
+    lines = {row["line"]: row["value"] for row in drawn_of(made, "answers_0") if row["kind"] in MARKS}
     assert lines["role swap: the new label"] == pytest.approx(30) and lines[
         "role swap: the old label"
     ] == pytest.approx(70)
-    still = drawn_of(page_of_probe(*words(BLIND)), "changes", measure="accuracy", set="", kind="swap")
+    still = drawn_of(page_of_probe(*words(BLIND)), "changes_0", kind="swap")
     assert [row["value"] for row in still] == pytest.approx([0] * 5)
 
 
 def test_models_without_labels_have_no_table_of_labels():
     made = page_of_probe(*roles(Reader("masked")))
     assert "labels" not in names(made)
-    assert {row["measure"] for row in drawn_of(made, "levels")} == {"nats", "distance"}
+    assert charts_of(made) == ["nats_0", "distance_0"]
     assert "Label by label" not in section(page_of_probe(*words(Reader("next"))), "numbers").body
 
 
@@ -237,7 +256,7 @@ def test_several_data_stand_beside_each_other_and_claims_say_which():
     manifest["claims"][0]["data"] = "grammar"
     made = page_of_probe(table, manifest)
     assert section(made, "change").body.count('data-widget="drawn"') == 2
-    assert {row["panel"] for row in drawn_of(made, "changes")} == {"0", "1"}
+    assert charts_of(made) == ["changes_0", "changes_1"]
     assert "grammar: Local order hardly matters." in section(made, "claims").body
 
 
@@ -265,7 +284,12 @@ def test_a_table_without_rows_is_refused(probe: str):
 @pytest.mark.parametrize("probe", BOTH)
 def test_pictures_are_drawn(probe: str):
     drawn = figures(page_of_probe(*BOTH[probe](replace(READS_ORDER, way="masked"))))
-    assert set(drawn) == {"nats_0", "distance_0"} and all(one.startswith(b"\x89PNG") for one in drawn.values())
+    every = "changes_0_surprisal_in_sentences_with_constituents_of_every_size"
+    names_of = {
+        "words": {"changes_0", every, "changes_0_distance_of_hidden_states"},
+        "roles": {"nats_0", "distance_0"},
+    }
+    assert set(drawn) == names_of[probe] and all(one.startswith(b"\x89PNG") for one in drawn.values())
 
 
 @pytest.mark.browser

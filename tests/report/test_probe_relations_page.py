@@ -10,11 +10,14 @@ from synthetic_probes import RELATIONS, SHORT_BY_CONTENT, SHORT_BY_PLACE, World,
 
 from wherewhat.errors import UserError
 from wherewhat.published.relation_heads import ANCHORS
-from wherewhat.report.figures import figures
-from wherewhat.report.page import Page
-from wherewhat.report.probe_dependencies_tables import TITLES, TOGETHER, best_for, winners
-from wherewhat.report.render import render
+from wherewhat.report.blocks.relations import TITLES
+from wherewhat.report.core.figures import figures
+from wherewhat.report.core.figures import rows as rows_of
+from wherewhat.report.core.page import Chart, Page
+from wherewhat.report.core.render import render
+from wherewhat.report.pages.probes.relation_tables import TOGETHER
 
+HEADS = ("heads", "heads_confidence_to_head", "heads_fixed_offset_to_dependent", "heads_confidence_to_dependent")
 THREE = World(treebanks=("en_pud", "ja_pud", "<i>ar</i>"))
 
 
@@ -26,20 +29,24 @@ def names(made: Page) -> list[str]:
     return [one.name for one in made.sections]
 
 
-def values(made: Page, table: str, column: str, **wanted: object) -> list[Any]:
-    its = made.tables[table]
-    rows = [dict(zip(its, row, strict=True)) for row in zip(*its.values(), strict=True)]
+def charts(made: Page, name: str) -> list[Chart]:
+    """Every chart of this name: treebank by treebank and, within each, side by side where it is one."""
+    return [placed for placed in made.placed if isinstance(placed, Chart) and placed.name == name]
+
+
+def values(made: Page, chart: str, column: str, place: int | None = None, **wanted: object) -> list[Any]:
+    """A column of a chart, or of all of this name, in the rows that are as wanted."""
+    its = charts(made, chart) if place is None else [charts(made, chart)[place]]
+    rows = [row for each in its for view in each.views for row in rows_of(view.tables["rows"])]
     return [row[column] for row in rows if all(row[name] == value for name, value in wanted.items())]
 
 
 def test_near_and_far_are_told_for_every_part_with_quiet_levels():
     made = page_of_probe(*dependencies())
-    assert values(made, "distances", "distance", panel="0 0", kind="full") == ["1", "2", "3–5", "6+"]
-    place, content = (
-        values(made, "distances", "value", panel="0 0", kind=part) for part in ("positional", "contextual")
-    )
+    assert values(made, "distances", "distance", place=0, kind="full") == ["1", "2", "3–5", "6+"]
+    place, content = (values(made, "distances", "value", place=0, kind=part) for part in ("positional", "contextual"))
     assert place[0] > content[0] and place[-1] < content[-1], "the world is built so"
-    assert set(made.tables["distances"]["kind"]) == {"positional", "contextual", "full", "offset", "uniform"}
+    assert set(values(made, "distances", "kind")) == {"positional", "contextual", "full", "offset", "uniform"}
     label = re.search(r'data-label="([^"]*)"', section(made, "distance").body)[1]
     assert "position alone at distance 1: 95.0 %" in label, "who cannot see the chart hears it"
 
@@ -48,9 +55,8 @@ def test_what_is_read_aloud_is_what_is_drawn():
     made = page_of_probe(*dependencies())
     labels = re.findall(r'data-label="([^"]*)"', section(made, "distance").body)
     for number, label in enumerate(labels):
-        panel = f"0 {number}"
-        for kind in set(made.tables["distances"]["kind"]):
-            drawn = values(made, "distances", "said", panel=panel, kind=kind)
+        for kind in set(values(made, "distances", "kind")):
+            drawn = values(made, "distances", "tip", number, kind=kind)
             told = "; ".join(one.split(", distance ", 1)[1] for one in drawn)
             assert f"{TITLES[kind]} at distance {told}" in label
     assert len(labels) == 2
@@ -58,9 +64,7 @@ def test_what_is_read_aloud_is_what_is_drawn():
 
 def test_the_opposite_world_is_drawn_the_other_way():
     made = page_of_probe(*dependencies(SHORT_BY_CONTENT))
-    place, content = (
-        values(made, "distances", "value", panel="0 0", kind=part) for part in ("positional", "contextual")
-    )
+    place, content = (values(made, "distances", "value", place=0, kind=part) for part in ("positional", "contextual"))
     assert place[0] < content[0] and place[-1] > content[-1]
 
 
@@ -68,14 +72,14 @@ def test_relations_are_sorted_from_neighbours_to_far_words():
     found = RelationTables(*dependencies())
     assert found.relations("en_ewt") == sorted(RELATIONS, key=lambda item: RELATIONS[item][0])
     made = page_of_probe(*dependencies())
-    assert values(made, "relations", "order", panel="0 1", kind="full", relation="amod") == [0]
+    assert values(made, "relations", "order", place=1, kind="full", relation="amod") == [0]
     assert section(made, "relations").body.count('data-widget="drawn"') == 2, "both sides"
 
 
 def test_relations_clearly_beyond_the_offset_are_counted_from_intervals_and_p():
     table, manifest = dependencies()
     found = RelationTables(table, manifest)
-    won = winners(found, "en_ewt", "to head", found.relations("en_ewt"))
+    won = found.winners("en_ewt", "to head", found.relations("en_ewt"))
     rows = found.held_out.filter(
         (pl.col("measure") == "beyond offset") & (pl.col("side") == "to head") & ~pl.col("item").is_in(TOGETHER)
     )
@@ -85,7 +89,7 @@ def test_relations_clearly_beyond_the_offset_are_counted_from_intervals_and_p():
     assert won["full"] > 2 and f"full attention for {won['full']}" in lede and "relations to dependent" in lede
     unsure = (pl.col("measure") == "p") & (pl.col("item") != "nsubj")
     other = table.with_columns(value=pl.when(unsure).then(0.2).otherwise(pl.col("value")))
-    assert winners(RelationTables(other, manifest), "en_ewt", "to head", found.relations("en_ewt"))["full"] == 1
+    assert RelationTables(other, manifest).winners("en_ewt", "to head", found.relations("en_ewt"))["full"] == 1
     body = section(page_of_probe(other, manifest), "numbers").body
     assert 'class="unsure"' in line_of(body, "obl") and "unsure" not in line_of(body, "nsubj")
 
@@ -103,7 +107,7 @@ def test_few_rows_are_told_in_a_sentence_instead_of_an_empty_chart():
         body = section(made, name).body
         assert body.count('data-widget="drawn"') == 1 and sentence in body and "<code>--least</code>" in body
     assert "0 relations" not in section(made, "relations").lede and "to dependent" in section(made, "relations").lede
-    assert set(figures(made)) == {"heads", "distance_0_to_dependent", "relations_0_to_dependent"}
+    assert set(figures(made)) == {*HEADS, "distance_0_to_dependent", "relations_0_to_dependent"}
     near = page_of_probe(table.filter(pl.col("item") != "each relation"), manifest)
     assert "distance" not in names(near) and "fewer than 100 rows at every distance" in section(near, "together").body
 
@@ -129,7 +133,7 @@ def test_only_parts_that_were_read_are_told_of():
         its = section(made, name)
         assert "content alone" not in its.lede + its.body and "position alone" not in its.lede.lower() + its.body, name
     assert "full attention for" in section(made, "relations").lede and made.lede.endswith("find as it is?")
-    assert page_of_probe(*dependencies()).lede.endswith("find by position alone, by content alone, and as it is?")
+    assert page_of_probe(*dependencies()).lede.endswith("find by position alone, by content alone and as it is?")
     manifest["examples"][0]["looked"] = {"shuffled": 0}
     made = page_of_probe(table.filter((pl.col("kind") != "full") | pl.col("head").is_not_null()), manifest)
     assert "clearly more" not in section(made, "relations").lede
@@ -177,10 +181,10 @@ def test_a_head_is_named_after_what_it_was_chosen_for():
     for one in manifest["chosen"]:
         one["heads"] = ["L0H0", "L0H0"] if one["item"] in ("det", "obl") else ["L2H3"]
     found = RelationTables(table, manifest)
-    assert best_for(found, "en_ewt", "to head", "L0H0") == ["det", "obl"], "the best found first"
+    assert found.best_for("to head", "L0H0") == ["det", "obl"], "the best found first"
     made = page_of_probe(table, manifest)
-    assert set(values(made, "grid", "best", layer=0, head=0)) == {"det +1"}
-    assert set(values(made, "grid", "best", layer=1, head=1)) == {""}
+    assert set(values(made, "heads", "best", layer=0, head=0)) == {"det +1"}
+    assert set(values(made, "heads", "best", layer=1, head=1)) == {""}
     body = section(made, "heads").body
     assert "L0H0" in body and "L1H1" not in body and "confidence" in body and "correlation of attention" in body
 
@@ -201,7 +205,7 @@ def test_treebanks_stand_beside_each_other_with_their_word_order():
     assert body.count('scope="colgroup"') == 6 and "&lt;i&gt;ar" in body
     line = next(row for row in re.findall(r"<tr>(.*?)</tr>", body) if ">obj<" in row)
     assert "97.0" in line and "2.40" in line and "2.70" in line and "3.00" in line, "governors left, and distances"
-    won = winners(RelationTables(*dependencies(THREE)), "ja_pud", "to head", list(RELATIONS))
+    won = RelationTables(*dependencies(THREE)).winners("ja_pud", "to head", list(RELATIONS))
     counted = "".join(f"<td>{many}</td>" for many in (len(RELATIONS), *won.values()))
     assert f"<bdi>ja_pud</bdi>, to head</th>{counted}" in body
     assert "positional" not in body and "contextual" not in body
@@ -239,7 +243,7 @@ def test_little_is_enough_for_a_page_and_nothing_is_refused():
 def test_pictures_are_drawn():
     drawn = figures(page_of_probe(*dependencies()))
     both = ("to_head", "to_dependent")
-    assert set(drawn) == {"heads", *(f"{name}_0_{side}" for name in ("distance", "relations") for side in both)}
+    assert set(drawn) == {*HEADS, *(f"{name}_0_{side}" for name in ("distance", "relations") for side in both)}
     assert all(one.startswith(b"\x89PNG") for one in drawn.values())
 
 
@@ -276,6 +280,6 @@ def test_a_side_shows_only_the_relations_that_were_asked_from_it():
     table, manifest = dependencies()
     fewer = table.filter(~((pl.col("side") == "to head") & pl.col("item").is_in(["obj", "obl"])))
     made = page_of_probe(fewer, manifest)
-    assert len(set(values(made, "relations", "relation", panel="0 0"))) == len(RELATIONS) - 2
-    assert len(set(values(made, "relations", "relation", panel="0 1"))) == len(RELATIONS)
+    assert len(set(values(made, "relations", "relation", place=0))) == len(RELATIONS) - 2
+    assert len(set(values(made, "relations", "relation", place=1))) == len(RELATIONS)
     assert f"Of {len(RELATIONS) - 2} relations to head" in section(made, "relations").lede

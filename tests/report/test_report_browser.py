@@ -11,7 +11,7 @@ from dict_manifests import page_of_heads
 from synthetic import BOTH, DECODER, ENCODER, LEARNED, ONE, ROTARY, Shape, run_of
 from test_report_page import HOSTILE, hostile
 
-from wherewhat.report import render
+from wherewhat.report.core.render import render
 
 pytestmark = pytest.mark.browser
 Opener = Callable[..., Any]
@@ -269,7 +269,7 @@ def test_nothing_runs_off_the_side_of_a_phone(opened: Opener, name: str):
         assert tab.evaluate(
             "[...document.querySelectorAll('.chart svg')].every(c => c.getBoundingClientRect().right <= 375)"
         )
-        scroller = tab.locator(".scroller")
+        scroller = tab.locator("#table .scroller")
         assert scroller.evaluate("box => box.scrollWidth > box.clientWidth")  # the table scrolls in its own box
 
 

@@ -12,10 +12,11 @@ from dict_manifests import page_of_canonical
 
 from wherewhat.errors import UserError
 from wherewhat.formatting import percent
-from wherewhat.report.canonical_tables import INDEX, ONE_PLANE, RETRIEVAL, TITLES, TWO_PLANES
-from wherewhat.report.figures import figures
-from wherewhat.report.page import Page
-from wherewhat.report.render import render
+from wherewhat.report.core.figures import figures
+from wherewhat.report.core.page import Chart, Page
+from wherewhat.report.core.render import render
+from wherewhat.studies.canonical import INDEX, ONE_PLANE, RETRIEVAL, TWO_PLANES
+from wherewhat.studies.canonical.page import TITLES
 from wherewhat.tables.schema import RESULT, frame
 
 BASES = (2.0, 1.5, 1.0, 0.8, 0.5, 0.4, 0.25, 0.1, 0.01, 0.0)
@@ -159,42 +160,73 @@ def test_one_seed_is_not_said_to_have_intervals(page: Page) -> None:
 
 def test_the_table_of_accuracies_never_rounds_up_to_all() -> None:
     nearly = made(seeds=1, curves=CURVES | {RETRIEVAL: [0.14, 0.17, 0.22, 0.27, 0.37, 0.45, 0.64, 0.9996, 1, 1]})
-    table = words(page_of_canonical(nearly, MANIFEST), "numbers")
+    page = page_of_canonical(nearly, MANIFEST)
+    table = words(page, "numbers")
     assert "0.124.099.993.0100.0" in table  # base 0.1, then index, retrieval, one plane, two planes
+    (body,) = (section.body for section in page.sections if section.name == "numbers")
+    assert '<th scope="row" data-exact="0.25">0.25</th>' in body  # so that bases are sorted as numbers
+
+
+def placed(page: Page, name: str) -> list[Chart]:
+    """Every chart of this name, from the top of the page."""
+    return [chart for chart in page.placed if isinstance(chart, Chart) and chart.name == name]
 
 
 def test_every_chart_finds_its_numbers(page: Page) -> None:
-    drawn = {name for section in page.sections for name in re.findall(r'data-chart="(\w+)"', section.body)}
+    names = {chart.name for chart in page.placed if isinstance(chart, Chart)}
+    assert names == {"angles", "slots", "induction", "induction_slots", "circle"} | {
+        *("shares", "scores", "norms", "by_hand", "peaks")
+    }
+    drawn = {name for section in page.sections for name in re.findall(r'data-chart="([\w-]+)"', section.body)}
     assert drawn == set(page.charts)
-    for name, spec in page.charts.items():
-        for table in re.findall(r'"data": \{"name": "(\w+)"\}', json.dumps(spec)):
-            assert page.tables[table], (name, table)
+    for chart in page.placed:
+        assert isinstance(chart, Chart)
+        for table in re.findall(r'"data": \{"name": "(\w+)"\}', json.dumps(chart.spec)):
+            rows = chart.views[0].tables[table]
+            assert rows and all(rows.values()), (chart.name, table)
 
 
 def test_there_is_a_small_multiple_an_angle(page: Page) -> None:
     bodies = {section.name: section.body for section in page.sections}
-    assert bodies["slots"].count('data-chart="slots"') == 10
-    assert bodies["circle"].count('data-chart="circle"') == 20
+    assert [bodies["slots"].placed.count(chart) for chart in placed(page, "slots")] == [1] * 10
+    assert [bodies["circle"].placed.count(chart) for chart in placed(page, "circle")] == [1] * 20
     assert "makes no error up to base 0.066." in bodies["both"]
-    assert bodies["both"].count('data-chart="induction_slots"') == 10
+    assert [bodies["both"].placed.count(chart) for chart in placed(page, "induction_slots")] == [1] * 10
+    assert [chart.label for chart in placed(page, "slots")][::9] == [
+        "Accuracy by slot at base 2",
+        "Accuracy by slot at base 0",
+    ]
 
 
 def test_keys_lie_inside_and_queries_outside(page: Page) -> None:
-    table = page.tables["circle"]
-    size = [math.hypot(x, y) for x, y in zip(table["x"], table["y"], strict=True)]
-    kinds = {kind: {round(one, 6) for one, its in zip(size, table["kind"], strict=True) if its == kind} for kind in
-             set(table["kind"])}  # fmt: skip
-    assert kinds == {"key": {0.62}, "query": {1.0}}
-    hues = {hue for hue, name in zip(table["hue"], table["subject"], strict=True) if name == RETRIEVAL}
-    assert hues == {number / 16 for number in range(16)}  # a key and its query have one colour
-    assert "Query of slot 3: length 3.00" in table["said"]
-    assert "Key of symbol b: length 3.00" in table["said"]
+    tables = {chart.label: chart.views[0].tables["rows"] for chart in placed(page, "circle")}
+    for table in tables.values():
+        size = [math.hypot(x, y) for x, y in zip(table["x"], table["y"], strict=True)]
+        sizes = {(kind, round(its, 6)) for kind, its in zip(table["kind"], size, strict=True)}
+        assert sizes == {("key", 0.62), ("query", 1.0)}
+    retrieval, index = (tables[f"Keys and queries of {name} at base 2"] for name in (RETRIEVAL, INDEX))
+    assert set(retrieval["hue"]) == {number / 16 for number in range(16)}  # a key and its query have one colour
+    assert "Query of slot 3: length 3.00" in index["tip"]
+    assert "Key of symbol b: length 3.00" in index["tip"]
+    assert "Query of symbol b: length 3.00" in retrieval["tip"]
+
+
+def test_tips_say_what_a_point_is(page: Page) -> None:
+    accuracy = page.chart("angles").views[0].tables["rows"]["tip"]
+    assert "Index at base 2: 100.0\N{NO-BREAK SPACE}% (98.0 to 100.0)" in accuracy
+    assert "Retrieval, seed 1 at base 2: 14.0\N{NO-BREAK SPACE}%" in accuracy
+    tips = {name: page.chart(name).views[0].tables["rows"]["tip"] for name in ("slots", "shares", "scores", "norms")}
+    assert tips["slots"][0] == "Index, slots 0–3: 100.0\N{NO-BREAK SPACE}% (98.0 to 100.0)"
+    assert "Base 0.01, content: 30.0\N{NO-BREAK SPACE}%" in tips["shares"]
+    assert "Base 2, positional: 0.90" in tips["scores"]
+    assert "Base 0.01, required: 100" in tips["norms"]
+    assert page.chart("peaks").views[0].tables["rows"]["tip"][3] == "Slot 3: 0.050"
 
 
 def test_heads_without_shares_and_runs_of_one_seed_are_drawn_too() -> None:
     page = page_of_canonical(made(seeds=1), MANIFEST)
-    assert 0.0 not in page.tables["shares"]["at"]
-    assert set(page.tables["accuracy"]["low"]) == {None}
+    assert 0.0 not in page.chart("shares").views[0].tables["rows"]["at"]
+    assert set(page.chart("angles").views[0].tables["rows"]["low"]) == {None}
     assert "seeds" not in {what for _, what in page.facts}
     render(page)
 

@@ -9,9 +9,9 @@ import pytest
 from dict_manifests import page_of_comparison
 
 from wherewhat.errors import UserError
-from wherewhat.report.figures import figures
-from wherewhat.report.page import Page
-from wherewhat.report.render import render
+from wherewhat.report.core.figures import figures
+from wherewhat.report.core.page import Page
+from wherewhat.report.core.render import render
 from wherewhat.tables.schema import COMPARE, frame
 
 Row = tuple[Any, ...]
@@ -66,6 +66,18 @@ def section(made: Page, name: str) -> Any:
     return next(one for one in made.sections if one.name == name)
 
 
+def drawn(made: Page, chart: str, table: str = "rows") -> Any:
+    """A table of a chart's first view."""
+    return made.chart(chart).views[0].tables[table]
+
+
+def strips(made: Page) -> list[str]:
+    """The scores of the first screen, by the labels of their charts."""
+    return [
+        chart.label.removesuffix(" of every head before and after") for chart in made.placed if chart.name == "strips"
+    ]
+
+
 def test_the_first_screen_says_what_became_of_the_heads():
     made = page(rows("entropy", 0.9, 0.5) + rows("identical.locality", 0.05, 0.3))
     assert made.title == AFTER and made.kind == "Compared with untrained"
@@ -112,17 +124,17 @@ def test_locality_is_shown_with_its_length():
 
 def test_dots_are_heads_and_marks_their_mean_and_quarters():
     made = page(rows("identical.locality", 0.05, 0.3))
-    dots, middles = made.tables["dots"], made.tables["middles"]
+    dots, middles, layers = drawn(made, "strips"), drawn(made, "strips", "middles"), drawn(made, "by_layer")
     after = [value for value, state in zip(dots["value"], dots["state"], strict=True) if state == "after"]
     assert sorted(after) == pytest.approx([0.3, 0.3, 0.31, 0.31, 0.32, 0.32])
     assert len(set(zip(dots["state"], dots["jitter"], strict=True))) == 12, "no two heads of a strip lie on each other"
     assert middles["mean"] == pytest.approx([0.05, 0.31])
     assert middles["low"] == pytest.approx([0.05, 0.3025]) and middles["high"] == pytest.approx([0.05, 0.3175])
-    assert made.tables["chances"] == {"what": ["identical.locality"], "value": [0.05], "there": [1]}
+    assert drawn(made, "strips", "chances") == {"value": [0.05], "there": [1]}
     assert "the dashed line the chance level" in section(made, "change").lede
     bare = page(rows("sink", 0.05, 0.3))
-    assert bare.tables["chances"]["there"] == [0] and "dashed" not in section(bare, "change").lede
-    before = [x for x, state in zip(dots["x"], dots["state"], strict=True) if state == "before"]
+    assert drawn(bare, "strips", "chances")["there"] == [0] and "dashed" not in section(bare, "change").lede
+    before = [x for x, state in zip(layers["x"], layers["state"], strict=True) if state == "before"]
     assert all(abs(x - round(x)) < 0.5 for x in before) and all(x < round(x) for x in before), (
         "before stands to the left"
     )
@@ -136,7 +148,7 @@ def test_every_draw_of_fresh_weights_shows_its_own_heads():
     shown = page(made, draws=draws)
     before = [
         value
-        for value, state in zip(*(shown.tables["dots"][name] for name in ("value", "state")), strict=True)
+        for value, state in zip(*(drawn(shown, "strips")[name] for name in ("value", "state")), strict=True)
         if state == "before"
     ]
     assert sorted(before) == pytest.approx([0.04] * 6 + [0.06] * 6)
@@ -147,24 +159,24 @@ def test_every_draw_of_fresh_weights_shows_its_own_heads():
 
 def test_scores_of_both_sides_are_not_shown_under_a_causal_mask():
     made = page(rows("symmetry", 0.5, 0.9, part="decoder") + rows("locality", 0.1, 0.2, part="decoder"))
-    assert set(made.tables["dots"]["what"]) == {"locality"} and "symmetry" not in section(made, "scores").body
+    assert strips(made) == ["locality"] and "symmetry" not in section(made, "scores").body
 
 
 def test_parts_are_shown_apart():
     made = page(rows("locality", 0.1, 0.2) + rows("locality", 0.3, 0.5, part="cross"))
-    assert set(made.tables["dots"]["what"]) == {"locality · encoder", "locality · cross"}
+    assert strips(made) == ["locality · encoder", "locality · cross"]
 
 
 def test_what_changed_most_and_whether_that_means_anything():
     made = page(rows("locality", 0.1, 0.11, reach=0.015))
-    changed = made.tables["changed"]
+    changed = drawn(made, "changed")
     assert changed["who"][:2] == ["L0H2", "L1H2"] and changed["side"] == ["above"] * 4 + ["unclear"] * 2
     assert "share only their position" in section(made, "most").lede
     assert (
         "a head is the same head throughout" in section(page(rows("locality", 0.1, 0.2), same_heads=True), "most").lede
     )
     exact = [(*row[:8], None, None, row[10]) for row in rows("delta.locality", 0.1, 0.2)]
-    assert set(page(exact).tables["changed"]["side"]) == {"above"}, "an exact change is sure"
+    assert set(drawn(page(exact), "changed")["side"]) == {"above"}, "an exact change is sure"
 
 
 def test_the_table_has_every_score():
@@ -185,7 +197,7 @@ def along(*stops: tuple[str, float], steps: bool) -> Page:
 
 def test_a_list_of_snapshots_is_drawn_to_scale():
     made = along(("step-0", 0.1), ("step-500", 0.15), ("step-1000", 0.4), steps=True)
-    table = made.tables["along"]
+    table = drawn(made, "along")
     whole = [n for n, layer in enumerate(table["layer"]) if layer is None]
     assert [table["at"][n] for n in whole] == [0, 500, 1000]
     assert [table["value"][n] for n in whole] == pytest.approx([0.1, 0.15, 0.4])
@@ -193,13 +205,14 @@ def test_a_list_of_snapshots_is_drawn_to_scale():
     lede = section(made, "along").lede
     assert "steps of training" in lede and "changes most between step-500 and step-1000: +0.250" in lede
     assert made.kind == "3 models, from step-0" and made.title == "step-1000"
-    assert '"at"' in json.dumps(made.charts["along"])
+    assert '"at"' in json.dumps(made.chart("along").spec)
 
 
 def test_other_lists_are_drawn_in_their_order():
     made = along(("a", 0.4), ("b", 0.1), ("c", 0.2), steps=False)
     assert "changes most between a and b: −0.300" in section(made, "along").lede
-    assert '"name"' in json.dumps(made.charts["along"]) and "along" not in page(rows("locality", 0.1, 0.2)).tables
+    assert '"name"' in json.dumps(made.chart("along").spec)
+    assert "along" not in [section.name for section in page(rows("locality", 0.1, 0.2)).sections]
 
 
 def test_claims_are_there_where_something_was_claimed():
@@ -219,9 +232,9 @@ def test_a_table_without_rows_is_refused():
 
 def test_pictures_are_drawn():
     made = along(("a", 0.4), ("b", 0.1), ("c", 0.2), steps=False)
-    drawn = figures(made)
-    assert set(drawn) == {"by_layer_locality", "along_locality", "changed"}
-    assert all(picture.startswith(b"\x89PNG") for picture in drawn.values())
+    pictures = figures(made)
+    assert set(pictures) == {"by_layer", "along", "changed"}
+    assert all(picture.startswith(b"\x89PNG") for picture in pictures.values())
 
 
 @pytest.mark.browser

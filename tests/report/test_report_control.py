@@ -1,5 +1,6 @@
 """The page of the control experiment: every part of the result is on it, whatever was or was not measured."""
 
+from collections import Counter
 from itertools import product
 from typing import Any
 
@@ -7,9 +8,9 @@ import polars as pl
 import pytest
 from dict_manifests import page_of_control
 
-from wherewhat.report.figures import figures
-from wherewhat.report.page import Page
-from wherewhat.report.render import render
+from wherewhat.report.core.figures import figures
+from wherewhat.report.core.page import Page
+from wherewhat.report.core.render import render
 from wherewhat.tables.schema import RESULT, frame
 
 CONTROLS = ("random bands", "random heads")
@@ -67,10 +68,19 @@ def section(page: Page, name: str) -> str:
     return str(next(one.body for one in page.sections if one.name == name))
 
 
+def rows_of(page: Page, chart: str) -> list[dict[str, Any]]:
+    """The rows of all views of a chart."""
+    tables = [view.tables["rows"] for view in page.chart(chart).views]
+    return [dict(zip(table, values, strict=True)) for table in tables for values in zip(*table.values(), strict=True)]
+
+
 def test_the_first_screen_has_cells_controls_and_what_is_seen():
     page = page_of_control(*run())
     first = section(page, "cells")
-    assert page.sections[0].name == "cells" and first.count('data-chart="cells"') == 2, "the loss, and copying"
+    shown, _, folded = first.partition("<details")
+    assert page.sections[0].name == "cells"
+    assert shown.count('data-widget="drawn"') == 2 and 'data-chart="loss-' in shown and 'data-chart="copy-' in shown
+    assert folded.count('data-widget="drawn"') == 1 and 'data-chart="induction-' in folded, "another measure of copying"
     assert "Effect on the loss" in first and "Effect on copying" in first and "50 % copied" in first
     assert "dropped" in first and "unrotated" in first
     assert all(f'data-verdict="{verdict}"' in first for verdict in ("agrees", "seen", "in part", "not seen", "unknown"))
@@ -78,13 +88,18 @@ def test_the_first_screen_has_cells_controls_and_what_is_seen():
 
 def test_draws_count_if_their_norm_is_equal():
     page = page_of_control(*run())
-    draws = page.tables["draws"]
-    assert len(page.tables["cells"]["value"]) == 8 * 3 and len(draws["value"]) == 8 * 2 * 3 * 3
-    assert draws["counts"][:1] == ["yes"] and set(draws["counts"]) == {"yes", "no"}
-    means = page.tables["means"]
-    assert set(means["value"]) == {0.002}, "the mean of the first two draws; the third is 1.16 times as large"
+    marks = {name: Counter(row["mark"] for row in rows_of(page, name)) for name in ("loss", "copy", "induction")}
+    assert marks["loss"] == marks["copy"] == marks["induction"] == {"cell": 8, "equal": 32, "unequal": 16, "mean": 16}
+    means = {row["value"] for name in marks for row in rows_of(page, name) if row["mark"] == "mean"}
+    assert means == {0.002}, "the mean of the first two draws; the third is 1.16 times as large"
     controls = section(page, "controls")
     assert "1.00 to 1.16" in controls and "2 of 3" in controls and "−0.010 to 0.030" in controls
+
+
+def test_cells_and_draws_say_what_they_are():
+    tips = [row["tip"] for row in rows_of(page_of_control(*run()), "loss")]
+    assert tips[0] == "fast, positional: 0.00 (0.00 to 0.00)"
+    assert {"random bands: 0.004, 1.08 times the norm", "random heads: 0.008, 1.16 times the norm"} <= set(tips)
 
 
 def test_a_reader_may_choose_the_size_of_bands_where_there_are_several():
@@ -95,8 +110,8 @@ def test_a_reader_may_choose_the_size_of_bands_where_there_are_several():
 
 def test_without_copying_there_is_only_the_loss():
     page = page_of_control(*run(measures=("loss",)))
-    assert section(page, "cells").count('data-chart="cells"') == 1
-    assert set(page.figures) == {"loss_drop_025", "loss_unrotate_025"}
+    assert section(page, "cells").count('data-widget="drawn"') == 1 and "<details" not in section(page, "cells")
+    assert set(page.figures) == {"loss", "loss_unrotated"}
 
 
 def test_chosen_heads_are_listed_by_kind_the_purest_first():
@@ -106,9 +121,10 @@ def test_chosen_heads_are_listed_by_kind_the_purest_first():
 
 
 def test_correlations_that_could_not_be_had_are_left_out():
-    table = page_of_control(*run()).tables["correlations"]
-    assert table["line"] == ["theta positional", "mean_speed position_share", "high symbolic"] * 2
-    assert table["side"][:3] == ["above", "above", "unclear"]
+    rhos = rows_of(page_of_control(*run()), "correlations")
+    lines = ["speed of a frequency|s_POS", "speed of the mean frequency|position share", "norm in fast quarter|s_SYM"]
+    assert [rho["line"] for rho in rhos] == lines * 2
+    assert [rho["side"] for rho in rhos[:3]] == ["above", "above", "unclear"]
 
 
 def test_an_earlier_result_is_turned_so_that_faster_is_positive():
@@ -122,18 +138,18 @@ def test_an_earlier_result_is_turned_so_that_faster_is_positive():
         },
     )
     assert earlier.filter(part & (pl.col("item") == "mean_frequency"))["value"].item() < 0
-    assert page_of_control(earlier, manifest).tables["correlations"] == page_of_control(*run()).tables["correlations"]
+    rows = [rows_of(page, "correlations") for page in (page_of_control(earlier, manifest), page_of_control(*run()))]
+    assert rows[0] == rows[1]
 
 
 def test_beside_each_correlation_stands_what_arithmetic_gives():
-    page = page_of_control(*run())
-    table = page.tables["correlations"]
-    assert table["part"] == ["correlation"] * 3 + ["unlearnt"] * 3
-    assert table["said"][0] == "s_POS: 0.80 (0.70 to 0.90)"
-    assert table["said"][3] == "s_POS, redrawn weights: 0.40 (0.30 to 0.50)"
+    rhos = rows_of(page_of_control(*run()), "correlations")
+    assert [rho["part"] for rho in rhos] == ["correlation"] * 3 + ["unlearnt"] * 3
+    assert rhos[0]["tip"] == "s_POS: 0.80 (0.70 to 0.90)"
+    assert rhos[3]["tip"] == "s_POS, redrawn weights: 0.40 (0.30 to 0.50)"
     result, manifest = run()
-    without = page_of_control(result.filter(pl.col("part") != "unlearnt"), manifest)
-    assert set(without.tables["correlations"]["part"]) == {"correlation"}, "a run that has none is drawn as it is"
+    without = rows_of(page_of_control(result.filter(pl.col("part") != "unlearnt"), manifest), "correlations")
+    assert {rho["part"] for rho in without} == {"correlation"}, "a run that has none is drawn as it is"
 
 
 def test_an_interval_that_there_is_not_is_left_out():
@@ -162,8 +178,10 @@ def test_every_figure_can_be_drawn():
 def test_it_draws_itself_in_a_browser_on_a_desk_and_on_a_phone(shown: Any, width: int):
     page = page_of_control(*run(shares=("0.25", "0.5"), id=HOSTILE))
     with shown(page, width=width, color_scheme="dark") as tab:
-        assert tab.locator("#cells .chart svg").count() == 2
+        assert tab.locator("#cells .cards > .panel .chart svg").count() == 2
         assert tab.locator("#norms .chart svg, #use .chart svg").count() == 3
-        assert tab.locator("#cells").get_by_text("fast, positional heads").count() == 2
+        assert tab.locator("#cells .cards > .panel").get_by_text("fast, positional heads").count() == 2
         tab.locator("#cells button", has_text="unrotated, halves").first.click()
+        tab.locator("#cells details summary").click()
+        tab.locator("#cells details .chart svg").wait_for()
         tab.wait_for_timeout(300)

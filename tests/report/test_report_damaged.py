@@ -261,7 +261,7 @@ def test_a_bug_is_told_from_a_change(finished: Callable[[str], Path], tmp_path: 
     def broken(*given: Any) -> None:
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr("wherewhat.report.edit.page_of_edit", broken)
+    monkeypatch.setattr("wherewhat.report.pages.edit.page.page_of_edit", broken)
     folder = Path(shutil.copytree(finished("edit"), tmp_path / "run"))
     assert main(["report", str(folder)]) == 1
     assert "this is a bug in wherewhat" in capsys.readouterr().err

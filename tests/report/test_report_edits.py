@@ -9,8 +9,8 @@ import pytest
 from dict_manifests import page_of_edit
 
 from wherewhat.errors import UserError
-from wherewhat.report.page import Page
-from wherewhat.report.render import render
+from wherewhat.report.core.page import Chart, Columns, Page
+from wherewhat.report.core.render import render
 from wherewhat.tables.schema import EDIT, HEADS, frame
 
 TOLD = "unrotate high:0.25"
@@ -68,6 +68,16 @@ def page(rows: list[Row], table: pl.DataFrame | None = None, **edit: Any) -> Pag
 LOSS = {"loss": (0.25, 0.2, 0.3)}
 
 
+def table_of(made: Page, name: str, view: str = "") -> Columns:
+    """The table of one view of a chart, by default of the first."""
+    views = {each.title: each.tables["rows"] for each in made.chart(name).views}
+    return views[view or next(iter(views))]
+
+
+def charts_of(made: Page) -> set[str]:
+    return {each.name for each in made.placed if isinstance(each, Chart)}
+
+
 def test_the_first_screen_says_what_changed_and_by_what_operation():
     made = page(whole(loss=(0.25, 0.2, 0.3), copy=(-0.3, -0.4, -0.2), induction=(0.0, 0.0, 0.0)))
     assert made.title == MODEL and made.kind == f"Edit: {TOLD}"
@@ -116,16 +126,17 @@ def test_one_text_gives_no_interval():
 
 def test_heads_go_from_where_they_were_to_where_they_are():
     made = page(whole(**LOSS) + scored("position_share", 0.3, 0.3, 0.3, 0.3))
-    moves = made.tables["moves"]
+    moves = table_of(made, "plane")
     assert moves["x"] == pytest.approx([0.2, 0.3, 0.4, 0.5]) and moves["x2"] == pytest.approx([0.5, 0.6, 0.7, 0.8])
-    assert moves["said"][3] == "L1H1: position share 0.50 → 0.80, symbol share 0.50 → 0.80"
-    assert set(moves["pair"]) == {"position_share"} and made.figures["plane"].tables.keys() == {"moves"}
+    assert moves["tip"][3] == "L1H1: position share 0.50 → 0.80, symbol share 0.50 → 0.80"
+    titles = [view.title for view in made.chart("plane").views]
+    assert titles == ["position share and symbol share"] and made.figures["plane"].tables["rows"] == moves
 
 
 def test_other_scores_stand_in_where_shares_are_missing():
     made = page(whole(**LOSS), heads("previous", "self", "entropy"))
-    assert set(made.tables["moves"]["pair"]) == {"previous"}
-    assert "moves" not in page(whole(**LOSS), heads("entropy")).tables
+    assert [view.title for view in made.chart("plane").views] == ["previous and self"]
+    assert "plane" not in charts_of(page(whole(**LOSS), heads("entropy")))
 
 
 def test_heads_without_a_value_on_both_sides_are_counted():
@@ -133,16 +144,19 @@ def test_heads_without_a_value_on_both_sides_are_counted():
     lost = pl.col("model").str.contains("·") & (pl.col("layer") == 0)
     made = page(whole(**LOSS), table.with_columns(value=pl.when(lost).then(None).otherwise(pl.col("value"))))
     section = next(one for one in made.sections if one.name == "plane")
-    assert len(made.tables["moves"]["x"]) == 2 and "2 heads without a value on both sides are not shown" in section.body
+    assert (
+        len(table_of(made, "plane")["x"]) == 2 and "2 heads without a value on both sides are not shown" in section.body
+    )
 
 
 def test_what_changed_most_comes_first_and_what_may_be_chance_is_grey():
     made = page(whole(**LOSS) + scored("position_share", 0.1, -0.3, 0.005, 0.2) + scored("induction", 0, 0, 0, 0.5))
-    changed = made.tables["changed"]
-    first = [n for n, score in enumerate(changed["score"]) if score == "position_share"]
-    assert [changed["who"][n] for n in first] == ["L0H1", "L1H1", "L0H0", "L1H0"]
-    assert [changed["side"][n] for n in first] == ["below", "above", "above", "unclear"]
-    assert "sweep" not in made.tables, "the score called induction is none of the model's abilities"
+    assert [view.title for view in made.chart("changed").views] == ["position share", "induction"]
+    changed = table_of(made, "changed", "position share")
+    assert changed["who"] == ["L0H1", "L1H1", "L0H0", "L1H0"]
+    assert changed["side"] == ["below", "above", "above", "unclear"]
+    assert changed["tip"][0] == "L0H1 position share: −0.300 (−0.310 to −0.290)"
+    assert "map" not in charts_of(made), "the score called induction is none of the model's abilities"
 
 
 def sweep(each: str, *measures: str) -> list[Row]:
@@ -161,25 +175,41 @@ def sweep(each: str, *measures: str) -> list[Row]:
 
 def test_a_sweep_of_heads_is_a_map():
     made = page(whole(**LOSS) + scored("entropy", 0.1, 0.2) + sweep("head", "loss", "copy"), each="head")
-    assert set(made.tables["changed"]["score"]) == {"entropy"}, "what the sweep measured is no score of a head"
-    cells = made.tables["sweep"]
-    assert len(cells["column"]) == 12 and cells["column"][:3] == [0, 1, 2]
+    titles = [view.title for view in made.chart("changed").views]
+    assert titles == ["entropy"], "what the sweep measured is no score of a head"
+    views = made.chart("map").views
+    assert [view.title for view in views] == ["Loss", "Copy"]
+    cells = table_of(made, "map")
+    assert len(cells["column"]) == 6 == len(table_of(made, "map", "Copy")["column"]) and cells["column"][:3] == [
+        0,
+        1,
+        2,
+    ]
     assert max(map(abs, cells["reach"])) == pytest.approx(1), "colours reach as far as the largest change"
     assert cells["clear"][:3] == [False, True, True]
     section = next(one for one in made.sections if one.name == "map")
     assert section.title == "Each head alone"
     assert "`L0H2` changes the loss most: +0.200 (+0.140 to +0.260)" in section.lede
-    views = json.loads(re.search(r'data-views="([^"]*)"', section.body)[1].replace("&quot;", '"'))  # type: ignore[index]
-    assert [title for title, _ in views] == ["Loss", "Copy"]
-    assert {"map_loss", "map_copy"} <= made.figures.keys()
+    written = json.loads(re.search(r'data-views="([^"]*)"', section.body)[1].replace("&quot;", '"'))  # type: ignore[index]
+    assert [title for title, *_ in written] == ["Loss", "Copy"]
+    assert {"map", "map_Copy"} <= made.figures.keys()
 
 
 def test_a_sweep_of_bands_is_a_map_by_wavelength():
     made = page(whole(**LOSS) + sweep("band", "loss"), each="band")
-    assert "6.28" in json.dumps(made.charts["sweep"]) and "628" in json.dumps(made.charts["sweep"])
-    assert (
-        made.tables["sweep"]["said"][1] == "layer 0, index:1 (wavelength 62.8 tokens): loss +0.100 (+0.040 to +0.160)"
-    )
+    cells = table_of(made, "map")
+    assert cells["label"] == ["0|6.28", "1|62.8", "2|628"] * 2
+    assert cells["tip"][1] == "layer 0, index:1 (wavelength 62.8 tokens): loss +0.100 (+0.040 to +0.160)"
+
+
+def test_bands_that_differ_between_layers_are_only_numbered():
+    rows = whole(**LOSS) + sweep("band", "loss")
+    bands = manifest()["bands"]
+    unlike = [{**band, "theta": [0.5 ** band["layer"]] * 2} for band in bands]
+    made = page_of_edit(frame(rows, EDIT), heads("entropy"), {**manifest(each="band"), "bands": unlike})
+    assert table_of(made, "map")["label"] == ["0", "1", "2"] * 2
+    few = page_of_edit(frame(rows, EDIT), heads("entropy"), {**manifest(each="band"), "bands": bands[:2]})
+    assert table_of(few, "map")["label"][:3] == ["0|6.28", "1|62.8", "2"], "a band that the manifest does not have"
 
 
 def ranked_lines(made: Page) -> list[list[str]]:
@@ -218,7 +248,8 @@ def test_one_text_gives_no_interval_and_the_page_says_so():
     made = page(rows, each="band")
     assert made.lede.startswith("The loss rises by 0.250 nats, so that") and "(one text gives no interval)" in made.lede
     assert "not told from none" not in render(made)
-    assert made.tables["whole"]["low"] == made.tables["whole"]["value"], "nothing is drawn from nothing"
+    slope = table_of(made, "slope")
+    assert slope["low"] == slope["value"] == slope["high"], "nothing is drawn from nothing"
 
 
 def test_the_page_says_which_frequencies_a_band_is():

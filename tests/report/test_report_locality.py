@@ -12,29 +12,56 @@ from typing import Any
 
 import polars as pl
 import pytest
-from dict_manifests import LocalityPageData, page_of_locality, page_of_reproduction
+from dict_manifests import of_dicts, page_of_locality, page_of_reproduction
 from synthetic_locality import BAG, HELPS, HOSTILE, HURTS, NEITHER, QUESTIONS, World, bell, locality_run, subjects
 
 from wherewhat.errors import UserError
-from wherewhat.report.figures import figures
-from wherewhat.report.locality_chart_data import GAPS, LINE, OURS, SMALL, WIDE, apart, span, tables_of
-from wherewhat.report.locality_data import PREDICTORS
-from wherewhat.report.page import Page
-from wherewhat.report.render import render
-from wherewhat.studies.locality.contrasts import CONTRASTS, MATCHED
-from wherewhat.studies.locality.predictors import PREDICTORS as LINKS
+from wherewhat.report.core.figures import figures
+from wherewhat.report.core.page import Chart, Page
+from wherewhat.report.core.render import render
+from wherewhat.studies.engine.results import Cell, ResultRow, ResultTable
+from wherewhat.studies.locality.charts import LINE, PROPERTIES, apart, span
+from wherewhat.studies.locality.page import GAPS, OURS, SMALL, WIDE, left_out, overall, read
+from wherewhat.studies.locality.summaries import CONTRASTS, MATCHED, PREDICTORS
+from wherewhat.tables.manifest.study import LocalitySection
 
 ONE_SEED = replace(HELPS, seeds=1)
+Found = tuple[ResultTable, LocalitySection]  # what the page reads
+
+
+def read_page(result: pl.DataFrame, manifest: Any) -> Found:
+    return of_dicts("reproduce", lambda table, whole: read(table, whole.about), "locality")(result, manifest)
 
 
 @pytest.fixture(scope="module")
-def found() -> LocalityPageData:
-    return LocalityPageData(*locality_run(HELPS))
+def found() -> Found:
+    return read_page(*locality_run(HELPS))
 
 
 @pytest.fixture(scope="module")
 def page() -> Page:
     return page_of_locality(*locality_run(HELPS))
+
+
+def accuracy(found: Found, name: str) -> ResultRow:
+    row = found[0].row(name, Cell("mean", "accuracy", "all"))
+    assert row is not None
+    return row
+
+
+def rows(chart: Chart, view: int = 0, table: str = "rows") -> pl.DataFrame:
+    """What a chart draws in one of its views."""
+    return pl.DataFrame(chart.views[view].tables[table], strict=False)
+
+
+def charts(page: Page, section: str) -> list[Chart]:
+    (its,) = (each for each in page.sections if each.name == section)
+    return [chart for chart in its.body.placed if isinstance(chart, Chart)]
+
+
+def questions(page: Page, axis: str = "locality") -> list[Chart]:
+    """The charts against locality or balance: over all questions, and of each."""
+    return [page.chart(name) for name in (axis, *(f"{axis}_{number}" for number in range(1, 1 + len(QUESTIONS))))]
 
 
 def words(page: Page, name: str) -> str:
@@ -66,26 +93,22 @@ def test_what_a_reader_cannot_know_is_said_where_it_first_stands(page: Page) -> 
 
 
 def test_symmetry_is_first_seen_at_the_same_locality(page: Page) -> None:
-    (section,) = (section for section in page.sections if section.name == "answer")
-    views = [json.loads(unescape(given)) for given in re.findall(r'data-views="([^"]*)"', section.body)][1]
-    assert [its["line"] for _, its in views][:3] == list(GAPS["symmetry"].values())
-    assert all("same locality" in its["line"] for _, its in views[:2])
-    assert "confounded" in views[2][0] and "that view is confounded" in words(page, "answer")
+    titles = [view.title for view in charts(page, "answer")[1].views]
+    assert titles[:3] == list(GAPS["symmetry"])
+    assert all("same locality" in GAPS["symmetry"][title] for title in titles[:2])
+    assert "confounded" in titles[2] and "that view is confounded" in words(page, "answer")
 
 
-def test_leaning_is_held_against_all_that_the_study_holds_it_against(page: Page, found: LocalityPageData) -> None:
-    (section,) = (section for section in page.sections if section.name == "leaning")
-    views = [json.loads(unescape(given)) for given in re.findall(r'data-views="([^"]*)"', section.body)][1]
+def test_leaning_is_held_against_all_that_the_study_holds_it_against(page: Page) -> None:
+    roles, gains = charts(page, "leaning")
     names = ["over symmetric", "over one-sided", "over not learned", "over rope", "not learned over symmetric"]
-    assert sorted(title for title, _ in views) == sorted(names)
-    lines = tables_of(found)["lines"]["line"]
-    assert all(its["line"] in lines for _, its in views)
-    assert set(tables_of(found)["roles"]["kind"]) == {"symmetric", "not learned", "leaning"}
+    assert sorted(view.title for view in gains.views) == sorted(names)
+    assert all(rows(gains, number).height == 1 + len(QUESTIONS) for number in range(len(names)))
+    assert set(rows(roles)["kind"]) == {"symmetric", "not learned", "leaning"}
 
 
-def test_words_alone_are_a_level_like_chance(page: Page, found: LocalityPageData) -> None:
-    table = pl.DataFrame(tables_of(found)["names"], strict=False)
-    levels = table.filter(pl.col("level"), question="q0", how="tuned")
+def test_words_alone_are_a_level_like_chance(page: Page) -> None:
+    levels = rows(page.chart("locality_1"), table="names").filter(pl.col("level"))
     assert dict(zip(levels["name"], levels["value"], strict=True)) == {"chance": 0.5, "words alone": BAG["number"]}
     assert words(page, "numbers").count("bag of words") == 1 and "bag of words" not in json.dumps(page.tables)
     result, manifest = locality_run(HELPS)
@@ -94,9 +117,11 @@ def test_words_alone_are_a_level_like_chance(page: Page, found: LocalityPageData
 
 
 def test_one_word_does_not_mean_two_things(page: Page) -> None:
-    assert "position table" in page.tables["names"]["name"] and "learned" not in page.tables["names"]["name"]
+    for chart in questions(page):
+        names = rows(chart, table="names")["name"]
+        assert "position table" in names and "learned" not in names
     assert "position table" in words(page, "numbers")
-    assert "'learned': 'learned curve'" in json.dumps(page.charts["stability"])
+    assert '"learned": "learned curve"' in str(page.chart("stability").spec)
 
 
 def test_an_interval_that_there_is_not_is_left_out() -> None:
@@ -108,15 +133,14 @@ def test_an_interval_that_there_is_not_is_left_out() -> None:
     assert "One seed only." in words(page, "locality")
 
 
-def test_the_table_has_every_encoding_and_the_best_in_bold(page: Page, found: LocalityPageData) -> None:
+def test_the_table_has_every_encoding_and_the_best_in_bold(page: Page, found: Found) -> None:
     (section,) = (section for section in page.sections if section.name == "numbers")
     lines = re.findall(r"<tr>(<th scope=\"row\".*?)</tr>", section.body)
     assert len(lines) == len(subjects()) + 1  # and a bag of words
     assert f"All {len(subjects())} encodings" in section.lede
     best = [line for line in lines if "<b>" in line]
     assert ">log w 5</th>" in best[0] and all("decoder" not in line for line in best)
-    row = found.mean("log w 5")
-    assert row is not None
+    row = accuracy(found, "log w 5")
     reach = 50 * (row["high"] - row["low"])
     assert f'<b>{100 * row["value"]:.1f}<span class="reach"> ± {reach:.1f}</span></b>' in best[0]
 
@@ -132,55 +156,65 @@ def test_all_that_are_best_are_bold_but_no_decoder_is() -> None:
     assert bold == ["log w 5", "rope"]
 
 
-def test_points_lie_where_they_were_measured(found: LocalityPageData) -> None:
-    table = pl.DataFrame(tables_of(found)["points"], strict=False)
-    assert not table["subject"].str.contains("decoder").any()
-    one = table.filter(subject="log w 0.5 s 0.25", question="all", how="tuned").row(0, named=True)
+def test_points_lie_where_they_were_measured(page: Page, found: Found) -> None:
+    chart, balance, name = page.chart("locality"), page.chart("balance"), "log w 0.5 s 0.25"
+
+    def point(chart: Chart, view: int) -> dict[str, Any]:
+        return rows(chart, view).filter(pl.col("tip").str.starts_with(f"{name}: ")).row(0, named=True)
+
+    assert [view.title for view in chart.views] == ["trained nets", "the curve itself", "frozen nets"]
+    drawn = pl.concat([rows(each, view, table)["tip"] for each in (chart, balance) for view in range(3)
+                       for table in ("rows", "references")])  # fmt: skip
+    assert not drawn.str.contains("decoder").any()
     near, even = bell(0.5, 0.25)
-    assert one["bias_locality"] == pytest.approx(near) and one["bias_balance"] == pytest.approx(even)
-    assert one["locality"] == pytest.approx(0.17 + 0.9 * (near - 0.17))
-    assert one["sided"] and one["swept"] == 0.5
-    row = found.mean("log w 0.5 s 0.25")
-    assert row is not None and [one[end] for end in ("value", "low", "high")] == [
-        row[end] for end in ("value", "low", "high")
-    ]
-    assert set(table["how"]) == {"tuned", "frozen"}
+    assert point(chart, 1)["x"] == pytest.approx(near) and point(balance, 1)["x"] == pytest.approx(even)
+    one, row = point(chart, 0), accuracy(found, name)
+    assert one["x"] == pytest.approx(0.17 + 0.9 * (near - 0.17)) and one["line"] is None
+    assert one["look"] == "sided" and point(balance, 0)["line"] == "w 0.5"
+    assert [one[end] for end in ("value", "low", "high")] == [row[end] for end in ("value", "low", "high")]
+    assert point(chart, 2)["value"] == pytest.approx(0.9 * row["value"])
+
+
+def test_curves_of_another_w_are_faint_beside_lines_of_one(page: Page) -> None:
+    table = rows(page.chart("balance"))
+    faint = table.filter(look="faint")
+    assert faint.height == 7 and faint["line"].is_null().all() and faint["low"].is_null().all()
+    assert set(table.filter(pl.col("line").is_not_null())["line"]) == {"w 0.1", "w 0.5"}
+    labels = table.drop_nulls("label")
+    lowest = table.drop_nulls("line").group_by("line").agg(pl.col("x").min())
+    assert dict(labels.select("line", "x").iter_rows()) == dict(lowest.iter_rows())
+    assert sorted(rows(page.chart("locality")).drop_nulls("label")["label"]) == ["w 0.001", "w 5"]
 
 
 def test_intervals_end_where_shares_end() -> None:
-    found = LocalityPageData(
-        *locality_run(replace(HELPS, seeds=2))
-    )  # two seeds say little, and their intervals are wide
-    rows = found.result.filter(part="mean", measure="accuracy")
-    assert rows.filter(pl.col("high") > 1).height > 0
-    tables = tables_of(found)
-    for name in ("points", "roles"):
-        assert min(tables[name]["low"]) >= 0 and max(tables[name]["high"]) == 1
-    assert all(0 <= low < high <= 1 for low, high in (span(found, question) for question in found.questions))
+    run = locality_run(replace(HELPS, seeds=2))  # two seeds say little, and their intervals are wide
+    (table, about), page = read_page(*run), page_of_locality(*run)
+    assert table.where(part="mean", measure="accuracy").filter(pl.col("high") > 1).height > 0
+    ends = [rows(chart).select("low", "high") for chart in questions(page)]
+    for drawn in (pl.concat(ends), rows(page.chart("roles"))):
+        assert drawn["low"].min() >= 0 and drawn["high"].max() == 1
+    assert all(0 <= low < high <= 1 for low, high in (span(table, question) for question in about.questions))
 
 
 def test_two_seeds_that_happen_to_agree_decide_nothing() -> None:
     result, manifest = locality_run(replace(HELPS, seeds=2))
     gap = pl.col("part") == "contrast"  # whose intervals have no length where both seeds give the same
     same = [pl.when(gap).then(pl.col("value")).otherwise(pl.col(end)).alias(end) for end in ("low", "high")]
-    found = LocalityPageData(result.with_columns(same), manifest)
-    lines = tables_of(found)["lines"]
-    sides = {name: {side for side, its in zip(lines["side"], lines["line"], strict=True) if its == name} for name in
-             ("middle over flat", "locality pearson")}  # fmt: skip
-    assert sides == {"middle over flat": {"unclear"}, "locality pearson": {"above"}}
+    chart = charts(page_of_locality(result.with_columns(same), manifest), "answer")[0]
+    sides = {view.title: set(view.tables["rows"]["side"]) for view in chart.views}
+    assert (sides["over flattest"], sides["correlation"]) == ({"unclear"}, {"above"})
 
 
 def test_no_two_names_of_references_touch() -> None:
-    found = LocalityPageData(*locality_run(NEITHER))  # where all accuracies are nearly the same
-    table = pl.DataFrame(tables_of(found)["names"])
-    for question in (found.overall, *found.questions):
-        low, high = span(found, question)
-        here = table.filter(question=question.key, how="tuned")
-        assert len(here) == 7 + 2
-        for column, height in (("wide", WIDE), ("small", SMALL)):
-            levels = sorted(here[column])
-            assert low - 1e-9 <= levels[0] and levels[-1] <= high + 1e-9
-            assert all(after - level >= LINE * (high - low) / height - 1e-9 for level, after in pairwise(levels))
+    run = locality_run(NEITHER)  # where all accuracies are nearly the same
+    (table, about), page = read_page(*run), page_of_locality(*run)
+    for number, (question, chart) in enumerate(zip((overall(about), *about.questions), questions(page), strict=True)):
+        low, high = span(table, question)
+        here = rows(chart, table="names")
+        assert len(here) == 7 + 2 and chart.height == (SMALL if number else WIDE)
+        levels = sorted(here["beside"])
+        assert low - 1e-9 <= levels[0] and levels[-1] <= high + 1e-9
+        assert all(after - level >= LINE * (high - low) / chart.height - 1e-9 for level, after in pairwise(levels))
 
 
 @pytest.mark.parametrize("values", [[0.5, 0.5, 0.5], [0.1, 0.9, 0.12, 0.95], [0.99, 0.98, 0.97], [0.0, 0.01], []])
@@ -196,18 +230,17 @@ def test_names_are_moved_no_further_than_needed(values: list[float]) -> None:
 
 
 def test_the_page_reads_names_that_the_study_writes() -> None:
-    """The two rooms do not know each other; here what they write down is held side by side."""
     assert {name for its in GAPS.values() for name in its.values()} <= {*CONTRASTS, *MATCHED}
     assert any(name.startswith(start) for start in OURS for name in CONTRASTS)
-    assert set(PREDICTORS.values()) <= set(LINKS)
+    assert {predictor for _, predictor in PROPERTIES.values()} <= set(PREDICTORS)
 
 
 def test_every_chart_finds_its_numbers(page: Page) -> None:
-    drawn = {name for section in page.sections for name in re.findall(r'data-chart="(\w+)"', section.body)}
+    drawn = {name for section in page.sections for name in re.findall(r'data-chart="([\w-]+)"', section.body)}
     assert drawn == set(page.charts)
-    for name, spec in page.charts.items():
-        for table in re.findall(r'"data": \{"name": "(\w+)"\}', json.dumps(spec)):
-            assert page.tables[table], (name, table)
+    for chart in (chart for section in page.sections for chart in charts(page, section.name)):
+        for table in re.findall(r'"data": \{"name": "(\w+)"\}', json.dumps(chart.spec)):
+            assert all(view.tables[table] for view in chart.views), (chart.name, table)
 
 
 def test_a_readers_file_name_never_becomes_markup_or_an_expression(page: Page) -> None:
@@ -238,7 +271,7 @@ def test_families_that_were_not_tried_are_not_there() -> None:
     few = result.filter(~pl.col("subject").is_in([*gone, "decoder locality"]))
     page = page_of_locality(few.filter(~pl.col("subject").str.contains("leaning|decoder")), manifest)
     assert "Nothing to draw." in words(page, "leaning") and "Nothing to draw." in words(page, "decoders")
-    assert '"raw"' not in json.dumps(page.charts["stability"]["layer"][-1]["encoding"])
+    assert '"raw"' not in json.dumps(page.chart("stability").spec["layer"][-1]["encoding"])
 
 
 def test_lines_are_said_to_turn_back_only_where_they_do(page: Page) -> None:
@@ -250,11 +283,17 @@ def test_lines_are_said_to_turn_back_only_where_they_do(page: Page) -> None:
 
 
 def test_pictures_can_be_drawn_whatever_a_question_is_called(page: Page) -> None:
-    assert set(page.figures) == {
-        f"{x}{number}" for x in ("locality", "balance") for number in ("", *(f"_{i}" for i in range(1, 6)))
-    }
-    some = {name: page.figures[name] for name in ("locality", "balance_5")}
-    drawn = figures(replace(page, figures=some))
+    views = ("", *(f"_{number}" for number in range(1, 6)), "_the_curve_itself", "_frozen_nets")
+    assert set(page.figures) == {f"{axis}{view}" for axis in ("locality", "balance") for view in views}
+    assert page.figures["locality"].spec["title"]["text"] == "Accuracy against locality: all questions"
+    first, second, third = page.figures["locality"].spec["title"]["subtitle"]
+    assert first.startswith("r +") and second.startswith("controlled for symmetry") and third == "trained nets"
+    assert page.figures["locality_frozen_nets"].spec["title"]["subtitle"] == ["frozen nets"]  # without correlations
+    assert page.figures["balance_5"].spec["title"]["text"] == f"Accuracy against balance: {HOSTILE}"
+    some = [page.chart(name) for name in ("locality", "balance_5")]
+    body = page.sections[1].body.holding("", tuple(some))
+    drawn = figures(replace(page, sections=[replace(page.sections[1], body=body)]))
+    assert len(drawn) == 4
     assert all(picture.startswith(b"\x89PNG") and len(picture) > 20_000 for picture in drawn.values())
 
 
@@ -264,10 +303,10 @@ def test_it_is_drawn_without_tensors_and_always_the_same(page: Page, tmp_path: P
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     code = (
         "import json, sys, polars as pl; from pathlib import Path; folder = Path(sys.argv[1]);"
-        "from wherewhat.report.reproductions import page_of_reproduction;"
+        "from wherewhat.studies.pages import page_of_study;"
         "from wherewhat.tables.manifest.io import manifest_of;"
         "manifest = manifest_of('reproduce', json.loads((folder / 'manifest.json').read_text()));"
-        "page = page_of_reproduction(pl.read_parquet(folder / 'result.parquet'), manifest);"
+        "page = page_of_study(pl.read_parquet(folder / 'result.parquet'), manifest);"
         "assert not {'torch', 'transformers', 'numpy', 'scipy'} & set(sys.modules);"
         "print(json.dumps([page.charts, page.tables, [section.body for section in page.sections]]))"
     )
@@ -294,7 +333,7 @@ def test_questions_that_do_not_count_together_are_named_and_left_out_of_chance()
     result, manifest = locality_run(HELPS)
     asked = [{**one, "counted": number == 0, "chance": 0.9 if number == 0 else 0.5}
              for number, one in enumerate(manifest["about"]["questions"])]  # fmt: skip
-    found = LocalityPageData(result, {**manifest, "about": {**manifest["about"], "questions": asked}})
-    assert found.overall.chance == pytest.approx(0.9)
-    assert all(f"“{one['name']}”" in found.left_out for one in asked[1:])
-    assert f"“{asked[0]['name']}”" not in found.left_out
+    _, about = read_page(result, {**manifest, "about": {**manifest["about"], "questions": asked}})
+    assert overall(about).chance == pytest.approx(0.9)
+    assert all(f"“{one['name']}”" in left_out(about, "{}") for one in asked[1:])
+    assert f"“{asked[0]['name']}”" not in left_out(about, "{}")

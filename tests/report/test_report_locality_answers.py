@@ -8,12 +8,10 @@ import pytest
 from dict_manifests import page_of_locality
 from synthetic_locality import ASKED, HELPS, HURTS, locality_run
 
-from wherewhat.report.locality_data import ALL, BAG_OF_WORDS, DECODER, FEWEST_SEEDS, side
-from wherewhat.report.page import Page
-from wherewhat.report.result_text import plain, points
+from wherewhat.report.blocks.numbers import plain, points, side
+from wherewhat.report.core.page import Chart, Page
 from wherewhat.stats.estimate import Estimate
-from wherewhat.studies import verdicts
-from wherewhat.studies.locality import bag_of_words, results
+from wherewhat.studies.locality.claims import CLAIMS
 
 WHERE = {"locality": "answer", "symmetry": "answer", "decoder": "decoders", "leaning": "leaning"}
 ENDS = ((0.0312, -0.004, 0.066), (0.01, 0.0002, 0.02), (-0.00004, -0.02, -0.000001), (0.5, 0.5, 0.5), (0.0, -0.1, 0.1),
@@ -37,7 +35,7 @@ def row(numbers: tuple[float | None, ...]) -> Row:
 
 @pytest.mark.parametrize("name", ASKED)
 def test_answers_are_those_of_the_study_word_for_word(name: str) -> None:
-    told = {one: {"lead": f"Lead {one} & so.", "rest": f"Rest {one} < 3."} for one in ASKED}
+    told = {one: {"lead": f"Lead {one} & so", "rest": f"Rest {one} < 3."} for one in ASKED}
     made = section(page(told), WHERE.get(name, name))
     assert f"Lead {name} & so." in made.partition("\n")[0]  # before anything else
     assert f"Rest {name} < 3." in made
@@ -57,7 +55,7 @@ def test_without_answers_there_are_charts_alone(answers: object) -> None:
     for name in ("answer", "decoders", "leaning", "stability"):
         words = section(made, name)
         assert not re.search(r"\b(helps|hurts|clearly|Some of it)\b", words) and words.partition("\n")[0]
-    assert any('data-chart="lines"' in str(one.body) for one in made.sections)
+    assert isinstance(made.chart("lines"), Chart)
 
 
 @pytest.mark.parametrize("numbers", ENDS)
@@ -77,5 +75,9 @@ def test_no_end_is_rounded_onto_nothing_or_across(numbers: tuple[float, float, f
 
 
 def test_page_and_study_agree_on_what_they_call_things() -> None:
-    assert (ALL, BAG_OF_WORDS, FEWEST_SEEDS) == (results.ALL, bag_of_words.BAG, verdicts.FEWEST_SEEDS)
-    assert DECODER in ASKED
+    assert {name for name, claim in CLAIMS.items() if claim.answers} == set(ASKED)
+
+
+def test_a_full_stop_of_an_older_run_is_not_doubled() -> None:
+    told = {one: {"lead": f"Lead {one}.", "rest": ""} for one in ASKED}
+    assert section(page(told), "decoders").startswith("Lead decoder.\n")

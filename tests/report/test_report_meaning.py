@@ -11,9 +11,9 @@ from dict_manifests import page_of_heads, read_head_table
 from synthetic import DECODER, ENCODER, run_of
 from test_report_browser import pytestmark  # noqa: F401
 
-from wherewhat.report import render
-from wherewhat.report.notable_heads import notable_heads
-from wherewhat.report.offsets import profiles
+from wherewhat.report.core.render import render
+from wherewhat.report.pages.heads.notable_heads import notable_heads
+from wherewhat.report.pages.heads.offsets import profiles
 
 
 def heads(**values: tuple[float, float | None, float | None, float]) -> pl.DataFrame:

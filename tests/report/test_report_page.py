@@ -19,13 +19,14 @@ from dict_manifests import page_of_heads, read_head_table
 from synthetic import BOTH, DECODER, ENCODER, LARGE, ONE, Run, Shape, run_of
 
 from wherewhat.errors import UserError
-from wherewhat.report import Page, figures, inline, render
-from wherewhat.report.notable_heads import notable_heads
-from wherewhat.report.offsets import bins, profiles
-from wherewhat.report.render import json_in_html
+from wherewhat.report.core.figures import figures
+from wherewhat.report.core.page import Page
+from wherewhat.report.core.render import inline, json_in_html, render
+from wherewhat.report.pages.heads.notable_heads import notable_heads
+from wherewhat.report.pages.heads.offsets import bins, profiles
 
 HOSTILE = """</script><script>alert(1)</script><img src=x onerror=alert(1)>"'&\u2028"""
-ASSETS = Path(__file__).resolve().parents[2] / "src" / "wherewhat" / "report" / "assets"
+ASSETS = Path(__file__).resolve().parents[2] / "src" / "wherewhat" / "report" / "core" / "assets"
 
 
 class Reader(HTMLParser):
@@ -94,8 +95,8 @@ def test_the_numbers_are_in_the_page_once():
 
 def test_the_same_tables_give_the_same_bytes_in_another_process_without_torch():
     script = (
-        "import random, sys, hashlib; from synthetic import BOTH, run_of; from wherewhat.report import render;"
-        "from dict_manifests import page_of_heads;"
+        "import random, sys, hashlib; from synthetic import BOTH, run_of; from dict_manifests import page_of_heads;"
+        "from wherewhat.report.core.render import render;"
         "heads, offsets, frequencies, manifest = run_of(BOTH, random.Random(0));"
         "made = render(page_of_heads(heads, offsets, frequencies, manifest | {'scores': {}}));"
         "assert not {'torch', 'transformers', 'numpy'} & set(sys.modules), 'the report needs no tensors';"
@@ -121,6 +122,7 @@ def test_nothing_is_loaded_from_outside():
     assert "@import" not in style
     assert "url(" not in style
     own = "".join(script.read_text() for script in ASSETS.glob("*.js"))
+    assert "widgets.plane" in own
     assert not re.search(r"fetch\(|XMLHttpRequest|import\(|https?://(?!www\.w3\.org/2000/svg)", own)
     assert '"url"' not in json.dumps(page(ENCODER).charts)
 

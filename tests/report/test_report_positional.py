@@ -10,23 +10,27 @@ from typing import Any
 
 import polars as pl
 import pytest
-from dict_manifests import page_of_heads, read_heads_page_data
+from dict_manifests import page_of_heads, read_head_table
 from synthetic import BOTH, DECODER, ENCODER, ONE, Shape, run_of
 from synthetic_positional import SCHEMA, World, even, matrices, positional_run
 from test_report_page import HOSTILE, Reader, data_of
 
-from wherewhat.report import Page, Section, figures, kinds, render
-from wherewhat.report.kinds import POSITIONAL
-from wherewhat.report.positional import positional_part
-from wherewhat.report.positional_maps import LEVELS, MOST, NOTHING, Maps, maps_of
-from wherewhat.report.positional_sentences import (
+from wherewhat.report.core.figures import figures
+from wherewhat.report.core.html import join
+from wherewhat.report.core.page import Page, Section, Widget
+from wherewhat.report.core.render import render
+from wherewhat.report.pages.heads import positional_maps, positional_tables
+from wherewhat.report.pages.heads.head_table import POSITIONAL
+from wherewhat.report.pages.heads.positional import positional_part
+from wherewhat.report.pages.heads.positional_maps import LEVELS, MOST, NOTHING, Maps, maps_of
+from wherewhat.report.pages.heads.positional_sentences import (
     how_sources_agree,
     how_symmetric,
     sentences_about,
     warnings_about,
     what_content_adds,
 )
-from wherewhat.report.positional_tables import PositionalResults
+from wherewhat.report.pages.heads.positional_tables import PositionalResults, positional_results
 from wherewhat.scores.positional_part import MEASURES, SOURCES
 from wherewhat.tables.manifest.decode import MisfitError, decode
 from wherewhat.tables.manifest.scores import PositionalLayer
@@ -40,9 +44,21 @@ def made(shape: Shape, world: World) -> tuple[Any, ...]:
     return positional_run(shape, world)
 
 
+def results_of(heads: pl.DataFrame, _: Any, __: Any, manifest: dict[str, Any], matrices: pl.DataFrame) -> Any:
+    """What the tables of a run say about the positional part."""
+    return positional_results(read_head_table(heads, manifest), matrices)
+
+
+def section_of(*run: Any) -> Section:
+    """The section on the positional part of a run."""
+    told = positional_part(read_head_table(run[0], run[3]), results_of(*run))
+    assert told is not None
+    return told
+
+
 @cache
 def found(shape: Shape, world: World) -> PositionalResults:
-    told = read_heads_page_data(*made(shape, world)).positional
+    told = results_of(*made(shape, world))
     assert told is not None
     return told
 
@@ -63,9 +79,7 @@ def said(world: World, shape: Shape = SMALL, part: str = "encoder") -> str:
 
 @cache
 def section(shape: Shape, world: World) -> Section:
-    told = positional_part(read_heads_page_data(*made(shape, world)))
-    assert told is not None
-    return told
+    return section_of(*made(shape, world))
 
 
 def words(shape: Shape, world: World) -> str:
@@ -93,7 +107,7 @@ def matrix(n: int, cell: Any) -> pl.DataFrame:
 def test_a_run_that_was_not_asked_has_no_section_and_nothing_of_it():
     plain = page_of_heads(*run_of(SMALL, random.Random(0)))
     given = page_of_heads(*run_of(SMALL, random.Random(0)), pl.DataFrame(schema=SCHEMA))
-    assert plain == given
+    assert render(plain) == render(given)
     assert "positional" not in {one.name for one in plain.sections}
     assert not [name for name in (*plain.charts, *plain.tables, *plain.about, *plain.figures) if "positional" in name]
 
@@ -167,7 +181,7 @@ def test_the_table_has_both_means_of_every_source_and_what_knows_nothing():
     assert cells["Uniform attention"] == ["64", "0.046", "0.00", "0.060", "1.00", "1.00", "0.00"]
     assert cells["Random logits, sd 1"][4:6] == ["0.77", "0.48"]
     assert "Explicit δ" in cells and "Means over texts" in cells
-    assert section(SMALL, LOCAL).body.count("γ, what content adds") == 3
+    assert section(SMALL, LOCAL).body.count(">γ relative to ") == 3
 
 
 def test_means_are_means_over_the_heads_of_their_part():
@@ -177,8 +191,10 @@ def test_means_are_means_over_the_heads_of_their_part():
         rows = heads.filter((pl.col("score") == f"{one.source}.excess") & (pl.col("part") == one.part))
         assert one.heads["excess"] == pytest.approx(rows["value"].mean(), abs=1e-4)
     assert {one.part for one in found(BOTH, tiny).sources} == {"encoder", "decoder", "cross"}
-    assert section(BOTH, tiny).body.count('scope="rowgroup"') == 3
-    assert section(SMALL, LOCAL).body.count('scope="rowgroup"') == 0
+    body = section(BOTH, tiny).body
+    parts = [body.count(f"<td>{part}</td>") for part in ("encoder", "decoder", "cross")]
+    assert parts == [len([one for one in found(BOTH, tiny).sources if one.part == "encoder"])] * 3
+    assert "<td>encoder</td>" not in section(SMALL, LOCAL).body
 
 
 def test_the_number_of_slots_is_printed_and_its_effect_worked_out():
@@ -200,18 +216,18 @@ def test_sources_over_other_slots_say_so_and_are_compared_only_over_the_same():
     shorter = replace(LOCAL, short=30)
     assert "Means over texts and γ cover n = 30 slots" in words(SMALL, shorter)
     assert "cover n = 30" not in words(SMALL, LOCAL)
-    views = found(SMALL, shorter).slots_by_series("locality")
-    assert views == {"heads": ["n = 64", "n = 30"], "together": ["n = 64", "n = 30"], "contextual": ["n = 30"]}
-    assert set(found(SMALL, LOCAL).slots_by_series("locality")["heads"]) == {"n = 64"}
+    views = {view.title: view for view in page(SMALL, shorter).chart("positional_layers_locality").views}
+    assert list(views) == [
+        *(f"{series}, n = {n}" for series in ("Mean of heads", "Mean matrix") for n in (64, 30)),
+        "What content adds, γ, n = 30",
+    ]
+    assert {row["over"] for row in found(SMALL, LOCAL).by_layer} == {"n = 64"}
     body = html.unescape(section(SMALL, shorter).body)
     assert "Mean of heads, n = 30" in body and "Mean of heads, n =" not in section(SMALL, LOCAL).body
-    levels = page(SMALL, shorter).tables["positional_chance"]
-    even_at = {
-        over: value
-        for measure, over, value in zip(levels["measure"], levels["over"], levels["value"], strict=True)
-        if measure == "locality"
-    }
-    assert even_at == pytest.approx({"n = 64": even(64), "n = 30": even(30)}, abs=1e-4)
+    levels = [views[f"Mean of heads, n = {n}"].tables["chance"] for n in (64, 30)]
+    assert [level["name"] for level in levels] == [["uniform"]] * 2
+    assert [level["value"][0] for level in levels] == pytest.approx([even(64), even(30)], abs=1e-4)
+    assert set(views["Mean of heads, n = 30"].tables["rows"]["source"]) == {"mean"}
     one = found(SMALL, shorter).source("identical", "encoder")
     cut = f"{one.first[1]['excess']:.2f}"
     assert one.first[0] == 30 and cut != f"{one.heads['excess']:.2f}"
@@ -266,7 +282,7 @@ def test_a_long_probe_is_held_against_the_even_share_of_all_its_slots():
     *run, manifest, table = made(SMALL, LOCAL)
     told = {**manifest["positional"], "n": 128}
     told["layers"] = [{**one, "n": 128} for one in told["layers"]]
-    body = positional_part(read_heads_page_data(*run, {**manifest, "positional": told}, table)).body
+    body = section_of(*run, {**manifest, "positional": told}, table).body
     assert "the first 64 of 128 slots are drawn" in body
     assert "slots are drawn" not in section(SMALL, LOCAL).body
 
@@ -290,12 +306,11 @@ def test_layers_that_see_otherwise_are_not_held_against_each_other():
         else one
         for one in manifest["positional"]["layers"]
     ]
-    told = read_heads_page_data(
-        *run, {**manifest, "positional": {**manifest["positional"], "layers": layers}}, table
-    ).positional
+    told = results_of(*run, {**manifest, "positional": {**manifest["positional"], "layers": layers}}, table)
     whole = " ".join(sentences_about(told, "encoder"))
     assert "the most local" not in whole and "by identical words" not in whole
-    assert told.slots_by_series("locality")["heads"] == ["n = 64", "n = 64, 3 keys back and 3 ahead"]
+    slots = [row["over"] for row in told.by_layer if (row["measure"], row["series"]) == ("locality", "heads")]
+    assert list(dict.fromkeys(slots)) == ["n = 64", "n = 64, 3 keys back and 3 ahead"]
 
 
 def test_a_decoder_is_not_said_to_look_where_it_cannot():
@@ -311,16 +326,14 @@ def test_balance_that_rests_on_hardly_any_attention_is_told():
     assert not [one for one in warnings_about(found(SMALL, LOCAL)) if "are based on less than" in one]
     *run, manifest, table = made(SMALL, LOCAL)
     layers = [{**one, "paired": [0.001, *one["paired"][1:]]} for one in manifest["positional"]["layers"]]
-    told = read_heads_page_data(
-        *run, {**manifest, "positional": {**manifest["positional"], "layers": layers}}, table
-    ).positional
+    told = results_of(*run, {**manifest, "positional": {**manifest["positional"], "layers": layers}}, table)
     assert "Identical words: balance and left/right bias of 3 of 12 heads are based on less than 5" in " ".join(
         warnings_about(told)
     )
 
 
 def test_sources_and_measures_are_those_that_are_measured():
-    assert kinds.MEASURES == MEASURES and tuple(SOURCES) == kinds.SOURCES
+    assert positional_tables.MEASURES == MEASURES and tuple(SOURCES) == positional_maps.SOURCES
 
 
 def test_a_layer_is_the_mean_of_its_heads():
@@ -345,9 +358,8 @@ def test_many_heads_get_coarser_maps_so_that_the_page_stays_small():
 def test_a_table_of_unknown_sources_or_none_draws_no_maps():
     *run, table = made(SMALL, LOCAL)
     for other in (table.with_columns(source=pl.lit(HOSTILE)), table.clear(), pl.DataFrame()):
-        told = read_heads_page_data(*run, other)
-        body = positional_part(told).body
-        assert told.positional.maps.cells == {}
+        body = section_of(*run, other).body
+        assert results_of(*run, other).maps.cells == {}
         assert "positional-maps" not in body and "positional-plane" in body
 
 
@@ -355,14 +367,14 @@ def test_a_part_of_the_scores_is_enough():
     heads, *rest = made(SMALL, LOCAL)
     few = heads.filter(~pl.col("score").str.contains(r"\.(balance|left_right_bias|symmetry|locality)$"))
     assert 'data-widget="positional-plane"' not in render(page_of_heads(few, *rest))
-    bare = read_heads_page_data(heads, *rest[:2], {**rest[2], "positional": {"n": 64}}, rest[3])
-    assert "Uniform attention" not in positional_part(bare).body
+    bare = section_of(heads, *rest[:2], {**rest[2], "positional": {"n": 64}}, rest[3])
+    assert "Uniform attention" not in bare.body
 
 
 def test_other_sections_are_not_flooded():
     about = data_of(text(SMALL, LOCAL))["about"]
     of_place = {score["key"] for score in about["scores"] if score["kind"] == POSITIONAL}
-    assert len(of_place) == 36 == len(about["positional"]["scores"])
+    assert len(of_place) == 36
     assert about["kinds"][-1] == POSITIONAL
     assert not of_place & {about["x"], about["y"], about["map"]}
     written = text(SMALL, LOCAL)
@@ -377,10 +389,12 @@ def test_other_sections_are_not_flooded():
 def test_pictures_of_the_plane_the_layers_and_the_maps():
     whole = page(SMALL, LOCAL)
     ours = {name: one for name, one in whole.figures.items() if name.startswith("positional")}
-    made_ = figures(replace(whole, figures=ours))
+    made_ = figures(Page("", "", "", [], [Section("", "", "", join(Widget("positional", figures=ours)))]))
     shown = set(made_)
     planes = {f"positional_plane_{source}" for source in ("identical", "delta", "mean")}
-    assert shown == planes | {"positional_layers_locality", "positional_layers_balance", "positional_maps"}
+    views = ("", "_Mean_matrix", "_What_content_adds_γ")
+    layers = {f"positional_layers_{measure}{view}" for measure in ("locality", "balance") for view in views}
+    assert shown == planes | layers | {"positional_maps"}
     assert all(made_[name].startswith(b"\x89PNG") and len(made_[name]) > 5000 for name in shown)
 
 

@@ -11,7 +11,7 @@ from dict_manifests import page_of_heads
 from synthetic import DECODER, ENCODER
 from synthetic_positional import World, positional_run
 
-from wherewhat.report import render
+from wherewhat.report.core.render import render
 
 pytestmark = pytest.mark.browser
 SMALL = replace(ENCODER, parts=(("encoder", 3),), heads=4)
@@ -119,12 +119,12 @@ def test_the_plane_shows_every_head_and_what_content_adds(encoder: Tab):
 
 
 def test_lines_by_layer_can_be_of_the_mean_matrix(encoder: Tab):
-    lines = encoder.locator("[data-chart=positional_layers]").nth(1).locator(".mark-line path")
+    lines = encoder.locator("[data-chart^=positional_layers]").nth(1).locator(".mark-line path")
     assert lines.count() == 2, "means over texts have fewer slots, and stand in a view of their own"
     before = lines.first.get_attribute("d")
     pick(encoder, "Balance by layer", "Mean matrix, n = 40")
     encoder.wait_for_function(
-        "before => document.querySelectorAll('[data-chart=positional_layers]')[1]"
+        "before => document.querySelectorAll('[data-chart^=positional_layers]')[1]"
         ".querySelector('.mark-line path')?.getAttribute('d') !== before",
         arg=before,
     )

@@ -5,7 +5,7 @@ import pytest
 from dict_manifests import read_head_table
 from test_report_where import table
 
-from wherewhat.report.notable_heads import notable_heads, why_no_head_is_notable
+from wherewhat.report.pages.heads.notable_heads import notable_heads, why_no_head_is_notable
 
 NEAR = (
     "No head is far from chance: where an interval excludes chance, the head differs from it by less than 5 % of the "

@@ -5,14 +5,22 @@ import re
 
 import polars as pl
 import pytest
-from dict_manifests import page_of_heads, read_head_table, read_heads_page_data
+from dict_manifests import page_of_heads, read_head_table
 from synthetic import DECODER, LEARNED, ROTARY, run_of
 from test_report_page import Reader, data_of
 from test_report_where import table
 
-from wherewhat.report import render
-from wherewhat.report.head_table import Counts
-from wherewhat.report.verdicts import VERDICTS, Preference, disagreement, preferences, views
+from wherewhat.report.core.render import render
+from wherewhat.report.pages.heads.head_table import Counts
+from wherewhat.report.pages.heads.shares import (
+    VERDICTS,
+    Preference,
+    contradictions,
+    disagreement,
+    measurements,
+    preferences,
+    verdicts,
+)
 
 TRIPLE = ("position_share", "symbol_share", "interaction_share")
 
@@ -64,8 +72,8 @@ def test_intervals_that_overlap_take_no_side():
     wide = made.with_columns(low=pl.col("value") - 0.2, high=pl.col("value") + 0.2)
     sides = []
     for heads in (made, wide):
-        found = read_heads_page_data(heads, pl.DataFrame(), pl.DataFrame(), {})
-        sides += [lean.side for lean in preferences(found.run, found.views, 0)]
+        run = read_head_table(heads, {})
+        sides += [lean.side for lean in preferences(run, measurements(run))["L0H0"]]
     assert sides == [1, 0]
 
 
@@ -76,18 +84,17 @@ def test_the_page_marks_the_heads_on_which_views_disagree_and_says_why():
         positional=[(0.3, 0.5), (0.9, 0.5)],
         symbolic=[(0.8, 0.5), (0.2, 0.5)],
     )
-    found = read_heads_page_data(made, pl.DataFrame(), pl.DataFrame(), {})
-    assert [view.name for view in found.views] == ["attended", "shares", "published"]
-    assert found.mixed["name"] == ["L0H0"] and found.run.heads["mixed"] == [1, 0]
-    assert found.mixed["how"] == [
+    run = read_head_table(made, {})
+    assert [view.name for view in measurements(run)] == ["attended", "shares", "published"]
+    mixed = contradictions(run)
+    assert list(mixed) == ["L0H0"]
+    assert mixed["L0H0"] == (
         "Attended keys: more by content than by position (position 0.30, content 0.60); "
-        "All keys equally: more by position than by content (position 0.80, content 0.10)."
-    ]
-    assert found.mixed["why"] == ["When all keys count equally, keys that receive no attention dominate."]
-    about = data_of(render(page_of_heads(made, run_of(DECODER, random.Random(0))[1].clear(), pl.DataFrame(), {})))[
-        "about"
-    ]
-    assert list(about["mixed"]) == ["L0H0"]
+        "All keys equally: more by position than by content (position 0.80, content 0.10).",
+        "When all keys count equally, keys that receive no attention dominate.",
+    )
+    data = data_of(render(page_of_heads(made, run_of(DECODER, random.Random(0))[1].clear(), pl.DataFrame(), {})))
+    assert list(data["about"]["mixed"]) == ["L0H0"] and data["tables"]["heads"]["mixed"] == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -109,8 +116,7 @@ def test_the_page_marks_the_heads_on_which_views_disagree_and_says_why():
 )
 def test_a_head_is_called_what_it_is(shares: tuple[float, float], sink: float, verdict: str):
     made = table(**three("attended__", shares), sink=[(sink, 0.1)])
-    found = read_heads_page_data(made, pl.DataFrame(), pl.DataFrame(), {})
-    assert VERDICTS[found.run.heads["verdict"][0]] == verdict
+    assert VERDICTS[verdicts(read_head_table(made, {}))[0]] == verdict
 
 
 def test_every_score_knows_what_it_rests_on():
@@ -125,7 +131,8 @@ def test_every_score_knows_what_it_rests_on():
     )
     entropy = next(score for score in read_head_table(two, manifest).scores if score.name == "entropy")
     assert entropy.rests == [Counts(64, 64, 4096), Counts(64, 64, 9)]
-    assert [read_head_table(two, manifest).rests(entropy, row).few for row in (0, 4, 8)] == [False, True, False]
+    scored = read_head_table(two, manifest).scored(entropy)
+    assert [scored[row].rests.few for row in (0, 4, 8)] == [False, True, False]
 
 
 def test_little_is_said_to_be_little():
@@ -178,5 +185,14 @@ def test_names_of_heads_in_findings_select_them():
 
 def test_what_was_not_measured_has_no_view():
     heads, _, _, manifest = run_of(DECODER, random.Random(0))
-    found = read_heads_page_data(heads, pl.DataFrame(), pl.DataFrame(), manifest)
-    assert found.views == views([], [], []) == [] and set(found.run.heads["verdict"]) <= {0, 1}
+    run = read_head_table(heads, manifest)
+    assert measurements(run) == [] and set(verdicts(run)) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("windows", "words"), [(4, "4 of 64"), (None, "some of the"), (0, "some of the")], ids=["some", "unknown", "none"]
+)
+def test_the_windows_of_untrained_weights_are_counted(windows: int | None, words: str):
+    heads, _, _, manifest = run_of(DECODER, random.Random(0))
+    run = read_head_table(heads, manifest | {"untrained": {"windows": windows}})
+    assert run.untrained_windows == f"one random initialisation on {words} windows"

@@ -9,16 +9,21 @@ from typing import Any
 
 import polars as pl
 import pytest
-from dict_manifests import page_of_heads, read_head_table, read_heads_page_data
+from dict_manifests import page_of_heads, read_head_table
 from synthetic import DECODER, ENCODER, LEARNED, ROTARY, WIDE, Run, Shape, run_of
 from test_report_page import HOSTILE, Reader, data_of
 
 from wherewhat.errors import UserError
-from wherewhat.report import Page, figures, render
-from wherewhat.report.kinds import KINDS
-from wherewhat.report.notable_heads import notable_heads
-from wherewhat.report.shares import at, bound, exclusion, pairs, quarters, reach_of, triples
-from wherewhat.report.spectra import spectra
+from wherewhat.report.blocks.exclusion import bound
+from wherewhat.report.blocks.ternary import at, ternary_tables
+from wherewhat.report.core.figures import figures
+from wherewhat.report.core.html import join
+from wherewhat.report.core.page import Page, Section, Widget
+from wherewhat.report.core.render import render
+from wherewhat.report.pages.heads.head_table import KINDS
+from wherewhat.report.pages.heads.notable_heads import notable_heads
+from wherewhat.report.pages.heads.shares import about_pair, exclusion, pairs, reach_of, triples
+from wherewhat.report.pages.heads.spectra import spectra
 from wherewhat.runs.registry import Profile, load
 from wherewhat.scores.base import KINDS as SCORE_KINDS
 from wherewhat.scores.registry import scores_at
@@ -220,9 +225,9 @@ def test_a_head_without_a_share_is_left_out_of_the_triangle_but_not_of_the_run()
     heads, offsets, frequencies, manifest = run(ROTARY)
     flat = (pl.col("layer") == 2) & pl.col("score").str.contains("share|logit_variance")
     holes = heads.with_columns(pl.when(~flat).then(pl.col("value")).alias("value"))
-    found = read_heads_page_data(holes, offsets, frequencies, manifest)
-    assert len(found.triples) == 2
-    assert len(found.ratios["name"]) == 30 and len(found.run.heads["name"]) == 36
+    found = read_head_table(holes, manifest)
+    assert len(triples(found)) == 2
+    assert len(exclusion(found)["name"]) == 30 and len(found.heads["name"]) == 36
     assert render(page_of_heads(holes, offsets, frequencies, manifest))
 
 
@@ -230,7 +235,7 @@ def test_heads_stand_in_the_triangle_by_their_shares():
     assert at(1, 0, 0) == (0, 0) and at(0, 1, 0) == (1, 0)
     assert at(0, 0, 1) == pytest.approx((0.5, math.sqrt(3) / 2))
     assert at(1, 1, 1) == pytest.approx((0.5, math.sqrt(3) / 6))
-    lines = quarters()
+    lines = ternary_tables([("where", "")] * 3)["lines"]
     sides = [
         math.dist((x, y), (x2, y2)) for x, y, x2, y2 in zip(*(lines[n] for n in ("x", "y", "x2", "y2")), strict=True)
     ]
@@ -255,9 +260,10 @@ def test_ratios_are_of_p_and_s_to_the_variance_and_never_inside_the_bound():
 def test_the_published_scores_are_shown_with_how_far_they_follow_entropy():
     up, down = [(value, 1.0) for value in (0.1, 0.2, 0.3, 0.4)], [(value, 1.0) for value in (0.9, 0.7, 0.5, 0.3)]
     run_ = read_head_table(table(positional=up, symbolic=down, entropy=up), {"swaps": {"tau": [1e-4, "inf"]}})
-    pair = pairs(run_)[0]
-    assert (pair.with_entropy, pair.heads, pair.label) == ((1.0, -1.0), 4, "τ = 0.0001")
-    assert pairs(read_head_table(table(positional=up, symbolic=down), {}))[0].with_entropy == (None, None)
+    pair = about_pair(run_, pairs(run_)[0])
+    assert (pair["rho"], pair["heads"], pair["label"]) == ([1.0, -1.0], 4, "τ = 0.0001")
+    without_entropy = read_head_table(table(positional=up, symbolic=down), {})
+    assert about_pair(without_entropy, pairs(without_entropy)[0])["rho"] == [None, None]
     assert [pair["label"] for pair in data_of(text(ROTARY))["about"]["pairs"]] == [
         "τ = 0.0001",
         "τ = 0.01",
@@ -291,7 +297,7 @@ def test_a_model_with_position_in_its_hidden_state_is_told_apart():
 def test_the_correlations_of_frequency_and_behaviour_are_there_as_numbers_too():
     about = data_of(text(ROTARY))["about"]["correspondence"]
     assert [row["layer"] for row in about if row["y"] == "symbolic"] == ["all", "0", "1", "2", "3", "4", "5"]
-    assert text(ROTARY).count("<td>all layers</td>") == 4
+    assert text(ROTARY).count('<th scope="row">all layers</th>') == 4
     rows = [{"layer": None, "x": "theta", "y": HOSTILE, "rho": None, "low": None, "high": None, "points": 0}]
     heads, offsets, frequencies, manifest = run(ROTARY)
     written = render(page_of_heads(heads, offsets, frequencies, manifest | {"correspondence": rows}))
@@ -357,7 +363,8 @@ def test_no_string_of_the_new_measurements_becomes_markup():
 def test_a_picture_of_the_triangle_is_drawn_too():
     made = page_of_heads(*run(ROTARY))
     assert "triangle" in made.figures and "triangle" not in page(ENCODER).figures
-    drawn = figures(Page("", "", "", (), (), figures={"triangle": made.figures["triangle"]}))
+    alone = join(Widget("triangle", figures={"triangle": made.figures["triangle"]}))
+    drawn = figures(Page("", "", "", (), [Section("", "", "", alone)]))
     assert drawn["triangle"].startswith(b"\x89PNG") and len(drawn["triangle"]) > 20_000
 
 

@@ -14,7 +14,7 @@ from dict_manifests import page_of_heads
 from synthetic import ROTARY, run_of
 from test_report_browser import name_shown, opened, pytestmark, written  # noqa: F401  # fixtures, when to skip
 
-from wherewhat.report import render
+from wherewhat.report.core.render import render
 
 Opener = Callable[..., Any]
 Tab = Any

@@ -14,8 +14,8 @@ from synthetic import ROTARY, run_of
 from test_report_browser import name_shown, opened, pytestmark, written  # noqa: F401  # fixtures, when to skip
 from test_report_edits import LOSS, page, sweep, whole
 
-from wherewhat.report.page import Page, Section
-from wherewhat.report.tags import tag
+from wherewhat.report.core.html import tag
+from wherewhat.report.core.page import Page, Section
 
 Opener = Callable[..., Any]
 HEADS = run_of(ROTARY, random.Random(0))[0]

@@ -1,13 +1,16 @@
 """The page of swapped words, from tables alone: what it says in opposite worlds, and what is hostile to it."""
 
+import re
+from typing import Any
+
 import polars as pl
 import pytest
-from dict_manifests import WordSwapPageData, page_of_word_swap
+from dict_manifests import page_of_word_swap
 
 from wherewhat.errors import UserError
-from wherewhat.report.render import render
-from wherewhat.report.word_swap import columns_of
-from wherewhat.report.word_swap_chart_data import panels_of, tables_of
+from wherewhat.report.core.figures import rows
+from wherewhat.report.core.page import Page
+from wherewhat.report.core.render import render
 from wherewhat.tables.schema import RESULT, frame
 
 CURVES = (("log w 0.1", 1.0), ("log w 0.2 s 0", 0.0))
@@ -16,7 +19,7 @@ HOSTILE = "<script>alert(1)</script>"
 
 def run(*, after: float = 0.6, seeds: int = 3) -> tuple[pl.DataFrame, dict]:
     """A table with two curves and a table of positions, and its manifest."""
-    rows, names = [], [name for name, _ in CURVES] + ["learned", HOSTILE]
+    made, names = [], [name for name, _ in CURVES] + ["learned", HOSTILE]
     for name in names:
         for question in ("content", "names", "roles"):
             told = {("original", "accuracy"): 0.9, ("exchange", "before"): 0.9, ("exchange", "accuracy"): after}
@@ -26,17 +29,25 @@ def run(*, after: float = 0.6, seeds: int = 3) -> tuple[pl.DataFrame, dict]:
                 told |= {("voice", "change"): -0.01}
             for (swap, measure), value in told.items():
                 ends = (value - 0.02, value + 0.02) if seeds > 1 else (None, None)
-                rows.append(("mean", name, f"{question}, {swap}", None, None, measure, value, *ends))
+                made.append(("mean", name, f"{question}, {swap}", None, None, measure, value, *ends))
     about = {
         "subjects": [{"name": name, "s": dict(CURVES).get(name), "encoding": name} for name in names],
         "groups": [[0.3, [name for name, _ in CURVES]]],
         "learnt": {"content": names, "names": ["learned"], "roles": ["learned"]},
-        "bag": {"content": 1.0, "names": 0.5, "roles": 2 / 3},
         "seeds": seeds,
-        "answers": {"blindness": {"lead": "Nets overlook it.", "rest": "By so much."}},
+        "answers": {"blindness": {"lead": "Nets overlook it", "rest": "By so much."}},
         "examples": [{"item": "3", "label": "a", "new": "a", "sentences": [{"words": [HOSTILE, "."], "swapped": []}]}],
     }
-    return frame(rows, RESULT), {"about": about, "claims": [], "notes": ["A note."]}
+    return frame(made, RESULT), {"about": about, "claims": [], "notes": ["A note."]}
+
+
+def drawn_rows(page: Page, chart: str, table: str = "rows") -> list[Any]:
+    """The rows of a chart, in its first view."""
+    return rows(page.chart(chart).views[0].tables[table])
+
+
+def views_of(page: Page, chart: str) -> list[str]:
+    return [view.title for view in page.chart(chart).views]
 
 
 def test_the_answer_comes_first_and_is_the_study_s_own() -> None:
@@ -46,14 +57,28 @@ def test_the_answer_comes_first_and_is_the_study_s_own() -> None:
     assert "not learnt" in render(page)
 
 
-def test_tables_show_before_and_after_in_per_cent_with_published_rows_beside() -> None:
-    tables = tables_of(WordSwapPageData(*run(after=0.6)))
-    shown = zip(*(tables["exchanged"][name] for name in ("question", "encoding", "state", "value")), strict=True)
-    assert ("roles", "learned", "exchanged", 60.0) in set(shown)
-    assert sorted(set(tables["levels"]["value"])) == pytest.approx([50, 200 / 3, 100])
-    assert len(tables["published"]["value"]) == 20 and min(tables["published"]["value"]) == -6.0
-    assert set(tables["published"]["measure"]) == {"content"}
-    assert set(tables["sides"]["s"]) == {"0", "1"} and next(iter(tables["sides"]["s"])) == "0"
+def test_charts_show_before_and_after_in_per_cent_with_published_rows_beside() -> None:
+    page = page_of_word_swap(*run(after=0.6))
+    states = {(row["subject"], row["state"]): row for row in drawn_rows(page, "exchange_roles")}
+    assert states["learned", "after"]["value"] == 0.6
+    assert states["learned", "after"]["tip"] == "learned, after the role swap: 60.0\xa0% (58.0 to 62.0) right"
+    bags = [drawn_rows(page, f"exchange_{name}", "levels")[0]["value"] for name in ("names", "roles", "content")]
+    assert bags == pytest.approx([1 / 2, 2 / 3, 1])
+    published = [row for row in drawn_rows(page, "shuffles_content") if row["kind"] == "published"]
+    assert len(published) == 20 and min(row["value"] for row in published) == -6.0
+    assert {row["kind"] for row in drawn_rows(page, "shuffles_roles")} == {"swap"}
+    assert [row["s"] for row in drawn_rows(page, "symmetry")] == ["0", "1"]
+
+
+def test_changes_are_drawn_in_points_with_their_controls_and_never_beyond_a_hundred() -> None:
+    table, manifest = run()
+    more = [("mean", "learned", "roles, 3", None, None, "control change", -0.5, -1.4, 0.4)]
+    page = page_of_word_swap(pl.concat([table, frame(more, RESULT)]), manifest)
+    learned = page.chart("shuffles_roles").views[2]
+    marks = {(row["kind"], row["line"]): row for row in rows(learned.tables["rows"])}
+    assert marks["swap", "3 words"]["value"] == pytest.approx(-4) and ("control", "4 words") not in marks
+    assert marks["control", "3 words"]["low"] == -100 and "control: −50.0 points" in marks["control", "3 words"]["tip"]
+    assert (learned.words["floor"], learned.words["ceiling"]) == ("-107", "47")
 
 
 def test_other_numbers_make_another_page() -> None:
@@ -63,15 +88,11 @@ def test_other_numbers_make_another_page() -> None:
 
 def test_views_are_all_that_learnt_it_if_there_are_rows_and_each_encoding() -> None:
     table, manifest = run()
-    assert list(panels_of(WordSwapPageData(table, manifest), "content")) == [
-        *(name for name, _ in CURVES),
-        "learned",
-        HOSTILE,
-    ]
+    encodings = [*(name for name, _ in CURVES), "learned", HOSTILE]
+    assert views_of(page_of_word_swap(table, manifest), "shuffles_content") == encodings
     pooled = frame([("mean", "learnt", "content, whole", None, None, "change", -0.1, -0.2, 0.0)], RESULT)
-    assert (
-        next(iter(panels_of(WordSwapPageData(pl.concat([table, pooled]), manifest), "content"))) == "all that learnt it"
-    )
+    page = page_of_word_swap(pl.concat([table, pooled]), manifest)
+    assert views_of(page, "shuffles_content") == ["all that learnt it", *encodings]
 
 
 def test_what_is_hostile_is_escaped() -> None:
@@ -83,9 +104,14 @@ def test_curves_stand_by_s_whatever_their_locality_and_those_that_lean_come_last
     told = [{"name": "leaning 1 w 0.1", "s": None}, {"name": "log w 0.3 s 4", "s": 4.0}]
     about = manifest["about"] | {"subjects": [*manifest["about"]["subjects"], *told]}
     about["groups"] = [[0.3, [*(name for name, _ in CURVES), told[0]["name"]]], [0.6, [told[1]["name"]]]]
-    more = [("mean", one["name"], "names, original", None, None, "accuracy", 0.9, None, None) for one in told]
-    found = WordSwapPageData(pl.concat([table, frame(more, RESULT)]), {"about": about})
-    assert [(at, one.side) for at, one in found.curves] == [(0.3, "0"), (0.3, "1"), (0.6, "4"), (0.3, "leaning 1")]
+    more = [
+        ("mean", one["name"], f"names, {swap}", None, None, measure, 0.9, None, None)
+        for one in told
+        for swap, measure in (("original", "accuracy"), ("exchange", "followed"))
+    ]
+    page = page_of_word_swap(pl.concat([table, frame(more, RESULT)]), {**manifest, "about": about})
+    found = [(row["locality"], row["s"]) for row in drawn_rows(page, "symmetry")]
+    assert found == [("0.3", "0"), ("0.3", "1"), ("0.6", "4"), ("0.3", "leaning 1")]
 
 
 def test_changes_have_a_true_minus_sign_and_examples_their_labels() -> None:
@@ -94,6 +120,7 @@ def test_changes_have_a_true_minus_sign_and_examples_their_labels() -> None:
     text = render(page_of_word_swap(table, manifest))
     assert ">−4.0<" in text and ">-4.0<" not in text
     assert "Right label: entailed → reversed" in text
+    assert "Right label: a, before and after" in render(page_of_word_swap(*run()))
 
 
 def test_one_seed_has_no_intervals_and_is_drawn_all_the_same() -> None:
@@ -106,15 +133,23 @@ def test_a_table_without_answers_is_refused() -> None:
 
 
 def test_there_are_pictures_of_every_question_and_names_are_not_shuffled() -> None:
-    made = page_of_word_swap(*run()).figures
-    drawn = {f"{what}_{question}" for what in ("exchange", "symmetry") for question in ("content", "names", "roles")}
-    assert set(made) == drawn | {"shuffles_content", "shuffles_roles"}
+    made = set(page_of_word_swap(*run()).figures)
+    drawn = {f"{what}_{question}" for what in ("exchange", "shuffles") for question in ("content", "roles")}
+    assert drawn | {"exchange_names", "symmetry", "symmetry_followed_roles", "symmetry_followed_content"} <= made
+    assert "shuffles_content_learned" in made and not any(name.startswith("shuffles_names") for name in made)
 
 
 def test_symmetry_is_first_shown_by_names_that_are_followed_and_tables_have_no_empty_columns() -> None:
-    text = render(page_of_word_swap(*run()))
-    shown = text[text.index("After a role swap, by s") :]
-    assert shown.index("followed, names") < shown.index("accuracy, names") < shown.index("followed, roles")
-    found = WordSwapPageData(*run())
-    assert list(columns_of(found, "names")) == ["original", "role swap", "followed", "old label", "control"]
-    assert len(columns_of(found, "roles")) == 11
+    page = page_of_word_swap(*run())
+    shown = views_of(page, "symmetry")
+    assert shown[:4] == ["followed, names", "accuracy, names", "shift, names", "followed, roles"] and len(shown) == 9
+    assert [view.words["y title"] for view in page.chart("symmetry").views][::4] == [
+        "role swaps that are followed",
+        "accuracy after the role swap",
+        "change of probabilities",
+    ]
+    body = next(section.body for section in page.sections if section.name == "numbers")
+    heads = [re.findall(r"<th scope=\"col\">([^<]*)", head) for head in re.findall("<thead>.*?</thead>", body)]
+    content, names, roles = heads
+    assert names == ["encoding", "original", "role swap", "followed", "old label", "control"]
+    assert content == roles and len(roles) == 12

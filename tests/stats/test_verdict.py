@@ -2,11 +2,18 @@
 
 import pytest
 
-from wherewhat.stats.verdict import VERDICTS, Claim, clearly_above, interval_verdict, seen_verdict, unanimous_verdict
+from wherewhat.stats.verdict import (
+    VERDICTS,
+    ClaimResult,
+    clearly_above,
+    interval_verdict,
+    seen_verdict,
+    unanimous_verdict,
+)
 
 
 def test_a_claim_is_written_with_what_belongs_to_it():
-    claim = Claim("It is so.", "yes", "0.9", "agrees", about={"data": "a file"})
+    claim = ClaimResult("It is so.", "yes", "0.9", "agrees", about={"data": "a file"})
     assert claim.entry == {
         "claim": "It is so.",
         "published": "yes",
@@ -16,7 +23,7 @@ def test_a_claim_is_written_with_what_belongs_to_it():
         "data": "a file",
     }
     with pytest.raises(AssertionError):
-        Claim("It is so.", "yes", "0.9", "perhaps")
+        ClaimResult("It is so.", "yes", "0.9", "perhaps")
 
 
 def test_rules_give_verdicts_only():

@@ -6,11 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from wherewhat.studies.dynamics.job import Row
-from wherewhat.studies.dynamics.means import with_means
-from wherewhat.studies.dynamics.purity import purity_rows
-from wherewhat.studies.dynamics.results import DynamicsResults
 from wherewhat.studies.dynamics.settings import SCALES, DynamicsScale
+from wherewhat.studies.dynamics.summary import summary_rows
+from wherewhat.studies.engine.results import ResultTable, Row, table_of
 
 SCALE = replace(SCALES["tiny"], steps=400, every=100)
 STEPS = range(0, SCALE.steps + 1, SCALE.every)
@@ -33,14 +31,20 @@ def the_other_way(task: str, layer: int, step: int) -> tuple[float, float]:
     return (1.0, near) if where else (near, 1.0)
 
 
-def world(scored: Scored, *, published: bool, seeds: int = 2, scale: DynamicsScale = SCALE) -> DynamicsResults:
+def world(scored: Scored, *, published: bool, seeds: int = 2, scale: DynamicsScale = SCALE) -> ResultTable:
     """A whole result in which every claim holds, or none."""
     rows: list[Row] = []
     for seed in range(seeds):
         for task in ("number", "letter"):
             rows += [*_accuracy(task, seed, published), *_heads(task, seed, scored, scale)]
             rows += [*_lengths(task, seed, published), *_gaps(task, seed, published)]
-    return DynamicsResults(with_means([*rows, *purity_rows(rows)]), scale)
+    return summarised(rows, scale)
+
+
+def summarised(rows: list[Row], scale: DynamicsScale = SCALE) -> ResultTable:
+    """The rows of runs with everything that follows from them, as a study has it."""
+    table = table_of(rows, scale=scale)
+    return table.extended(summary_rows(table))
 
 
 def _accuracy(task: str, seed: int, published: bool) -> list[Row]:
@@ -82,14 +86,12 @@ def _gaps(task: str, seed: int, published: bool) -> list[Row]:
     return [("gap", task, head, length, seed, "gap", value, None, None) for length, value in points]
 
 
-def changed(results: DynamicsResults, part: str, value: pl.Expr, **where: Any) -> DynamicsResults:
+def changed(results: ResultTable, part: str, value: pl.Expr, **where: Any) -> ResultTable:
     """The same result with another value in some rows; `where` names the columns and what may stand in them."""
     those = pl.col("part") == part
     for column, allowed in where.items():
         those &= pl.col(column).is_in(allowed if isinstance(allowed, list) else [allowed])
-    return replace(
-        results, result=results.result.with_columns(value=pl.when(those).then(value).otherwise(pl.col("value")))
-    )
+    return replace(results, rows=results.rows.with_columns(value=pl.when(those).then(value).otherwise(pl.col("value"))))
 
 
 def rows_of(result: pl.DataFrame, part: str, **where: object) -> pl.DataFrame:

@@ -4,25 +4,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from wherewhat.studies.base import Request
-from wherewhat.studies.locality.settings import SCALES
-from wherewhat.studies.locality.study import study
-from wherewhat.studies.locality.sweep import LocalitySweep
+from wherewhat.studies.engine.study import Request
+from wherewhat.studies.locality.run import STUDY
+from wherewhat.studies.locality.settings import SCALES, LocalitySweep
 from wherewhat.training.finetune import FinetuneSettings
 
-SWEEP = LocalitySweep(
-    n=8,
-    localities=(0.6,),
-    sided=(0.6,),
-    sides=(0.0,),
-    raw=(),
-    learned=(),
-    references=("none",),
-    decoder=(0.6,),
-    decoder_references=(),
-)
+SWEEP = LocalitySweep(localities=(0.6,), sided=(0.6,), sides=(0.0,), references=("none",), decoder=(0.6,))
 SMALLEST = replace(
     SCALES["tiny"],
+    n=8,
     sweep=SWEEP,
     questions=("number", "names"),
     seeds=1,
@@ -41,4 +31,4 @@ SMALLEST = replace(
 )
 
 if __name__ == "__main__":
-    study(SMALLEST, Request(folder=Path(sys.argv[1]), seeds=2), workers=1)
+    STUDY.reproduce(Request(scale=SMALLEST, folder=Path(sys.argv[1]), seeds=2, engine="inline"))

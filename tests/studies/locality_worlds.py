@@ -5,15 +5,14 @@ from zlib import crc32
 
 import numpy as np
 
-from wherewhat.studies.conditions import EncodingCondition, curve
-from wherewhat.studies.finished_runs import Row
-from wherewhat.studies.locality.means import bias_rows
-from wherewhat.studies.locality.results import LocalityResults
+from wherewhat.studies.engine.encodings import EncodingCondition, bias_rows, curve
+from wherewhat.studies.engine.results import ResultTable, Row, table_of
+from wherewhat.studies.locality.sets import with_notes
 from wherewhat.studies.locality.settings import QUESTIONS, SCALES
-from wherewhat.tables.schema import RESULT, frame
+from wherewhat.studies.locality.summaries import contrast_rows, link_rows, mean_rows
 
-SWEEP = SCALES["tiny"].sweep
-TRIALS = SWEEP.conditions()
+SCALE = SCALES["tiny"]
+TRIALS = SCALE.conditions()
 BLIND = {condition.name for condition in TRIALS if condition.mirrored and condition.kind == "encoder"}
 Said = Callable[[EncodingCondition, str], float]  # of an encoding and a question
 
@@ -26,8 +25,8 @@ def shake(condition: EncodingCondition, question: str, seed: int, size: float) -
 def bias(condition: EncodingCondition, measure: str) -> float:
     """What the curve of an encoding is, a learned side left out; a middling value for others."""
     if condition.family in ("ours", "control"):
-        return curve("log", condition.w or 0.0).bias_measures(SWEEP.n)[measure]
-    return condition.bias_measures(SWEEP.n).get(measure, 0.5)
+        return curve("log", condition.w or 0.0).bias_measures(SCALE.n)[measure]
+    return condition.bias_measures(SCALE.n).get(measure, 0.5)
 
 
 def as_local(condition: EncodingCondition) -> float:
@@ -42,9 +41,9 @@ def world(
     attention: Callable[[EncodingCondition], float] = as_local,
     noise: Callable[[EncodingCondition], float] = lambda condition: 0.002,
     seeds: range = range(3),
-) -> LocalityResults:
-    """All rows that runs would give."""
-    rows: list[Row] = list(bias_rows(TRIALS, SWEEP.n))
+) -> ResultTable:
+    """All rows that runs would give, and what follows from them."""
+    rows: list[Row] = list(bias_rows(TRIALS, SCALE.n))
     for seed in seeds:
         for condition in TRIALS:
 
@@ -74,4 +73,10 @@ def world(
                 row("encoding", "", "attention.locality", attention(condition) + shake(condition, "a", seed, 0.001))
             )
             rows.append(row("encoding", "", "attention.balance", bias(condition, "balance")))
-    return LocalityResults(frame(rows, RESULT), TRIALS, QUESTIONS)
+    return summed_up(table_of(rows, TRIALS, SCALE))
+
+
+def summed_up(table: ResultTable) -> ResultTable:
+    """A table of runs with means, correlations and contrasts, as claims are tested on."""
+    runs = with_notes(table)
+    return with_notes(runs.extended([*mean_rows(runs), *link_rows(runs), *contrast_rows(runs)]))

@@ -4,9 +4,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from wherewhat.studies.base import Request
+from wherewhat.studies.engine.study import Request
+from wherewhat.studies.syntax.run import STUDY
 from wherewhat.studies.syntax.settings import SCALES
-from wherewhat.studies.syntax.study import study
 
 SMALLEST = replace(
     SCALES["tiny"],
@@ -28,4 +28,4 @@ SMALLEST = replace(
 )
 
 if __name__ == "__main__":
-    study(SMALLEST, Request(folder=Path(sys.argv[1]), seeds=2), workers=1)
+    STUDY.reproduce(Request(scale=SMALLEST, folder=Path(sys.argv[1]), seeds=2, workers=1))

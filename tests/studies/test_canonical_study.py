@@ -1,9 +1,10 @@
 """The whole canonical experiment at a scale of seconds, its scores against plain oracles, and verdicts from numbers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from math import cosh, inf, sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,48 +12,35 @@ import polars as pl
 import pytest
 
 from wherewhat.errors import UserError
-from wherewhat.stats.verdict import Claim
-from wherewhat.studies.base import Request, StudyResult
-from wherewhat.studies.canonical import study
-from wherewhat.studies.canonical.claims import (
-    bound_of_retrieval,
-    claims,
-    index_rises,
-    inverted_u,
-    norm_of_index,
-    one_plane_fails,
-    pure_heads,
-    retrieval_falls,
-    scores_by_angle,
-    two_planes_succeed,
-    u_shape,
-    unrotated_is_at_chance,
-)
-from wherewhat.studies.canonical.measure import rotary_logits, scores
-from wherewhat.studies.canonical.results import CanonicalResults, SeedMean
-from wherewhat.studies.canonical.settings import BASES, CONDITIONS, CONTEXT, SCALES, CanonicalScale, angle
-from wherewhat.studies.canonical.study import canonical, theory_rows
-from wherewhat.studies.canonical.train import TrainedHeads, train_task
+from wherewhat.stats.estimate import Estimate
+from wherewhat.stats.verdict import ClaimResult
+from wherewhat.studies.canonical import BASES, CONTEXT
+from wherewhat.studies.canonical import ONE_PLANE as ONE
+from wherewhat.studies.canonical import TWO_PLANES as TWO
+from wherewhat.studies.canonical.claims import CLAIMS, _ends, share
+from wherewhat.studies.canonical.run import STUDY, TrainedHeads, rotary_logits, scores, train, training_note
+from wherewhat.studies.canonical.sequences import read
+from wherewhat.studies.canonical.settings import HEADS, SCALES, TASKS, CanonicalScale, angle
+from wherewhat.studies.canonical.theory import theory_rows
+from wherewhat.studies.engine.claims import claim_result, judge
+from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.engine.study import Request, StudyResult
 from wherewhat.tables.schema import RESULT, frame
 
 QUICK = CanonicalScale(seeds=2, steps=20, valid=512, scored=3)
-ONE, TWO = "partial_induction, 1 plane", "partial_induction, 2 planes"
 Curves = dict[str, dict[float, float]]
 
 
-@pytest.fixture(scope="module")
-def quick() -> dict[str, CanonicalScale]:
-    return {"tiny": QUICK}
+def reproduce(**more: Any) -> StudyResult:
+    return STUDY.reproduce(Request(**{"scale": QUICK, "engine": "inline", **more}))
 
 
 @pytest.fixture(scope="module")
-def study_result(quick: dict[str, CanonicalScale]) -> StudyResult:
+def study_result() -> StudyResult:
     steps: list[tuple[int, int, str]] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study, "SCALES", quick)
-        made = canonical(Request(seed=7, on_step=lambda *step: steps.append(step)))
+    made = reproduce(seed=7, on_step=lambda *step: steps.append(step))
     assert steps[-1][0] == steps[-1][1] == 3  # one block a task
-    assert steps[-1][2] == "learning partial_induction"
+    assert [note for *_, note in steps if note][-1] == "partial_induction"
     return made
 
 
@@ -60,7 +48,7 @@ def test_the_table_has_every_part_at_every_angle(study_result: StudyResult) -> N
     assert dict(study_result.result.schema) == RESULT
     for part in ("accuracy", "by_slot", "scores", "lengths", "vectors"):
         rows = study_result.result.filter(part=part)
-        assert set(rows["subject"]) == set(CONDITIONS)
+        assert set(rows["subject"]) == set(HEADS)
         assert set(rows["at"]) == set(BASES)
     accuracy = study_result.result.filter(part="accuracy")
     assert accuracy.height == 4 * 10 * 3
@@ -79,12 +67,8 @@ def test_accuracy_by_slot_adds_up_to_accuracy(study_result: StudyResult) -> None
     np.testing.assert_allclose(by_slot["value"], whole["value"])  # slots are balanced, so bins count alike
 
 
-def test_the_same_seed_gives_the_same_table_and_another_another(
-    study_result: StudyResult, quick: dict[str, CanonicalScale]
-) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study, "SCALES", quick)
-        again, other = canonical(Request(seed=7)), canonical(Request(seed=8, seeds=1))
+def test_the_same_seed_gives_the_same_table_and_another_another(study_result: StudyResult) -> None:
+    again, other = reproduce(seed=7), reproduce(seed=8, seeds=1)
     assert again.result.equals(study_result.result)
     assert again.claims == study_result.claims
     assert set(other.result.filter(part="accuracy")["seed"]) == {8, None}
@@ -93,9 +77,17 @@ def test_the_same_seed_gives_the_same_table_and_another_another(
     assert single["value"].to_list() == among["value"].to_list()
 
 
+def test_finished_tasks_are_not_trained_again(study_result: StudyResult, tmp_path: Path) -> None:
+    reproduce(seed=7, folder=tmp_path)
+    steps: list[tuple[int, int, str]] = []
+    again = reproduce(seed=7, folder=tmp_path, resume=True, on_step=lambda *step: steps.append(step))
+    assert not steps
+    assert again.result.equals(study_result.result)
+
+
 def test_a_scale_that_is_not_there() -> None:
     with pytest.raises(UserError, match="unknown scale 'tinny'; did you mean 'tiny'"):
-        canonical(Request(scale="tinny"))
+        reproduce(scale="tinny")
     assert set(SCALES) == {"tiny", "small", "paper"}
     assert (SCALES["paper"].steps * 64, SCALES["paper"].samples) == (100 * 40_960, 40_960)
 
@@ -103,8 +95,10 @@ def test_a_scale_that_is_not_there() -> None:
 @pytest.mark.parametrize("name", ["index", TWO])
 def test_scores_and_shares_by_plain_loops(name: str) -> None:
     """Of one head on one sequence: the table entry by entry, every swap, and variances of rows and columns."""
-    (heads,) = train_task([CONDITIONS[name]], CanonicalScale(seeds=1, steps=30), range(3, 4))
-    some, number = heads.valid(1), 2
+    (task,) = (task for task in TASKS if HEADS[name] in task.heads)
+    trained = train(task, CanonicalScale(seeds=1, steps=30), range(3, 4), lambda block: None)
+    (heads,) = (heads for heads in trained if heads.net.shape.name == name)
+    some, number = read(task.name, seeds=range(3, 4), split="valid", numbers=np.arange(1)), 2
     table_KS = np.array([[_logit(heads, some, number, k, s) for s in range(CONTEXT)] for k in range(CONTEXT)])
     actual_S = np.diag(table_KS)
     np.testing.assert_allclose(rotary_logits(heads, some, number).actual_HQK[0, 0, :CONTEXT], actual_S, atol=1e-9)
@@ -161,16 +155,16 @@ class World:
     norm: float = 75.0
     share: float = 0.99
 
-    def table(self) -> pl.DataFrame:
-        rows = [row for name in CONDITIONS for base in BASES for row in self._rows(name, base)]
-        return frame([*theory(), *rows], RESULT)
+    def table(self) -> ResultTable:
+        rows = [row for name in HEADS for base in BASES for row in self._rows(name, base)]
+        return ResultTable(frame([*theory(), *rows], RESULT))
 
     def _rows(self, name: str, base: float) -> Iterator[Any]:
         value = self.accuracy[name][base]
         yield ("accuracy", name, "", base, None, "accuracy", value, value - 0.01, min(1.0, value + 0.01))
         yield ("lengths", name, "plane 0", base, None, "norm", self.norm, None, None)
-        for share in ("position_share", "symbol_share"):
-            yield ("scores", name, "", base, None, share, self.share, None, None)
+        for measure in ("position_share", "symbol_share"):
+            yield ("scores", name, "", base, None, measure, self.share, None, None)
         (first, last), (slow, fast) = self.bends.get(name, (0.0, 0.0)), self.leans.get(name, (0.0, 0.0))
         lean = slow + (fast - slow) * base / 2
         for seed in range(3):
@@ -196,7 +190,7 @@ PAPER = World(
     bends={"index": (0.2, 0.2), "retrieval": (-0.2, -0.2)},
     leans={"index": (0.0, 1.0), "retrieval": (-1.0, 0.0)},
 )
-UNLEARNT = World({name: level(0.3) for name in CONDITIONS})
+UNLEARNT = World({name: level(0.3) for name in HEADS})
 
 
 def but(**curves: dict[float, float]) -> World:
@@ -205,18 +199,22 @@ def but(**curves: dict[float, float]) -> World:
     return replace(PAPER, accuracy=PAPER.accuracy | {names.get(name, name): curve for name, curve in curves.items()})
 
 
-def texts_of(world: World, check: Callable[[CanonicalResults], Claim]) -> tuple[str, str, str]:
-    """The verdict of a claim, what it says was measured, and why."""
-    claim = check(CanonicalResults(world.table()))
-    return claim.verdict, claim.ours.replace("\N{NO-BREAK SPACE}", " "), claim.why
+def judged(table: ResultTable) -> list[ClaimResult]:
+    return [claim_result(claim, judge(claim, table, STUDY.fewest)) for claim in CLAIMS.values()]
 
 
-def verdict(world: World, check: Callable[[CanonicalResults], Claim]) -> str:
-    return texts_of(world, check)[0]
+def texts_of(world: World, claim: str) -> tuple[str, str, str]:
+    """The verdict on a claim, what it says was measured, and why."""
+    verdict = CLAIMS[claim].test(world.table())
+    return verdict.verdict, verdict.ours.replace("\N{NO-BREAK SPACE}", " "), verdict.why
+
+
+def verdict(world: World, claim: str) -> str:
+    return texts_of(world, claim)[0]
 
 
 def test_a_world_as_published_agrees() -> None:
-    judged_claims = claims(PAPER.table())
+    judged_claims = judged(PAPER.table())
     assert [claim.verdict for claim in judged_claims] == ["agrees"] * 10 + ["seen", "unknown"]
     assert [claim.published for claim in judged_claims[-2:]] == ["unknown", "unknown"]
     assert judged_claims[4].why == judged_claims[5].why == ""  # two planes have no trouble above base 1 here
@@ -226,151 +224,147 @@ def test_a_world_as_published_agrees() -> None:
 
 
 def test_heads_that_learnt_nothing_tell_nothing() -> None:
-    assert {claim.verdict for claim in claims(UNLEARNT.table())} == {"unknown"}
-    for check in (index_rises, retrieval_falls, u_shape, inverted_u, bound_of_retrieval, pure_heads, scores_by_angle):
+    assert {claim.verdict for claim in judged(UNLEARNT.table())} == {"unknown"}
+    for check in ("index rises", "retrieval falls", "U", "inverted U", "bound", "pure", "scores"):
         assert texts_of(UNLEARNT, check)[2] == "No head reached 95 %, so this cannot be decided."
-    assert "training may have been too short" in texts_of(UNLEARNT, one_plane_fails)[2]
-    assert "below chance" in texts_of(UNLEARNT, unrotated_is_at_chance)[2]
+    assert "training may have been too short" in texts_of(UNLEARNT, "one plane")[2]
+    assert "below chance" in texts_of(UNLEARNT, "unrotated")[2]
 
 
 def test_a_world_upside_down_disagrees() -> None:
     curves = PAPER.accuracy
     upside = but(index=curves["retrieval"], retrieval=curves["index"], two=level(0.2))
-    for check in (index_rises, retrieval_falls, two_planes_succeed, bound_of_retrieval):
+    for check in ("index rises", "retrieval falls", "two planes", "bound"):
         assert verdict(upside, check) == "disagrees"
-    assert texts_of(upside, u_shape) == (
+    assert texts_of(upside, "U") == (
         "unknown",
         "no such angle",
         "Index is learnt at the smallest angle, so no angle is too small.",
     )
-    assert verdict(upside, inverted_u) == verdict(upside, one_plane_fails) == "unknown"
+    assert verdict(upside, "inverted U") == verdict(upside, "one plane") == "unknown"
 
 
 def test_a_world_without_limits_is_no_error() -> None:
-    easy = World({name: level(0.97) for name in CONDITIONS}, leans=PAPER.leans)
-    assert [claim.verdict for claim in claims(easy.table())] == [
+    easy = World({name: level(0.97) for name in HEADS}, leans=PAPER.leans)
+    assert [claim.verdict for claim in judged(easy.table())] == [
         *("disagrees", "disagrees", "unknown", "unknown", "disagrees", "in part", "disagrees", "disagrees"),
         *("in part", "agrees", "seen", "unknown"),
     ]
-    assert texts_of(easy, one_plane_fails)[2] == ""  # theory has no reason for it at large angles
+    assert texts_of(easy, "one plane")[2] == ""  # theory has no reason for it at large angles
 
 
 @pytest.mark.parametrize(("angle_0", "base_2"), [(0.15, 0.94), (0.21, 1.0)])
 def test_accuracy_has_to_go_all_the_way(angle_0: float, base_2: float) -> None:
     index = PAPER.accuracy["index"] | {0.0: angle_0, 2.0: base_2}
-    assert verdict(but(index=index), index_rises) == "in part"
+    assert verdict(but(index=index), "index rises") == "in part"
     retrieval = PAPER.accuracy["retrieval"] | {0.0: base_2, 2.0: angle_0}
-    assert verdict(but(retrieval=retrieval), retrieval_falls) == "in part"
+    assert verdict(but(retrieval=retrieval), "retrieval falls") == "in part"
 
 
 def test_a_weak_trend_is_not_even_in_part() -> None:
     ragged = dict(zip(BASES, [0.96, 0.1, 0.5, 0.2, 0.4, 0.3, 0.6, 0.2, 0.5, 0.1], strict=True))
-    assert verdict(but(index=ragged), index_rises) == "disagrees"
+    assert verdict(but(index=ragged), "index rises") == "disagrees"
 
 
 def test_shapes_are_judged_at_every_angle_that_is_too_small_or_too_large() -> None:
     flat = replace(PAPER, bends={})
-    assert texts_of(flat, u_shape)[0] == texts_of(flat, inverted_u)[0] == "disagrees"
-    assert texts_of(flat, inverted_u)[1].startswith("ends minus middle, in percentage points: 0 at 2, 0 at 1.5")
-    assert "no clear shape at 1 and 0.8 and 0.5 and" in texts_of(flat, u_shape)[1]
+    assert texts_of(flat, "U")[0] == texts_of(flat, "inverted U")[0] == "disagrees"
+    assert texts_of(flat, "inverted U")[1].startswith("ends minus middle, in percentage points: 0 at 2, 0 at 1.5")
+    assert "no clear shape at 1 and 0.8 and 0.5 and" in texts_of(flat, "U")[1]
     wrong = replace(PAPER, bends={"index": (-0.2, -0.2), "retrieval": (0.2, 0.2)})
-    assert texts_of(wrong, u_shape)[0] == texts_of(wrong, inverted_u)[0] == "disagrees"
-    mixed = pl.concat([PAPER.table().filter(pl.col("at") != 0.01), flat.table().filter(pl.col("at") == 0.01)])
-    claim = u_shape(CanonicalResults(mixed))
+    assert texts_of(wrong, "U")[0] == texts_of(wrong, "inverted U")[0] == "disagrees"
+    mixed = pl.concat([PAPER.table().rows.filter(pl.col("at") != 0.01), flat.table().where(at=0.01)])
+    claim = CLAIMS["U"].test(ResultTable(mixed))
     assert (claim.verdict, claim.ours[-40:]) == ("in part", "+20 at 0.1, 0 at 0.01; no clear shape at 0.01"[-40:])
 
 
 def test_one_end_alone_makes_no_u() -> None:
-    assert verdict(replace(PAPER, bends={"index": (0.4, -0.1)}), u_shape) == "disagrees"
-    assert verdict(replace(PAPER, bends={"retrieval": (-0.4, 0.1)}), inverted_u) == "disagrees"
+    assert verdict(replace(PAPER, bends={"index": (0.4, -0.1)}), "U") == "disagrees"
+    assert verdict(replace(PAPER, bends={"retrieval": (-0.4, 0.1)}), "inverted U") == "disagrees"
 
 
 def test_a_bend_that_seeds_do_not_share_makes_no_u() -> None:
     ends = (pl.col("part") == "by_slot") & pl.col("item").is_in(["0–3", "28–31"])
-    scattered = PAPER.table().with_columns(
+    scattered = PAPER.table().rows.with_columns(
         value=pl.when(ends).then(pl.col("value") + 0.4 * (pl.col("seed") - 1)).otherwise("value")
     )
-    assert (u_shape(CanonicalResults(scattered)).verdict, inverted_u(CanonicalResults(scattered)).verdict) == (
-        "disagrees",
-    ) * 2
+    for claim in ("U", "inverted U"):
+        assert CLAIMS[claim].test(ResultTable(scattered)).verdict == "disagrees"
 
 
 def test_one_plane_that_succeeds_disagrees_and_says_why() -> None:
     succeeding = level(0.3) | {0.1: 0.93, 0.01: 0.99}
-    assert texts_of(but(one=succeeding), one_plane_fails)[:2] == (
+    assert texts_of(but(one=succeeding), "one plane")[:2] == (
         "disagrees",
         "at best 99.0 % (98.0 to 100.0) at base 0.01 and 93.0 % (92.0 to 94.0) at base 0.1",
     )
-    why = texts_of(but(one=succeeding), one_plane_fails)[2]
+    why = texts_of(but(one=succeeding), "one plane")[2]
     assert "Symbols are 2π/16 apart" in why
     assert "rotates by less than half of that" in why
     assert "up to base 0.066." in why
-    assert texts_of(but(one=level(0.8)), one_plane_fails)[::2] == ("in part", "")
-    assert verdict(but(two=level(0.5)), one_plane_fails) == "unknown"
+    assert texts_of(but(one=level(0.8)), "one plane")[::2] == ("in part", "")
+    assert verdict(but(two=level(0.5)), "one plane") == "unknown"
 
 
 def test_two_planes_say_what_happens_above_base_1_only_if_it_does() -> None:
     losing = PAPER.accuracy[TWO] | {1.5: 0.85, 2.0: 0.68}
-    assert "by theory it then looks near" in texts_of(but(two=losing), two_planes_succeed)[2]
-    assert texts_of(but(two=losing | {0.5: 0.6}), two_planes_succeed)[::2] == ("in part", "")
-    assert verdict(but(two=level(0.5)), two_planes_succeed) == "disagrees"
+    assert "by theory it then looks near" in texts_of(but(two=losing), "two planes")[2]
+    assert texts_of(but(two=losing | {0.5: 0.6}), "two planes")[::2] == ("in part", "")
+    assert verdict(but(two=level(0.5)), "two planes") == "disagrees"
 
 
 def test_a_head_that_stands_still_and_knows_disagrees() -> None:
-    assert texts_of(but(one=level(0.8)), unrotated_is_at_chance)[::2] == ("disagrees", "")
-    assert "This must be so" in texts_of(PAPER, unrotated_is_at_chance)[2]
+    assert texts_of(but(one=level(0.8)), "unrotated")[::2] == ("disagrees", "")
+    assert "This must be so" in texts_of(PAPER, "unrotated")[2]
 
 
 def test_lengths_decide_the_claim_about_lengths() -> None:
-    assert texts_of(PAPER, norm_of_index)[1].endswith(
+    assert texts_of(PAPER, "norm")[1].endswith(
         ": 75 of 44 at base 2 (100 %), 75 of 77 at base 1.5 (98 %), 75 of 174 at base 1 (70 %), "
         "75 of 694 at base 0.5 (43 %)"
     )
-    assert verdict(but(index=level(0.99)), norm_of_index) == "in part"
-    assert verdict(but(index={base: 1.0 if base < 1 else 0.3 for base in BASES}), norm_of_index) == "disagrees"
+    assert verdict(but(index=level(0.99)), "norm") == "in part"
+    assert verdict(but(index={base: 1.0 if base < 1 else 0.3 for base in BASES}), "norm") == "disagrees"
     for norm in (1.0, 1e9):
-        assert verdict(replace(PAPER, norm=norm), norm_of_index) == "unknown"
+        assert verdict(replace(PAPER, norm=norm), "norm") == "unknown"
 
 
 def test_heads_are_called_pure_only_where_they_learnt_something_and_turn() -> None:
-    assert texts_of(PAPER, pure_heads)[1] == (
+    assert texts_of(PAPER, "pure")[1] == (
         "position explains at least 99.0 % of the logits' variance in index (base 1.5); "
         "content explains at least 99.0 % of the logits' variance in retrieval (base 0.01)"
     )
-    assert verdict(replace(PAPER, share=0.6), pure_heads) == "disagrees"
+    assert verdict(replace(PAPER, share=0.6), "pure") == "disagrees"
     still = but(retrieval=level(0.5) | {0.0: 1.0})  # without rotation every head is symbolic
-    assert texts_of(still, pure_heads)[0] == "unknown"
-    assert "retrieval" not in texts_of(still, pure_heads)[1]
+    assert texts_of(still, "pure")[0] == "unknown"
+    assert "retrieval" not in texts_of(still, "pure")[1]
 
 
 def test_scores_by_angle_are_seen_or_not() -> None:
-    assert texts_of(PAPER, scores_by_angle)[1] == (
+    assert texts_of(PAPER, "scores")[1] == (
         "positional minus symbolic score, base 0.01 to 2: from 0 to +1.00 for index and from −1.00 to 0 for retrieval"
     )
-    assert "By theory a small angle" in texts_of(PAPER, scores_by_angle)[2]
+    assert "By theory a small angle" in texts_of(PAPER, "scores")[2]
     other_way = {"index": (1.0, 0.0), "retrieval": (0.0, -1.0)}
-    assert verdict(replace(PAPER, leans=other_way), scores_by_angle) == "not seen"
+    assert verdict(replace(PAPER, leans=other_way), "scores") == "not seen"
     the_same = {"index": (1.0, 1.0), "retrieval": (-1.0, -1.0)}
-    assert verdict(replace(PAPER, leans=the_same), scores_by_angle) == "not seen"
-    assert verdict(replace(PAPER, leans=PAPER.leans | {"retrieval": (-0.3, 0.0)}), scores_by_angle) == "in part"
-    back = PAPER.table().with_columns(
+    assert verdict(replace(PAPER, leans=the_same), "scores") == "not seen"
+    assert verdict(replace(PAPER, leans=PAPER.leans | {"retrieval": (-0.3, 0.0)}), "scores") == "in part"
+    back = PAPER.table().rows.with_columns(
         value=pl.when((pl.col("measure") == "positional") & (pl.col("at") == 1)).then(0.0).otherwise("value")
     )
-    assert scores_by_angle(CanonicalResults(back)).verdict == "not seen"
+    assert CLAIMS["scores"].test(ResultTable(back)).verdict == "not seen"
 
 
 def test_what_is_not_all_is_never_said_to_be() -> None:
-    assert str(SeedMean(0.9996, None, None)) == "99.9\N{NO-BREAK SPACE}%"
+    assert share(Estimate(0.9996)) == "99.9\N{NO-BREAK SPACE}%"
     nearly = but(retrieval=PAPER.accuracy["retrieval"] | {0.1: 0.9996})
-    assert texts_of(nearly, bound_of_retrieval)[1].startswith("99.9 % (99.0 to 100.0) at base 0.1,")
+    assert texts_of(nearly, "bound")[1].startswith("99.9 % (99.0 to 100.0) at base 0.1,")
 
 
 def test_means_say_their_interval() -> None:
-    assert (SeedMean(0.5, None, None).least, SeedMean(0.5, 0.4, 0.6).least, SeedMean(0.5, 0.4, 0.6).most) == (
-        0.5,
-        0.4,
-        0.6,
-    )
+    assert [_ends(Estimate(0.5)), _ends(Estimate(0.5, 0.4, 0.6))] == [(0.5, 0.5), (0.4, 0.6)]
+    assert share(Estimate(0.5)) == share(Estimate(0.5, 0.5, 0.5)) == "50.0\N{NO-BREAK SPACE}%"
     assert angle(1.0) == pytest.approx(np.pi / 33)
 
 
@@ -381,6 +375,8 @@ def test_notes_say_how_training_differs_from_the_paper(study_result: StudyResult
     )
     assert study_result.settings["samples"] == "fresh"
     assert any("learnt gain" in note and "the query is not a key" in note for note in study_result.notes)
-    assert study.training_note(SCALES["paper"]).startswith("As published")
-    assert "from a set of 80; the paper" in study.training_note(CanonicalScale(samples=80))
-    assert study.settings(SCALES["paper"], 0)["samples"] == 40_960
+    assert training_note(SCALES["paper"]).startswith("As published")
+    assert "from a set of 80; the paper" in training_note(CanonicalScale(samples=80))
+    assert STUDY.settings(SCALES["paper"])["samples"] == 40_960
+    assert study_result.settings["seeds"] == [7, 8]
+    assert study_result.settings["bases"] == list(BASES)

@@ -7,29 +7,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wherewhat.studies.canonical.sequences import TaskSequences, read
-from wherewhat.studies.canonical.settings import BASES, CONDITIONS, CONTEXT, TOKENS, angle
+from wherewhat.studies.canonical import BASES, CONTEXT, TOKENS
+from wherewhat.studies.canonical import ONE_PLANE as ONE
+from wherewhat.studies.canonical import TWO_PLANES as TWO
+from wherewhat.studies.canonical.sequences import TaskSequences, read, task_of
+from wherewhat.studies.canonical.settings import HEADS, angle
 from wherewhat.studies.canonical.theory import (
+    BOUNDS,
     HAND_BUILT,
     hand_built_accuracy,
-    index_bound,
     index_margin,
     index_norm,
     index_peak,
-    retrieval_bound,
     retrieval_margin,
     retrieval_norm,
     retrieval_peak,
-    tilt_bound,
 )
 
 KNOWN = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())
-ONE, TWO = "partial_induction, 1 plane", "partial_induction, 2 planes"
 
 
 def samples(name: str, blocks: int = 2) -> TaskSequences:
-    task = CONDITIONS[name].task
-    return read(task, seeds=[1], split="valid", numbers=np.arange(blocks * int(np.prod(task.cells))))
+    task = HEADS[name].task
+    return read(task, seeds=[1], split="valid", numbers=np.arange(blocks * int(np.prod(task_of(task).cells))))
 
 
 @pytest.mark.parametrize("base", KNOWN["index_margin"])
@@ -65,9 +65,8 @@ def test_both_shapes_by_plain_loops() -> None:
 
 
 def test_bounds_in_base_angles() -> None:
-    assert index_bound() / angle(1) == pytest.approx(2)
-    assert retrieval_bound() / angle(1) == pytest.approx(2 / 16)
-    assert tilt_bound() / angle(1) == pytest.approx(33 * 2 / (16 * 62))
+    known = {"index": 2, "retrieval": 2 / 16, "tilt": 33 * 2 / (16 * 62)}
+    assert {name: float(bound) for name, bound in BOUNDS.items()} == pytest.approx(known)
 
 
 @pytest.mark.parametrize("base", KNOWN["constructed_index_accuracy"])
@@ -104,7 +103,7 @@ def only(some: TaskSequences, slot: int) -> TaskSequences:
 
 def test_one_plane_by_hand_solves_partial_induction_below_its_bound() -> None:
     """What was published as impossible: symbols apart and the later pair ahead, in one plane."""
-    some, bound = samples(ONE, 8), tilt_bound() / angle(1)
+    some, bound = samples(ONE, 8), BOUNDS["tilt"]
     assert [hand_built_accuracy(ONE, base, some) for base in (0.001, 0.01, 0.99 * bound)] == [1] * 3
     assert hand_built_accuracy(ONE, 0.0, some) == 0.5
     assert hand_built_accuracy(ONE, 1.5 * bound, some) < 0.95

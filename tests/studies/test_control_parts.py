@@ -9,12 +9,23 @@ import pytest
 from wherewhat.editing.abilities import Ability, ability_estimates
 from wherewhat.errors import UserError
 from wherewhat.stats.bootstrap import draws
-from wherewhat.studies.control.contrast import Term, contrast, excess_over_controls, level, measures_of
-from wherewhat.studies.control.correlate import by_head, correlations, over_heads, over_pairs
-from wherewhat.studies.control.frequency_norms import FrequencyNorms, read_norms
-from wherewhat.studies.control.head_selection import select_heads
-from wherewhat.studies.control.matched_controls import Cell, PairMask, controls_of, mask_of
-from wherewhat.studies.control.settings import BANDS, EQUAL, HEADS, LARGER, MIXED, SCALES, SMALLER
+from wherewhat.studies.control.heads import FrequencyNorms, by_head, correlations, read_norms, select_heads
+from wherewhat.studies.control.interventions import (
+    EQUAL,
+    LARGER,
+    MIXED,
+    SMALLER,
+    CellResult,
+    Matching,
+    PairMask,
+    Sums,
+    contrast,
+    excess_over_controls,
+    level,
+    mask_of,
+    sums_of,
+)
+from wherewhat.studies.control.settings import BANDS, HEADS, SCALES
 from wherewhat.tables.schema import FREQUENCIES, frame
 
 TINY = SCALES["tiny"]
@@ -44,9 +55,8 @@ def test_as_many_positional_heads_as_symbolic_ones_the_purest_first():
     shares = {"L0H0": (0.9, 0.05), "L0H1": (0.6, 0.2), "L0H2": (0.4, 0.4), "L0H3": (0.1, 0.8), "L1H0": (0.2, 0.6)}
     shares |= {"L1H1": (0.7, 0.2), "L1H2": (0.3, 0.3)}
     chosen = select_heads(shares, TINY)
-    assert chosen.positional == ("L0H0", "L1H1") and chosen.symbolic == ("L0H3", "L1H0") and chosen.pure
-    assert chosen.kind("L0H2") == "other" and chosen.kind("L0H3") == "symbolic"
-    assert chosen.of("positional") == chosen.positional and "at most a third" in chosen.rule
+    assert chosen.heads == {"positional": ("L0H0", "L1H1"), "symbolic": ("L0H3", "L1H0")} and chosen.pure
+    assert "at most a third" in chosen.rule
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -57,13 +67,14 @@ def test_the_rule_is_what_it_says(seed: int):
     clear = min(sum(pair[side] > 0.5 for pair in shares.values()) for side in (0, 1))
     many = min(clear, 17 // 3) if clear >= 17 / 8 else 17 // 3
     ranked = sorted(shares, key=lambda name: shares[name][0] - shares[name][1])
-    assert set(chosen.symbolic) == set(ranked[:many]) and set(chosen.positional) == set(ranked[-many:])
-    assert not set(chosen.symbolic) & set(chosen.positional)
+    positional, symbolic = (set(chosen.heads[kind]) for kind in ("positional", "symbolic"))
+    assert symbolic == set(ranked[:many]) and positional == set(ranked[-many:])
+    assert not symbolic & positional
 
 
 def test_where_hardly_any_head_is_symbolic_the_outer_thirds_are_taken_and_that_is_told():
     chosen = select_heads({name: (0.6 + 0.01 * at, 0.2) for at, name in enumerate(named(9))}, TINY)
-    assert chosen.symbolic == ("L0H0", "L0H1", "L0H2") and chosen.positional == ("L2H0", "L1H3", "L1H2")
+    assert chosen.heads == {"positional": ("L2H0", "L1H3", "L1H2"), "symbolic": ("L0H0", "L0H1", "L0H2")}
     assert not chosen.pure and "because too few heads" in chosen.rule
 
 
@@ -118,7 +129,7 @@ def test_no_norms_at_all_is_an_error():
 def test_random_bands_are_the_nearest_of_all_there_are(seed: int):
     used = uses(6, 4, seed)
     target, band_HF = target_of(used, "high:0.25", 2)
-    found = controls_of(used, target, band_HF=band_HF, count=3, seed=seed)[BANDS]
+    found = Matching(used, target, band_HF, seed).controls(3)[BANDS]
     every = [used.norm_HF[0, one] + used.norm_HF[1, other] for one, other in product(range(1, 4), repeat=2)]
     near = sorted(every, key=lambda norm: abs(norm - target.norm))
     if abs(near[0] - target.norm) <= 0.1 * target.norm:
@@ -132,7 +143,7 @@ def test_random_bands_are_the_nearest_of_all_there_are(seed: int):
 def test_random_heads_are_the_nearest_of_all_there_are(seed: int):
     used = uses(9, 4, seed)
     target, band_HF = target_of(used, "low:0.25", 3)
-    found = controls_of(used, target, band_HF=band_HF, count=3, seed=seed)[HEADS]
+    found = Matching(used, target, band_HF, seed).controls(3)[HEADS]
     of_head = (used.norm_HF * band_HF).sum(1)
     every = [sum(of_head[list(some)]) for some in combinations(range(3, 9), 3)]
     near = min(every, key=lambda norm: abs(norm - target.norm))
@@ -145,7 +156,7 @@ def test_random_heads_are_the_nearest_of_all_there_are(seed: int):
 def test_controls_are_all_different_and_the_nearest_comes_first():
     used = uses(24, 8)
     target, band_HF = target_of(used, "high:0.25", 4)
-    for found in controls_of(used, target, band_HF=band_HF, count=8, seed=0).values():
+    for found in Matching(used, target, band_HF, 0).controls(8).values():
         assert len({one.mask_HF.tobytes() for one in found}) == 8
         away = [abs(one.norm - target.norm) for one in found]
         assert away == sorted(away) and found[-1].near(target)
@@ -154,7 +165,7 @@ def test_controls_are_all_different_and_the_nearest_comes_first():
 def test_the_same_seed_draws_the_same_controls_and_another_does_not():
     used = uses(24, 8, seed=1)
     target, band_HF = target_of(used, "high:0.25", 6)
-    first, again, other = (controls_of(used, target, band_HF=band_HF, count=4, seed=seed)[HEADS] for seed in (3, 3, 4))
+    first, again, other = (Matching(used, target, band_HF, seed).controls(4)[HEADS] for seed in (3, 3, 4))
     assert [one.mask_HF.tobytes() for one in first] == [one.mask_HF.tobytes() for one in again]
     assert [one.mask_HF.tobytes() for one in first] != [one.mask_HF.tobytes() for one in other]
 
@@ -165,7 +176,7 @@ def test_where_no_equal_number_of_pairs_is_of_equal_norm_another_number_is_drawn
     norm_HF[:3, 0] = norm_HF[:3, 1:].sum(1) * 0.95  # one pair of these heads outweighs any other one
     used = FrequencyNorms(used.names, used.theta_HF, norm_HF / norm_HF.sum())
     target, band_HF = target_of(used, "high:0.25", 3)
-    found = controls_of(used, target, band_HF=band_HF, count=4, seed=0)[BANDS]
+    found = Matching(used, target, band_HF, 0).controls(4)[BANDS]
     assert found[0].near(target) and found[0].pairs > target.pairs == 3
 
 
@@ -175,7 +186,7 @@ def test_what_cannot_be_matched_is_not_called_equal():
     norm_HF[:3, 0] = 10.0
     used = FrequencyNorms(used.names, used.theta_HF, norm_HF / norm_HF.sum())
     target, band_HF = target_of(used, "high:0.25", 3)
-    found = controls_of(used, target, band_HF=band_HF, count=4, seed=0)
+    found = Matching(used, target, band_HF, 0).controls(4)
     assert not found[BANDS][0].near(target) and not found[HEADS][0].near(target)
     assert found[BANDS][0].mask_HF[:3].tolist() == [[False, True, True, True]] * 3, "all that there is, and still less"
 
@@ -184,7 +195,7 @@ def test_what_cannot_be_matched_is_not_called_equal():
 def test_halves_are_held_against_what_is_left_and_never_against_themselves(seed: int):
     used = uses(8, 6, seed)
     target, band_HF = target_of(used, "high:0.5", 2)
-    found = controls_of(used, target, band_HF=band_HF, count=8, seed=seed)[BANDS]
+    found = Matching(used, target, band_HF, seed).controls(8)[BANDS]
     assert found and not any((one.mask_HF & target.mask_HF).any() for one in found)
     assert all(one.mask_HF[:2].any(1).all() and not one.mask_HF[2:].any() for one in found), "as many heads"
 
@@ -194,45 +205,53 @@ def test_halves_are_held_against_what_is_left_and_never_against_themselves(seed:
     [((0.5, 1.09), EQUAL), ((0.5, 0.91), EQUAL), ((0.5, 0.89), SMALLER), ((1.11, 3), LARGER), ((0.89, 1.11), MIXED)],
 )
 def test_norms_are_equal_within_a_tenth(norms: tuple[float, ...], standing: str):
-    mask_HF = np.zeros((1, 1), dtype=bool)
-    controls = {HEADS: tuple(PairMask(mask_HF, norm) for norm in norms)}
-    assert Cell("positional", "high", 0.25, PairMask(mask_HF, 1.0), controls).norm_match(HEADS) == standing
+    mask_HF, ability = np.zeros((1, 1), dtype=bool), able(0)
+    controls = {HEADS: [(PairMask(mask_HF, norm), ability) for norm in norms]}
+    own = PairMask(mask_HF, 1.0)
+    cell = CellResult("drop", 0.25, "positional", "high", own, ability, controls, before=ability, seed=0)
+    assert cell.norm_match(HEADS) == standing
 
 
 # Comparing --------------------------------------------------------------------------------------------------------
 
 
-def able(seed: int, texts: int = 5) -> Ability:
+def ability(seed: int, texts: int = 5) -> Ability:
     rng = np.random.default_rng(seed)
     tokens_N = np.arange(10.0, 10.0 + texts)
     return Ability(rng.uniform(1, 3, texts) * tokens_N, tokens_N, rng.uniform(0, 1, 4), rng.normal(1, 1, 4))
 
 
+def able(seed: int, texts: int = 5) -> Sums:
+    return sums_of(ability(seed, texts))
+
+
 @pytest.mark.parametrize("measure", ["loss", "copy", "induction"])
 def test_a_contrast_of_two_is_the_change_with_the_interval_of_effects(measure: str):
-    before, after = able(0), able(1)
+    before, after = ability(0), ability(1)
     theirs = ability_estimates(before, after, seed=5)[measure]
-    ours = contrast([Term(1, after), Term(-1, before)], measure, seed=5)
+    ours = contrast([(1, sums_of(after)), (-1, sums_of(before))], measure, seed=5)
     np.testing.assert_allclose(
         [ours.value, ours.low, ours.high], [theirs.value, theirs.low, theirs.high], rtol=1e-12, atol=1e-12
     )
 
 
 def test_a_contrast_resamples_texts_together():
-    one, other, seed = able(0), able(1), 7
+    one, other, seed = ability(0), ability(1), 7
     values = []
     for count_N in draws(5, seed):
         losses = [(count_N * each.nats_N).sum() / (count_N * each.tokens_N).sum() for each in (one, other)]
         values.append(2 * losses[0] - losses[1])
-    ours = contrast([Term(2, one), Term(-1, other)], "loss", seed=seed)
+    ours = contrast([(2, sums_of(one)), (-1, sums_of(other))], "loss", seed=seed)
     plain = [each.nats_N.sum() / each.tokens_N.sum() for each in (one, other)]
-    assert ours.value == pytest.approx(2 * plain[0] - plain[1]) and plain[0] == pytest.approx(level(one, "loss"))
+    assert ours.value == pytest.approx(2 * plain[0] - plain[1]) and plain[0] == pytest.approx(
+        level(sums_of(one), "loss")
+    )
     np.testing.assert_allclose([ours.low, ours.high], np.quantile(values, [0.025, 0.975]), rtol=1e-12)
 
 
-def even(means: np.ndarray) -> Ability:
+def even(means: np.ndarray) -> Sums:
     """Every text counts alike, so that a loss is a mean."""
-    return Ability(means, np.ones(len(means)), None, None)
+    return sums_of(Ability(means, np.ones(len(means)), None, None))
 
 
 def test_beyond_draws_that_are_alike_only_texts_vary():
@@ -271,8 +290,8 @@ def test_from_one_draw_or_one_text_no_interval_follows():
 
 
 def test_a_net_that_copies_nothing_is_measured_by_its_loss():
-    assert measures_of(able(0)) == ("loss", "copy", "induction")
-    assert measures_of(Ability(np.ones(2), np.ones(2), None, None)) == ("loss",)
+    assert list(able(0)) == ["loss", "copy", "induction"]
+    assert list(sums_of(Ability(np.ones(2), np.ones(2), None, None))) == ["loss"]
 
 
 # Correlations -----------------------------------------------------------------------------------------------------
@@ -286,14 +305,15 @@ def test_correlations_over_heads_and_over_pairs_have_the_sign_that_was_put_in():
     names = ("model", "layer", "head", "score", "value", "low", "high", "chance", "texts", "part")
     heads = pl.DataFrame(rows, schema=names, orient="row")
     wide = by_head(heads, read_norms(table, [f"L0H{head}" for head in range(6)], {0: 2}), 0.5)
-    lines = {(line.x, line.y): line for line in over_heads(wide, 0.5, seed=0)}
-    assert lines["high:0.5", "position_share"].rho.value == pytest.approx(1)
-    assert lines["low:0.5", "position_share"].rho.side == -1
-    assert lines["mean_speed", "position_share"].rho.side == 1, "what faster heads do more goes with speed"
     scored = table.with_columns(measure=pl.lit("positional"), value=pl.col("theta") + 0.01 * pl.col("head")).unique(
         ["layer", "head", "frequency"]
     )
-    assert [(line.x, line.y, line.rho.side) for line in over_pairs(scored, seed=0)] == [("theta", "positional", 1)]
+    rhos, _ = correlations(scored, wide, seed=0)
+    assert rhos["heads", "high:0.5", "position_share"].value == pytest.approx(1)
+    assert rhos["heads", "low:0.5", "position_share"].side == -1
+    assert rhos["heads", "mean_speed", "position_share"].side == 1, "what faster heads do more goes with speed"
+    of_pairs = {names: rho.side for names, rho in rhos.items() if names[0] == "pairs"}
+    assert of_pairs == {("pairs", "theta", "positional"): 1}
 
 
 def test_of_the_fastest_frequencies_the_medians_are_told():
@@ -304,6 +324,6 @@ def test_of_the_fastest_frequencies_the_medians_are_told():
         for measure, value in (("positional", theta / 2), ("symbolic", 0.3))
     ]
     heads = pl.DataFrame({"layer": [0], "head": [0]})
-    found = correlations(frame(rows, FREQUENCIES), heads, 0.25, seed=0)
-    assert found.fastest == pytest.approx((0.6, 0.4)) and found.heads == []
-    assert correlations(frame(rows[:1], FREQUENCIES), heads, 0.25, seed=0).fastest is None
+    rhos, fastest = correlations(frame(rows, FREQUENCIES), heads, seed=0)
+    assert fastest == pytest.approx((0.6, 0.4)) and {points for points, _, _ in rhos} == {"pairs"}
+    assert correlations(frame(rows[:1], FREQUENCIES), heads, seed=0)[1] is None

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,15 +20,19 @@ from wherewhat.editing.edit import edit
 from wherewhat.editing.plan import Edit
 from wherewhat.editing.resolve import resolve
 from wherewhat.errors import UserError
-from wherewhat.studies.base import Request
-from wherewhat.studies.control import study
-from wherewhat.studies.control.frequency_norms import FrequencyNorms
-from wherewhat.studies.control.interventions import InterventionSetup, edits_by_layer
-from wherewhat.studies.control.matched_controls import mask_of
-from wherewhat.studies.control.redrawn_weights import with_redrawn_weights
-from wherewhat.studies.control.settings import CONTROLS
-from wherewhat.studies.control.study import control
+from wherewhat.studies.control.heads import FrequencyNorms, with_redrawn_weights
+from wherewhat.studies.control.interventions import InterventionSetup, mask_of
+from wherewhat.studies.control.run import STUDY
+from wherewhat.studies.control.settings import CONTROLS, SCALES
+from wherewhat.studies.engine.study import Request, StudyResult
 from wherewhat.tables.schema import RESULT
+
+# The experiment as small as it can be.
+SMALL = replace(SCALES["tiny"], max_texts=6, max_tokens=64, controls=2, answers=6, random=3, half=8)
+
+
+def control(**options: Any) -> StudyResult:
+    return STUDY.reproduce(Request(**{"scale": SMALL, **options}))
 
 
 def llama(**more: int) -> LlamaForCausalLM:
@@ -56,38 +61,28 @@ def used_by(model: torch.nn.Module) -> FrequencyNorms:
 def test_a_change_is_the_edit_of_the_same_name(operation: str):
     model, names = llama(), ("L0H1", "L1H2")
     layers, used = survey(model), used_by(model)
-    mask = mask_of(used, used.band("high:0.25") & used.rows(names)[:, None])
-    ours = edits_by_layer(used, mask, operation, layers)
+    mask = mask_of(used, used.band("high:0.25") & np.isin(used.names, names)[:, None])
+    loaded_model = wrap_module(model)
+    tests = ability_tests(loaded_model, EncodedTexts.of(texts_of(3)), random=2, half=4)
+    bench = InterventionSetup(loaded_model, layers, tests, used)
+    ours = bench.edits(mask, operation)
     theirs = resolve(Edit(**{operation: ("high:0.25",)}, heads=names), layers)
     assert ours.keys() == theirs.keys() == {0, 1}
     for number, table in ours.items():
         assert torch.equal(table.gain_HF, theirs[number].gain_HF)
         assert torch.equal(table.rotated_HF, theirs[number].rotated_HF)
-    loaded_model = wrap_module(model)
-    bench = InterventionSetup(
-        loaded_model, layers, ability_tests(loaded_model, EncodedTexts.of(texts_of(3)), random=2, half=4), used
-    )
     with edit(model, **{operation: "high:0.25"}, heads=names):
         theirs_able = measure_ability(loaded_model, bench.tests)
     ours_able, before = bench.under(mask, operation), measure_ability(loaded_model, bench.tests)
-    np.testing.assert_allclose(ours_able.nats_N, theirs_able.nats_N, rtol=rounding(torch.float32))
-    assert np.abs(ours_able.nats_N - before.nats_N).max() > 1e-3, "and the model was put back"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def few():
-    """The experiment as small as it can be."""
-    small = replace(study.SCALES["tiny"], max_texts=6, max_tokens=64, controls=2, answers=6, random=3, half=8)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study, "SCALES", {**study.SCALES, "tiny": small})
-        yield
+    ours_N, _ = ours_able["loss"]
+    np.testing.assert_allclose(ours_N, theirs_able.nats_N, rtol=rounding(torch.float32))
+    assert np.abs(ours_N - before.nats_N).max() > 1e-3, "and the model was put back"
 
 
 @pytest.fixture(scope="module")
-def found(few):
+def found():
     steps: list[tuple[int, int, str]] = []
-    request = Request(model=llama(), texts=texts_of(4), on_step=lambda *step: steps.append(step))
-    return control(request), steps
+    return control(model=llama(), texts=texts_of(4), on_step=lambda *step: steps.append(step)), steps
 
 
 def test_a_whole_run_has_every_part(found):
@@ -105,6 +100,8 @@ def test_a_whole_run_has_every_part(found):
     assert (cells["low"] <= cells["value"]).all() and (cells["value"] <= cells["high"]).all()
     kinds = result.filter((pl.col("part") == "heads") & (pl.col("measure") == "position_share"))
     assert len(kinds) == 8 and sorted(kinds["subject"].unique()) == ["other", "positional", "symbolic"]
+    chosen = {head: kind for kind, names in found[0].about["chosen"].items() for head in names}
+    assert all(kind == chosen.get(head, "other") for head, kind in kinds.select("item", "subject").iter_rows())
     assert len(found[0].claims) == 12 and found[0].settings["controls"] == 2
     assert {"model", "texts", "chosen", "rule"} <= found[0].about.keys()
 
@@ -129,12 +126,12 @@ def test_what_waits_is_told_how_far_it_is(found):
 
 
 def test_the_same_order_gives_the_same_table(found):
-    again = control(Request(model=llama(), texts=texts_of(4)))
+    again = control(model=llama(), texts=texts_of(4))
     assert again.result.equals(found[0].result) and again.claims == found[0].claims
 
 
 def test_a_net_of_ours_is_asked_for_its_answers():
-    result = control(Request(seeds=1, model="tiny")).result
+    result = control(seeds=1, model="tiny").result
     assert result.filter(pl.col("part").is_in(CONTROLS))["at"].max() == 0, "one draw, as was asked for"
     assert set(result.filter(pl.col("part") == "before")["measure"]) == {"loss"}
 
@@ -175,27 +172,27 @@ def test_a_model_without_rotary_frequencies_is_refused():
     with pytest.raises(
         UserError, match="gpt2 has no rotary frequencies, so there are no bands to compare; name a model"
     ):
-        control(Request(model=model, texts=texts_of(3)))
+        control(model=model, texts=texts_of(3))
 
 
 def test_one_frequency_has_no_fast_and_slow_half():
     with pytest.raises(UserError, match="has 1 rotary frequency per head; a fast and a slow band need at least 2"):
-        control(Request(model=llama(head_dim=2), texts=texts_of(3)))
+        control(model=llama(head_dim=2), texts=texts_of(3))
 
 
 def test_one_text_has_no_interval():
     with pytest.raises(UserError, match="there is one text, and intervals resample texts; give --text FILE"):
-        control(Request(model=llama(), texts=texts_of(1)))
+        control(model=llama(), texts=texts_of(1))
 
 
 def test_an_unknown_scale_is_answered_with_those_there_are():
     with pytest.raises(UserError, match="unknown scale 'huge'; .*known: paper, small, tiny"):
-        control(Request(scale="huge", model=llama(), texts=texts_of(3)))
+        control(scale="huge", model=llama(), texts=texts_of(3))
 
 
 @pytest.mark.shared
 def test_a_real_model_runs_to_claims(shared: Path):
-    found = control(Request(seeds=1, model=str(shared / "models" / "stories260K")))
+    found = control(seeds=1, model=str(shared / "models" / "stories260K"))
     assert found.claims[0].verdict in ("in part", "agrees"), "fast pairs are more positional than arithmetic makes them"
     assert len(found.about["chosen"]["symbolic"]) >= 2
     assert any("the model generated them" in note for note in found.notes)

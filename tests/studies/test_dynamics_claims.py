@@ -6,28 +6,29 @@ import polars as pl
 import pytest
 from dynamics_worlds import SCALE, as_published, changed, the_other_way, world
 
-from wherewhat.stats.verdict import Claim
-from wherewhat.studies.dynamics.claims import CLAIMS, claims_of
-from wherewhat.studies.dynamics.purity import measure_of
-from wherewhat.studies.dynamics.results import DynamicsResults
+from wherewhat.studies.dynamics.claims import CLAIMS, times_learnt
+from wherewhat.studies.dynamics.run import STUDY
+from wherewhat.studies.dynamics.summary import measure_of
+from wherewhat.studies.engine.claims import Verdict, judge
+from wherewhat.studies.engine.results import ResultTable
 
 TIED = "\u00a0"
 
 
 @pytest.fixture(scope="module")
-def agreeing() -> DynamicsResults:
+def agreeing() -> ResultTable:
     return world(as_published, published=True)
 
 
-def claims(results: DynamicsResults) -> dict[str, Claim]:
-    return dict(zip(CLAIMS, claims_of(results), strict=True))
+def claims(results: ResultTable) -> dict[str, Verdict]:
+    return {name: judge(claim, results, STUDY.fewest) for name, claim in CLAIMS.items()}
 
 
-def verdicts(results: DynamicsResults) -> dict[str, str]:
+def verdicts(results: ResultTable) -> dict[str, str]:
     return {name: claim.verdict for name, claim in claims(results).items()}
 
 
-def test_a_world_as_published_agrees(agreeing: DynamicsResults) -> None:
+def test_a_world_as_published_agrees(agreeing: ResultTable) -> None:
     assert verdicts(agreeing) == dict.fromkeys(CLAIMS, "agrees")
 
 
@@ -45,7 +46,7 @@ def test_a_single_seed_agrees_with_nothing_for_sure() -> None:
     )
 
 
-def test_nets_that_learnt_nothing_say_nothing(agreeing: DynamicsResults) -> None:
+def test_nets_that_learnt_nothing_say_nothing(agreeing: ResultTable) -> None:
     asleep = changed(agreeing, "accuracy", pl.lit(0.2))
     by_name = claims(asleep)
     assert {name for name, claim in by_name.items() if claim.verdict != "unknown"} == {"starts_flat"}
@@ -53,7 +54,7 @@ def test_nets_that_learnt_nothing_say_nothing(agreeing: DynamicsResults) -> None
     assert "1 hop never (20 % at the end), 2 hops never (20 % at the end)" in by_name["in_turn"].ours
 
 
-def test_what_there_was_before_learning_is_not_learnt(agreeing: DynamicsResults) -> None:
+def test_what_there_was_before_learning_is_not_learnt(agreeing: ResultTable) -> None:
     start = changed(agreeing, "heads", pl.lit(0.03), measure="positional", subject="letter", at=0.0)
     start = changed(start, "heads", pl.lit(0.99), measure="symbolic", subject="letter", at=0.0)
     assert verdicts(start)["symbolic_throughout"] == "in part"
@@ -81,7 +82,7 @@ def test_hops_that_some_seeds_never_learn_are_not_learnt_together() -> None:
     assert "2 hops 90 (never in 2 of 3 seeds)" in together.ours
 
 
-def test_hops_that_are_learnt_at_one_time_but_not_side_by_side_are_together_in_part(agreeing: DynamicsResults) -> None:
+def test_hops_that_are_learnt_at_one_time_but_not_side_by_side_are_together_in_part(agreeing: ResultTable) -> None:
     ahead = changed(agreeing, "accuracy", pl.lit(0.5), subject="letter", item="2 hops", at=0.0)
     ahead = changed(ahead, "accuracy", pl.lit(0.0), subject="letter", item="1 hop", at=0.0)
     together = claims(ahead)["together"]
@@ -89,24 +90,23 @@ def test_hops_that_are_learnt_at_one_time_but_not_side_by_side_are_together_in_p
     assert together.why == "Within one evaluation they differ by up to 50 points; in the number task by up to 67."
 
 
-def test_when_hops_are_learnt_is_read_between_looks(agreeing: DynamicsResults) -> None:
-    assert agreeing.learnt("number", "2 hops", 0) == pytest.approx(270)
-    assert agreeing.learnt("number", "1 hop", 1) == pytest.approx(100 * 0.7 / 0.8)
-    assert agreeing.learnt("number", "1 hop", 0) == pytest.approx(90)
+def test_when_hops_are_learnt_is_read_between_looks(agreeing: ResultTable) -> None:
+    assert times_learnt(agreeing, "number", 0) == pytest.approx([90, 270])
+    assert times_learnt(agreeing, "number", 1)[0] == pytest.approx(100 * 0.7 / 0.8)
     assert claims(agreeing)["in_turn"].ours == (
         "steps of 128 sequences until 90 % are correct: 1 hop 89, 2 hops 270; "
         "interpolated between evaluations 100 steps apart"
     )
 
 
-def test_hops_that_come_one_just_after_the_other_do_not_take_turns(agreeing: DynamicsResults) -> None:
+def test_hops_that_come_one_just_after_the_other_do_not_take_turns(agreeing: ResultTable) -> None:
     near = changed(agreeing, "accuracy", pl.min_horizontal(pl.col("at") / 105, 1.0), subject="number", item="2 hops")
     assert claims(near)["in_turn"].verdict == "disagrees"
     never = changed(agreeing, "accuracy", pl.lit(0.5), subject="number", item="2 hops")
     assert claims(never)["in_turn"].verdict == "in part"
 
 
-def test_the_jump_must_come_with_purity_not_somewhere_after_it(agreeing: DynamicsResults) -> None:
+def test_the_jump_must_come_with_purity_not_somewhere_after_it(agreeing: ResultTable) -> None:
     late = pl.when(pl.col("at") < 400).then(0.1 + pl.col("at") / 1e5).otherwise(1.0)
     claim = claims(changed(agreeing, "accuracy", late))["with_purity"]
     assert claim.verdict == "disagrees"
@@ -114,7 +114,7 @@ def test_the_jump_must_come_with_purity_not_somewhere_after_it(agreeing: Dynamic
     assert verdicts(changed(agreeing, "accuracy", late, subject="number"))["with_purity"] == "in part"
 
 
-def test_heads_that_never_change_do_not_jump(agreeing: DynamicsResults) -> None:
+def test_heads_that_never_change_do_not_jump(agreeing: ResultTable) -> None:
     still = changed(agreeing, "heads", pl.lit(0.5), measure=["positional", "symbolic"])
     claim = claims(still)["with_purity"]
     assert claim.verdict == "disagrees" and "number 100 and never" in claim.ours
@@ -131,14 +131,14 @@ def test_layers_that_seeds_do_not_agree_on_are_not_sure() -> None:
     assert f"0.94, −0.94, −0.94, −0.53{TIED}±{TIED}1.16" in claim.ours
 
 
-def test_layers_of_which_only_some_seeds_go_the_published_way_are_unknown(agreeing: DynamicsResults) -> None:
+def test_layers_of_which_only_some_seeds_go_the_published_way_are_unknown(agreeing: ResultTable) -> None:
     one = changed(agreeing, "heads", pl.lit(0.0), subject="number", measure="positional", seed=1)
     assert verdicts(one)["early_then_late"] == "unknown"
     both = changed(agreeing, "heads", pl.lit(0.0), subject="number", measure="positional")
     assert verdicts(both)["early_then_late"] == "disagrees"
 
 
-def test_the_lowest_score_is_one_of_a_single_net(agreeing: DynamicsResults) -> None:
+def test_the_lowest_score_is_one_of_a_single_net(agreeing: ResultTable) -> None:
     one = changed(agreeing, "heads", pl.lit(0.7), item="L1H0", measure="positional", seed=1, at=0.0, subject="letter")
     claim = claims(one)["starts_flat"]
     assert claim.verdict == "in part" and "lowest single score 0.70" in claim.ours
@@ -154,7 +154,7 @@ def test_the_lowest_score_is_one_of_a_single_net(agreeing: DynamicsResults) -> N
     ],
 )
 def test_longer_inputs(
-    agreeing: DynamicsResults, letter: tuple[float, ...], number: tuple[float, ...], verdict: str
+    agreeing: ResultTable, letter: tuple[float, ...], number: tuple[float, ...], verdict: str
 ) -> None:
     results = agreeing
     for task, values in (("letter", letter), ("number", number)):
@@ -163,7 +163,7 @@ def test_longer_inputs(
     assert verdicts(results)["longer_inputs"] == verdict
 
 
-def pure(results: DynamicsResults, task: str, where: float, what: float) -> DynamicsResults:
+def pure(results: ResultTable, task: str, where: float, what: float) -> ResultTable:
     for kind, count in (("positional", where), ("symbolic", what)):
         results = changed(
             results, "purity", pl.lit(count), subject=task, item="all", measure=measure_of(kind, "scores", 0.1)
@@ -186,7 +186,7 @@ def pure(results: DynamicsResults, task: str, where: float, what: float) -> Dyna
     ],
 )
 def test_counts_of_smaller_nets_are_judged_by_kind(
-    agreeing: DynamicsResults, task: str, where: float, what: float, verdict: str
+    agreeing: ResultTable, task: str, where: float, what: float, verdict: str
 ) -> None:
     claim = claims(pure(agreeing, task, where, what))[f"{task}_counts"]
     assert claim.verdict == verdict
@@ -210,7 +210,7 @@ def test_counts_of_nets_of_the_published_size_must_be_near(counts: tuple[float, 
     [(0.01, 0.25, "agrees"), (0.2, 0.25, "in part"), (0.19, 0.005, "disagrees"), (0.4, 0.45, "disagrees")],
 )
 def test_the_lead_must_shrink_faster_for_place(
-    agreeing: DynamicsResults, number: float, letter: float, verdict: str
+    agreeing: ResultTable, number: float, letter: float, verdict: str
 ) -> None:
     results = changed(agreeing, "gap", pl.lit(number), subject="number", at=200.0)
     results = changed(results, "gap", pl.lit(letter), subject="letter", at=200.0)
@@ -219,18 +219,18 @@ def test_the_lead_must_shrink_faster_for_place(
     assert f"from 9 to 200 tokens: number 0.300 → {number:.3f}, letter 0.300 → {letter:.3f}" in claim.ours
 
 
-def test_leads_of_seeds_that_overlap_tell_nothing(agreeing: DynamicsResults) -> None:
+def test_leads_of_seeds_that_overlap_tell_nothing(agreeing: ResultTable) -> None:
     results = changed(agreeing, "gap", pl.lit(0.27), subject="number", at=200.0, seed=1)
     claim = claims(results)["margins"]
     assert (claim.verdict, claim.why) == ("unknown", "Seeds of the two tasks overlap.")
     assert claim.ours.endswith("part kept by single seeds: number 0.03 to 0.90, letter 0.83 to 0.87")
 
 
-def test_frequencies_are_those_of_heads_of_a_clear_kind(agreeing: DynamicsResults) -> None:
+def test_frequencies_are_those_of_heads_of_a_clear_kind(agreeing: ResultTable) -> None:
     claim = claims(agreeing)["frequencies"]
     assert "positional heads 0.03 (0.03 to 0.03), symbolic heads 0.68 (0.68 to 0.68)" in claim.ours
     assert "published 0.00–0.02 and 0.14–0.65" in claim.ours
-    assert claim.published.endswith("letter 0 at 18, 1 at 32, 2 at 42, 3–11 at 37–41")
+    assert CLAIMS["frequencies"].published.endswith("letter 0 at 18, 1 at 32, 2 at 42, 3–11 at 37–41")
     unclear = changed(agreeing, "heads", pl.lit(0.6), subject="number", measure="symbolic", item="L0H0", at=400.0)
     claim = claims(unclear)["frequencies"]
     assert claim.verdict == "unknown" and "positional heads none" in claim.ours

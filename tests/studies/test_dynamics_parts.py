@@ -1,26 +1,25 @@
-"""The parts of the experiment on their own: bounds, intervals, purity, means, the lead of the best key, processes."""
+"""The parts of the experiment on their own: bounds, purity, means, the lead of the best key, scales."""
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 import torch
-from dynamics_jobs import square, stumble, vanish
+from dynamics_worlds import summarised
 
 from wherewhat.errors import UserError
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
-from wherewhat.studies.dynamics.job import DynamicsJob, Row
-from wherewhat.studies.dynamics.margins import margins
-from wherewhat.studies.dynamics.means import with_means
-from wherewhat.studies.dynamics.purity import kind_of, purity_rows
-from wherewhat.studies.dynamics.settings import SCALES
-from wherewhat.studies.dynamics.theory import index_margin_bound, retrieval_margin_bound, theta_of
-from wherewhat.studies.parallel import run_parallel
+from wherewhat.studies.dynamics.margins import index_margin_bound, margins, retrieval_margin_bound, theta_of
+from wherewhat.studies.dynamics.settings import SCALES, DynamicsScale
+from wherewhat.studies.dynamics.summary import kind_of, purity_rows
+from wherewhat.studies.engine.results import Row
+from wherewhat.studies.engine.study import of_run
+from wherewhat.tables.manifest.decode import decode, encode
 
 THEORY = json.loads((Path(__file__).parents[1] / "vectors" / "discrepancy.json").read_text())["I_theory"]
 
@@ -91,7 +90,7 @@ def head(name: str, where: float, what: float, *, seed: int = 0, step: float = 5
 
 def test_pure_heads_are_counted_in_all_and_by_layer() -> None:
     rows = [*head("L0H0", 1.0, 0.0), *head("L1H0", 0.92, 0.08), *head("L10H0", 0.0, 1.0), *head("L3H0", 0.5, 0.5)]
-    counts = {(item, measure): value for _, _, item, _, _, measure, value, _, _ in purity_rows(rows)}
+    counts = {(item, measure): value for _, _, item, _, _, measure, value, _, _ in purity_rows(rows, (0.1, 0.05))}
     assert counts["all", "positional by scores at 0.1"] == 2
     assert counts["all", "positional by scores at 0.05"] == 1
     assert counts["all", "symbolic by shares at 0.05"] == 1
@@ -101,9 +100,9 @@ def test_pure_heads_are_counted_in_all_and_by_layer() -> None:
 
 def test_means_over_seeds_and_the_only_seed_s_own_interval() -> None:
     one: Row = ("accuracy", "number", "1 hop", 5.0, 0, "accuracy", 0.5, 0.4, 0.6)
-    alone = with_means([one])
+    alone = summarised([one]).rows
     assert alone.rows()[1] == ("accuracy", "number", "1 hop", 5.0, None, "accuracy", 0.5, 0.4, 0.6)
-    both = with_means([one, (*one[:4], 1, "accuracy", 1.0, None, None)])
+    both = summarised([one, (*one[:4], 1, "accuracy", 1.0, None, None)]).rows
     assert both.height == 3
     value, low, high = both.rows()[2][6:]
     assert (value, low, high) == (0.75, 0.0, 1.0)  # two seeds say little, and a share stays between 0 and 1
@@ -111,7 +110,7 @@ def test_means_over_seeds_and_the_only_seed_s_own_interval() -> None:
 
 def test_means_of_the_lead_do_not_ask_which_head_leads() -> None:
     rows: list[Row] = [("gap", "letter", f"L{k}H0", 9.0, k, "gap", 0.1 + 0.2 * k, None, None) for k in range(2)]
-    mean = with_means(rows).filter(pl.col("seed").is_null())
+    mean = summarised(rows).where(seed=None)
     assert mean["item"].to_list() == [""] and mean["value"].to_list() == pytest.approx([0.2])
 
 
@@ -176,36 +175,27 @@ def test_a_net_that_does_not_turn_has_no_such_lead() -> None:
         margins(net, [torch.arange(5)], layer=0)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_jobs_side_by_side_give_what_they_give_alone(workers: int) -> None:
-    heard: list[tuple[int, int]] = []
-    found = run_parallel(square, [3, 1, 2], on_progress=lambda *told: heard.append(told), workers=workers)
-    assert found == [9, 1, 4]
-    assert sorted(heard) == [(0, 3), (1, 1), (2, 2)]
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_job_that_stumbles_says_why(workers: int) -> None:
-    with pytest.raises(ValueError, match="job 2 stumbled"):
-        run_parallel(stumble, [1, 2, 3, 4], on_progress=lambda *told: None, workers=workers)
-
-
-def test_a_process_that_dies_is_told_in_one_sentence() -> None:
-    with pytest.raises(UserError, match=r"a process that trained a net ended too early; check whether memory ran out"):
-        run_parallel(vanish, [1, 2], on_progress=lambda *told: None, workers=2)
-
-
 def test_every_scale_is_whole() -> None:
     for scale in SCALES.values():
-        assert json.loads(json.dumps(scale.plain())) == scale.plain()
+        for each in (scale, of_run(scale)):  # of the study and of one run, as they come back from JSON
+            assert decode(DynamicsScale, json.loads(json.dumps(encode(each)))) == each
         for name in ("number", "letter"):
-            job = DynamicsJob(scale, name, 0)
-            settings = scale.training(name, seed=2)
+            settings, lengths = scale.training(name, seed=2), scale.lengths_of(name)
             assert settings.net.heads == 1 and settings.net.layers == scale.layers and settings.seed == 2
+            assert settings.net.encoding == "rope" and settings.net.encoding_options == {"base": 10_000.0}
+            assert (settings.steps, settings.batch, settings.warmup) == (scale.steps, scale.batch, scale.warmup)
+            assert (settings.learning_rate, settings.betas) == (scale.learning_rate, scale.betas)
+            assert settings.weight_decay == scale.weight_decay
+            assert (settings.evaluate_every, settings.evaluate_samples) == (scale.every, scale.answers)
             assert scale.steps % scale.every == 0
-            assert list(job.lengths) == sorted(set(job.lengths))
-            assert job.at_length(job.lengths[-1]).length == job.lengths[-1]
-            assert len(job.texts(job.lengths[1])[0]) == job.lengths[1]
+            assert list(lengths) == sorted(set(lengths))
+            assert scale.task(name, lengths[-1]).length == lengths[-1]
+            assert len(scale.sequences(name, lengths[1])[0]) == lengths[1]
+
+
+def test_the_number_of_seeds_is_no_matter_of_a_run() -> None:
+    tiny = SCALES["tiny"]
+    assert of_run(replace(tiny, seeds=9, gamma=(0.2,))) == of_run(tiny) != of_run(replace(tiny, steps=9))
 
 
 def test_the_paper_s_own_settings() -> None:

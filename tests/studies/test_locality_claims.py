@@ -8,23 +8,41 @@ from statistics import fmean
 
 import polars as pl
 import pytest
-from locality_worlds import BLIND, TRIALS, as_local, bias, world
+from locality_worlds import BLIND, TRIALS, as_local, bias, summed_up, world
 
+from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.intervals import student
-from wherewhat.stats.verdict import Claim
-from wherewhat.studies.conditions import EncodingCondition
-from wherewhat.studies.locality.claims import CLAIMS, LEADS, answers_of, claims_of
-from wherewhat.studies.locality.contrasts import FLATTER, STEEPER, contrast, matched
-from wherewhat.studies.locality.results import ALL, LocalityResults
+from wherewhat.studies.engine.claims import Verdict, judge, short_answer
+from wherewhat.studies.engine.encodings import EncodingCondition
+from wherewhat.studies.engine.results import ResultTable, Row
+from wherewhat.studies.locality.claims import CLAIMS, contrast
+from wherewhat.studies.locality.sets import ALL, by_seed, of, property_of, spread
+from wherewhat.studies.locality.summaries import FLATTER, MATCHED, STEEPER, matched
 from wherewhat.tables.schema import RESULT, frame
 
-
-def claims(results: LocalityResults) -> dict[str, Claim]:
-    return dict(zip(CLAIMS, claims_of(results), strict=True))
+LEADS = {name: claim.answers for name, claim in CLAIMS.items() if claim.answers}
 
 
-def verdicts(results: LocalityResults) -> dict[str, str]:
-    return {name: claim.verdict for name, claim in claims(results).items()}
+def claims(results: ResultTable) -> dict[str, Verdict]:
+    return {name: judge(claim, results) for name, claim in CLAIMS.items()}
+
+
+def verdicts(results: ResultTable) -> dict[str, str]:
+    return {name: verdict.verdict for name, verdict in claims(results).items()}
+
+
+def answers_of(results: ResultTable) -> dict[str, dict[str, str]]:
+    return {name: short_answer(CLAIMS[name], verdict) for name, verdict in claims(results).items() if name in LEADS}
+
+
+def at_same_locality(results: ResultTable, name: str) -> Estimate:
+    return matched(results, of(results, MATCHED[name]), ALL)
+
+
+def with_runs(results: ResultTable, rows: list[Row]) -> ResultTable:
+    """The same runs with further rows, summed up again."""
+    runs = results.rows.filter(pl.col("part").is_in(["run", "encoding"]))
+    return summed_up(replace(results, rows=pl.concat([runs, frame(rows, RESULT)])))
 
 
 def good(condition: EncodingCondition, question: str, *, way: int = 1) -> float:
@@ -49,13 +67,13 @@ def stable(condition: EncodingCondition, question: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def agreeing() -> LocalityResults:
+def agreeing() -> ResultTable:
     steady = {condition.name: 0.01 * stable(condition, "") for condition in TRIALS}
     return world(published, forgetting=stable, noise=lambda condition: steady[condition.name])
 
 
 @pytest.fixture(scope="module")
-def opposite() -> LocalityResults:
+def opposite() -> ResultTable:
     return world(
         lambda condition, question: good(condition, question, way=-1),
         forgetting=lambda condition, question: -stable(condition, question),
@@ -64,11 +82,11 @@ def opposite() -> LocalityResults:
 
 
 @pytest.fixture(scope="module")
-def flat() -> LocalityResults:
+def flat() -> ResultTable:
     return world(lambda condition, question: 0.5 if question == "names" else 0.75, noise=lambda condition: 0.01)
 
 
-def test_a_world_as_published_agrees(agreeing: LocalityResults) -> None:
+def test_a_world_as_published_agrees(agreeing: ResultTable) -> None:
     found = verdicts(agreeing)
     assert [found[name] for name in ("locality", "symmetry", "by_hand")] == ["agrees"] * 3
     assert found["roles"] == "in part"  # three words are blind by construction, whole sentences are not
@@ -77,7 +95,7 @@ def test_a_world_as_published_agrees(agreeing: LocalityResults) -> None:
     assert found["raw"] == "in part"  # it moves no attention, and yet accuracy
 
 
-def test_a_world_the_other_way_round_disagrees(opposite: LocalityResults) -> None:
+def test_a_world_the_other_way_round_disagrees(opposite: ResultTable) -> None:
     found = verdicts(opposite)
     assert [found[name] for name in ("locality", "symmetry", "by_hand")] == ["disagrees"] * 3
     assert found["decoder"] == found["leaning"] == found["stability"] == "not seen"
@@ -85,7 +103,7 @@ def test_a_world_the_other_way_round_disagrees(opposite: LocalityResults) -> Non
     assert "forgetting rises with locality" in claims(opposite)["stability"].why
 
 
-def test_where_nothing_makes_a_difference_nothing_is_seen(flat: LocalityResults) -> None:
+def test_where_nothing_makes_a_difference_nothing_is_seen(flat: ResultTable) -> None:
     found = verdicts(flat)
     assert found["middle"] == found["decoder"] == found["leaning"] == found["stability"] == "not seen"
     assert found["by_hand"] == "unknown"
@@ -109,7 +127,7 @@ def test_a_middle_that_is_best_is_seen() -> None:
     assert verdicts(valley)["middle"] == "not seen"
 
 
-def test_a_symmetric_encoding_that_tells_names_apart_refutes_blindness(agreeing: LocalityResults) -> None:
+def test_a_symmetric_encoding_that_tells_names_apart_refutes_blindness(agreeing: ResultTable) -> None:
     rows = agreeing.rows.with_columns(
         value=agreeing.rows["value"].set(
             (agreeing.rows["item"] == "names")
@@ -118,7 +136,7 @@ def test_a_symmetric_encoding_that_tells_names_apart_refutes_blindness(agreeing:
             0.9,
         )
     )
-    told = claims(LocalityResults(rows, TRIALS, agreeing.questions))["roles"]
+    told = claims(with_runs(replace(agreeing, rows=rows), []))["roles"]
     assert told.verdict == "in part"  # one-sided curves are above the rest all the same
     assert "at most 40.0 points from guessing" in told.ours
 
@@ -159,7 +177,7 @@ def test_raw_curves_that_do_nothing_are_inert() -> None:
 
 def test_what_another_s_does_to_locality_is_not_counted_as_symmetry() -> None:
     results = world(lambda condition, question: 0.6 + 0.3 * bias(condition, "locality"))
-    at_same_w, fair = contrast(results, "symmetric over one-sided", ALL), matched(results, FLATTER, ALL)
+    at_same_w, fair = contrast(results, "symmetric over one-sided"), contrast(results, FLATTER)
     assert at_same_w.side == 1 and at_same_w.value > 0.02
     assert abs(fair.value) < 0.002 and verdicts(results)["symmetry"] not in ("agrees", "in part")
 
@@ -169,22 +187,23 @@ def test_curves_are_matched_along_a_line_between_symmetric_ones(name: str) -> No
     results = world(
         lambda condition, question: 0.7 + 0.2 * bias(condition, "balance") * bias(condition, "locality") ** 2
     )
-    sweep = [(results.bias(one, "locality"), one.name) for one in results.symmetric]
-    by_seed = []
-    for seed in results.seeds:
+    sweep = [(property_of(results, one, "bias.locality"), one) for one in of(results, "symmetric curves")]
+    gaps_S = []
+    for seed in range(len(results.seeds)):
         gaps = []
-        for condition in (one for one in results.of("log") if one.s != 1 and (one.s < 1) == (name == FLATTER)):
-            x = results.bias(condition, "locality")
+        for condition in (one for one in of(results, "log") if one.s != 1 and (one.s < 1) == (name == FLATTER)):
+            x = property_of(results, condition, "bias.locality")
             (x0, below), (x1, above) = next((a, b) for a, b in pairwise(sweep) if a[0] <= x <= b[0])
-            y0, y1, y = (results.value(one, "accuracy", ALL, seed) for one in (below, above, condition.name))
+            y0, y1, y = (by_seed(results, [one], ALL)[seed] for one in (below, above, condition))
             gaps.append(y0 + (y1 - y0) * (x - x0) / (x1 - x0) - y)
-        by_seed.append(fmean(gaps))
-    mean, low, high = student(by_seed)
-    found = matched(results, name, ALL)
+        gaps_S.append(fmean(gaps))
+    mean, low, high = student(gaps_S)
+    found = at_same_locality(results, name)
+    assert found == contrast(results, name)
     assert (found.value, found.low, found.high) == pytest.approx((mean, low, high), abs=1e-12) and found.side == 1
 
 
-def test_the_number_of_questions_is_told(agreeing: LocalityResults) -> None:
+def test_the_number_of_questions_is_told(agreeing: ResultTable) -> None:
     assert (
         "Of 6 questions, taken singly and not corrected for their number, 5 are clearly for it (number, tense, "
         in claims(agreeing)["locality"].ours
@@ -195,9 +214,9 @@ def test_symmetry_that_helps_against_one_side_and_hurts_against_the_other_is_so_
     results = world(
         lambda condition, question: 0.7 + 0.03 * ((condition.s or 1.0) - 1) if condition.family == "log" else 0.7
     )
-    assert (matched(results, FLATTER, ALL).side, matched(results, STEEPER, ALL).side) == (1, -1)
+    assert (contrast(results, FLATTER).side, contrast(results, STEEPER).side) == (1, -1)
     assert verdicts(results)["symmetry"] == "in part"
-    assert answers_of(results)["symmetry"]["lead"] == "Symmetry helps in part: it depends on which side is steeper."
+    assert answers_of(results)["symmetry"]["lead"] == "Symmetry helps in part: it depends on which side is steeper"
 
 
 def test_locality_that_is_clear_only_with_one_sided_curves_is_so_in_part() -> None:
@@ -214,15 +233,15 @@ def test_locality_that_is_clear_only_with_one_sided_curves_is_so_in_part() -> No
 def test_a_slope_that_hangs_on_the_steepest_decoder_is_not_clearly_the_other_way() -> None:
     results = world(lambda condition, question: 0.7 - 0.2 * (condition.family == "decoder" and (condition.w or 0) > 4))
     assert verdicts(results)["decoder"] == "not seen" and "Clearly the reverse" not in claims(results)["decoder"].why
-    assert answers_of(results)["decoder"]["lead"] == "Locality brings decoders no clear gain."
+    assert answers_of(results)["decoder"]["lead"] == "Locality brings decoders no clear gain"
 
 
 def test_who_only_guesses_is_not_called_steady() -> None:
     results = world(lambda condition, question: 0.5 if question == "tense" else 0.8, noise=lambda condition: 0.001)
-    one = results.symmetric[2]
-    assert math.isnan(results.spread(one, "tense"))
-    rest = [q for q in results.items[ALL] if q != "tense"]
-    assert results.spread(one, ALL) == pytest.approx(fmean(results.spread(one, q) for q in rest), abs=1e-15)
+    one = of(results, "symmetric curves")[2]
+    assert math.isnan(spread(results, one, "tense"))
+    rest = [q for q in results.notes["items"][ALL] if q != "tense"]
+    assert spread(results, one, ALL) == pytest.approx(fmean(spread(results, one, q) for q in rest), abs=1e-15)
 
 
 def test_spread_is_of_the_same_questions_for_all_curves() -> None:
@@ -230,19 +249,19 @@ def test_spread_is_of_the_same_questions_for_all_curves() -> None:
         return 0.5 if question == "agent" and condition.family == "log" and as_local(condition) < 0.15 else 0.8
 
     results = world(flattest_guesses, noise=lambda condition: 0.001)
-    steep = results.symmetric[-1]
-    rest = [q for q in results.items[ALL] if q != "agent"]
-    assert math.isnan(results.spread(steep, "agent"))
-    assert results.spread(steep, ALL) == pytest.approx(fmean(results.spread(steep, q) for q in rest), abs=1e-15)
+    steep = of(results, "symmetric curves")[-1]
+    rest = [q for q in results.notes["items"][ALL] if q != "agent"]
+    assert math.isnan(spread(results, steep, "agent"))
+    assert spread(results, steep, ALL) == pytest.approx(fmean(spread(results, steep, q) for q in rest), abs=1e-15)
 
 
-def test_questions_that_nets_cannot_read_decide_nothing(agreeing: LocalityResults) -> None:
+def test_questions_that_nets_cannot_read_decide_nothing(agreeing: ResultTable) -> None:
     strange = [
         ("run", agreeing.conditions[0].name, question, None, 0, "unknown words", 0.9, None, None)
-        for question in agreeing.questions
+        for question in agreeing.scale.questions
     ]
-    results = replace(agreeing, rows=pl.concat([agreeing.rows, frame(strange, RESULT)]))
-    assert results.readable == [] and ALL not in results.items
+    results = with_runs(agreeing, strange)
+    assert results.notes["readable"] == [] and ALL not in results.notes["items"]
     found = claims(results)
     assert {name: found[name].verdict for name in ("middle", "leaning", "roles")} == dict.fromkeys(
         ("middle", "leaning", "roles"), "unknown"
@@ -258,7 +277,7 @@ def test_raw_curves_that_may_gain_half_as_much_are_not_known_to_be_inert() -> No
     assert verdicts(loose)["raw"] == "unknown"
 
 
-def test_what_learning_adds_to_leaning_is_told(agreeing: LocalityResults) -> None:
+def test_what_learning_adds_to_leaning_is_told(agreeing: ResultTable) -> None:
     leans = world(
         lambda condition, question: 0.7 + 0.1 * (condition.encoding == "leaning"), noise=lambda condition: 0.0001
     )
@@ -268,25 +287,23 @@ def test_what_learning_adds_to_leaning_is_told(agreeing: LocalityResults) -> Non
         assert f"{name} {contrast(agreeing, f'leaning over {name}', ALL).points()}" in claims(agreeing)["leaning"].ours
 
 
-def test_a_question_of_unknown_words_does_not_count_together_with_others(agreeing: LocalityResults) -> None:
+def test_a_question_of_unknown_words_does_not_count_together_with_others(agreeing: ResultTable) -> None:
     unread = [("run", one.name, "tense", None, 0, "unknown words", 0.3, None, None) for one in TRIALS]
-    results = LocalityResults(pl.concat([agreeing.rows, frame(unread, RESULT)]), TRIALS, agreeing.questions)
+    results = with_runs(agreeing, unread)
     assert (
-        "tense" not in results.items[ALL]
-        and "tense" not in results.items["others"]
-        and results.items["tense"] == ("tense",)
+        "tense" not in results.notes["items"][ALL]
+        and "tense" not in results.notes["items"]["others"]
+        and results.notes["items"]["tense"] == ("tense",)
     )
 
 
-def test_answers_follow_from_the_verdict_alone(
-    agreeing: LocalityResults, opposite: LocalityResults, flat: LocalityResults
-) -> None:
+def test_answers_follow_from_the_verdict_alone(agreeing: ResultTable, opposite: ResultTable, flat: ResultTable) -> None:
     for results in (agreeing, opposite, flat, world(published, seeds=range(1))):
         found = verdicts(results)
         for name, answer in answers_of(results).items():
             assert re.split("[.:]", answer["lead"])[0] == LEADS[name][found[name]]
-            assert answer["lead"].endswith(".") and answer["rest"].endswith(".")
-    assert answers_of(agreeing)["locality"]["lead"] == "Locality helps."
-    assert answers_of(opposite)["locality"]["lead"] == "Accuracy does not correlate closely with locality."
-    assert answers_of(opposite)["decoder"]["lead"].endswith(": the less local, the better.")
+            assert not answer["lead"].endswith(".") and answer["rest"].endswith(".")
+    assert answers_of(agreeing)["locality"]["lead"] == "Locality helps"
+    assert answers_of(opposite)["locality"]["lead"] == "Accuracy does not correlate closely with locality"
+    assert answers_of(opposite)["decoder"]["lead"].endswith(": the less local, the better")
     assert len({lead for leads in LEADS.values() for lead in leads.values()}) == sum(map(len, LEADS.values()))

@@ -1,32 +1,20 @@
-"""The parts of the locality experiment on their own: curves, correlations, estimates, trials, finished runs."""
+"""The parts of the locality experiment on their own: curves, scales, conditions, the bag of words, and notes."""
 
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from dynamics_jobs import square, stumble
 from locality_worlds import world
 
 from wherewhat.corpora.questions import Example, LabelledDataset, labelled
 from wherewhat.errors import UserError
-from wherewhat.studies import finished_runs
-from wherewhat.studies.bell_curves import curve_measures, w_for
-from wherewhat.studies.conditions import EncodingCondition, curve
-from wherewhat.studies.finished_runs import FinishedRuns, RunOutcome, code_of, finished_runs_in
-from wherewhat.studies.locality.bag_of_words import bag_accuracy
+from wherewhat.studies.engine.encodings import EncodingCondition, curve, curve_measures, w_for
 from wherewhat.studies.locality.notes import notes_of
-from wherewhat.studies.locality.settings import SCALES
-from wherewhat.studies.locality.sweep import FAMILIES
-from wherewhat.studies.parallel import processors, run_parallel
-
-HERE = Path(__file__).parent
+from wherewhat.studies.locality.settings import FAMILIES, SCALES, LocalityScale
+from wherewhat.studies.locality.summaries import bag_accuracy
+from wherewhat.tables.manifest.decode import decode, encode
 
 
 def by_hand(w: float, s: float, n: int) -> tuple[float, float]:
@@ -84,15 +72,13 @@ def test_a_locality_that_no_curve_has_is_refused(target: float) -> None:
 
 @pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
 def test_every_scale_is_whole(scale) -> None:
-    conditions = scale.sweep.conditions()
+    conditions = scale.conditions()
     assert len({condition.name for condition in conditions}) == len(conditions) and {
         condition.family for condition in conditions
     } == set(FAMILIES)
-    assert json.loads(json.dumps(scale.plain())) == scale.plain() and scale.seeds >= 3
+    assert decode(LocalityScale, json.loads(json.dumps(encode(scale)))) == scale and scale.seeds >= 3
     localities = [
-        condition.bias_measures(scale.sweep.n)["locality"]
-        for condition in conditions
-        if condition.name.startswith("log w")
+        condition.bias_measures(scale.n)["locality"] for condition in conditions if condition.name.startswith("log w")
     ]
     assert min(localities) < 0.11 and max(localities) > 0.98
     assert {0.0, 0.25, 0.5, 2.0, 4.0} <= {condition.s for condition in conditions if condition.family == "log"}
@@ -122,50 +108,6 @@ def test_what_is_symmetric_for_good_is_told_by_the_encoding() -> None:
     assert curve("log", 0.5, 0.5).bias_measures(8) and not EncodingCondition("r", "reference", "rope").bias_measures(8)
 
 
-def test_finished_runs_come_back_as_they_were(tmp_path: Path) -> None:
-    kept, settings = finished_runs_in(tmp_path), {"steps": 3, "sizes": (1, 2)}
-    rows = [("run", "a", "", None, 0, "loss", 0.1 + 0.2, None, None)]
-    assert kept.outcome("a, seed 0", settings) is None
-    kept.keep("a, seed 0", settings, RunOutcome(rows, 1.5))
-    assert kept.outcome("a, seed 0", settings) == RunOutcome(rows, 1.5)
-    with pytest.raises(UserError, match=r"a-seed-0.json was made by another version of the code; start again with"):
-        finished_runs_in(tmp_path, "other").outcome("a, seed 0", settings)
-    assert [path.name for path in (tmp_path / "done").iterdir()] == ["a-seed-0.json"]
-    with pytest.raises(UserError, match="made with other settings: steps was 3 and is 4; resume with the"):
-        kept.outcome("a, seed 0", {**settings, "steps": 4})
-    with pytest.raises(UserError, match="done holds 1 finished run; add --resume to go on from there, or --overwrite"):
-        kept.refuse_any()
-    whole = json.loads((tmp_path / "done" / "a-seed-0.json").read_text())
-    damages = [{"rows": []}, {"rows": [["run", "a"]]}, {"rows": 3}, {"rows": [[1, {}, "", "x", "y", 2, "z", [], 0]]}]
-    for text in ('{"settings": {}', "[]", *(json.dumps({**whole, **damage}) for damage in damages)):
-        (tmp_path / "done" / "a-seed-0.json").write_text(text)
-        with pytest.raises(UserError, match=r"a-seed-0.json is damaged .*; delete it, and that run is repeated"):
-            kept.outcome("a, seed 0", settings)
-    (tmp_path / "done" / ".b.json.xyz.partial").write_text("half")
-    kept.forget()
-    assert not list((tmp_path / "done").iterdir())
-    kept.refuse_any()
-
-
-def test_without_a_folder_nothing_is_kept() -> None:
-    kept = FinishedRuns(None)
-    kept.keep("a", {}, RunOutcome([], 0.0))
-    kept.refuse_any()
-    kept.forget()
-    assert kept.outcome("a", {}) is None
-
-
-def test_other_words_in_a_file_do_not_make_it_other_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finished_runs, "PACKAGE", tmp_path)
-    codes = []
-    for text in ('"""A."""\nx = 1\n', '"""B."""\nx = 1  # as it is\n', '"""A."""\nx = 2\n'):
-        (tmp_path / "room.py").write_text(text)
-        code_of.cache_clear()
-        codes.append(code_of("room.py"))
-    code_of.cache_clear()
-    assert codes[0] == codes[1] != codes[2]
-
-
 def test_a_bag_of_words_tells_what_words_alone_tell() -> None:
     by_word = [Example((word, "x"), label) for word, label in (("a", "yes"), ("b", "no"))] * 4
     assert bag_accuracy(LabelledDataset("q", ("no", "yes"), *[tuple(by_word)] * 3), 8) == 1.0
@@ -187,58 +129,9 @@ def test_a_bag_of_words_is_ridge_regression() -> None:
     assert bag_accuracy(asked, 99) == right
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_what_a_job_gives_is_handed_over_as_it_comes(workers: int) -> None:
-    given: list[tuple[int, int]] = []
-    run_parallel(
-        square, [3, 1, 2], on_progress=lambda *told: None, on_done=lambda *done: given.append(done), workers=workers
-    )
-    assert sorted(given) == [(0, 9), (1, 1), (2, 4)]
-
-
-def test_what_was_finished_before_one_stumbled_is_handed_over() -> None:
-    given: list[int] = []
-    with pytest.raises(ValueError, match="job 2 stumbled"):
-        run_parallel(
-            stumble, [1, 2], on_progress=lambda *told: None, on_done=lambda *got: given.append(got[1]), workers=1
-        )
-    assert given == [1]
-
-
-def test_processes_end_with_the_one_that_started_them(tmp_path: Path) -> None:
-    script = "import sys, orphans; orphans.main(sys.argv[1])"
-    environment = {**os.environ, "PYTHONPATH": str(HERE)}
-    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], env=environment)
-    while len(list(tmp_path.iterdir())) < 2 and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    workers = [int(path.name) for path in tmp_path.iterdir()]
-    assert len(workers) == 2
-    for _ in range(1000):
-        if not any(alive(worker) for worker in workers):
-            return
-        time.sleep(0.01)
-    pytest.fail("a process outlived the one that started it")
-
-
-def alive(process: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
-    except OSError:
-        return False
-
-
-def test_jobs_take_no_more_processors_than_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3}, raising=False)
-    assert processors() == 1
-    monkeypatch.delattr(os, "sched_getaffinity")
-    assert processors() == (os.cpu_count() or 1)
-
-
 def test_notes_say_how_settings_came_about() -> None:
     results = world(lambda condition, question: 0.7, seeds=range(1))
-    tiny, small = (" ".join(notes_of(SCALES[name], results)) for name in ("tiny", "small"))
+    tiny, small = (" ".join(notes_of(replace(results, scale=SCALES[name]))) for name in ("tiny", "small"))
     assert "here there is only one rate, 0.002." in tiny and "three variants" in tiny
     assert "here the best of 2 is chosen on validation sentences" in small and "three variants" not in small
     assert "a correlation is close from 0.5 on; within 2 points of chance is guessing" in tiny

@@ -14,22 +14,28 @@ import pytest
 from locality_small import SMALLEST
 
 from wherewhat.errors import UserError
-from wherewhat.studies.base import Request, StudyResult
+from wherewhat.studies.engine.study import RUNS_FOLDER, Request, Study, StudyResult
 from wherewhat.studies.locality.claims import CLAIMS
-from wherewhat.studies.locality.study import study
+from wherewhat.studies.locality.run import STUDY
+from wherewhat.studies.locality.settings import LocalityScale
 from wherewhat.tables.schema import RESULT
 
 HERE = Path(__file__).parent
 
 
+def study(scale: LocalityScale, request: Request, *, by: Study = STUDY) -> StudyResult:
+    """Run it in this process."""
+    return by.reproduce(replace(request, scale=scale, engine="inline"))
+
+
 @pytest.fixture(scope="module")
 def whole() -> StudyResult:
     """An uninterrupted run."""
-    return study(SMALLEST, Request(seeds=2), workers=1)
+    return study(SMALLEST, Request(seeds=2))
 
 
 def finished(folder: Path) -> list[Path]:
-    return sorted((folder / "done").glob("*.json"))
+    return sorted((folder / RUNS_FOLDER).glob("*/result.json"))
 
 
 def test_every_run_gives_its_rows(whole: StudyResult) -> None:
@@ -90,7 +96,7 @@ def test_it_says_what_it_did(whole: StudyResult) -> None:
     assert json.loads(json.dumps(whole.settings)) == whole.settings
     assert json.loads(json.dumps(whole.about)) == whole.about
     assert [one["chance"] for one in whole.about["questions"]] == [0.5, 0.5]
-    assert list(whole.about["answers"]) == ["locality", "symmetry", "decoder", "leaning", "stability"]
+    assert list(whole.about["answers"]) == ["locality", "symmetry", "stability", "decoder", "leaning"]
     assert {tuple(one) for one in whole.about["answers"].values()} == {("lead", "rest")}
     assert whole.about["seconds"] > 0 and whole.about["processes"] == 1
     bag = whole.result.filter(part="mean", subject="bag of words", measure="accuracy")
@@ -111,7 +117,6 @@ def test_a_run_that_is_killed_goes_on_and_ends_the_same(whole: StudyResult, tmp_
     resumed = study(
         SMALLEST,
         Request(seeds=2, folder=tmp_path, resume=True, on_step=lambda done, of, note: steps.append(done)),
-        workers=1,
     )
     assert resumed.result.equals(whole.result) and resumed.claims == whole.claims
     assert {path: path.stat().st_mtime_ns for path in before} == stamps  # none was done again
@@ -121,15 +126,15 @@ def test_a_run_that_is_killed_goes_on_and_ends_the_same(whole: StudyResult, tmp_
 
 def test_more_seeds_can_be_added_and_nothing_is_repeated(whole: StudyResult, tmp_path: Path) -> None:
     small = replace(SMALLEST, sweep=replace(SMALLEST.sweep, sides=(), decoder=()))
-    study(small, Request(seeds=1, folder=tmp_path), workers=1)
+    study(small, Request(seeds=1, folder=tmp_path))
     first = {path: path.stat().st_mtime_ns for path in finished(tmp_path)}
-    study(small, Request(seeds=2, folder=tmp_path, resume=True), workers=1)
+    study(small, Request(seeds=2, folder=tmp_path, resume=True))
     assert len(finished(tmp_path)) == 2 * len(first)
     assert {path: path.stat().st_mtime_ns for path in first} == first
-    with pytest.raises(UserError, match=r"done holds 8 finished runs; add --resume to go on from there, or"):
-        study(small, Request(seeds=1, folder=tmp_path), workers=1)
+    with pytest.raises(UserError, match=r"runs holds 8 finished runs; add --resume to go on from there, or"):
+        study(small, Request(seeds=1, folder=tmp_path))
     with pytest.raises(UserError, match=r"was made with other settings: scale.steps was 4 and is 5; resume with"):
-        study(replace(small, steps=5), Request(seeds=1, folder=tmp_path, resume=True), workers=1)
+        study(replace(small, steps=5), Request(seeds=1, folder=tmp_path, resume=True))
 
 
 def test_questions_and_texts_of_ones_own(tmp_path: Path) -> None:
@@ -141,7 +146,7 @@ def test_questions_and_texts_of_ones_own(tmp_path: Path) -> None:
     warnings: list[str] = []
     request = Request(seeds=1, tasks=(tmp_path / "mine.tsv",), files=(tmp_path / "book.txt",), folder=tmp_path)
     request = replace(request, on_warning=warnings.append)
-    found = study(small, request, workers=1)
+    found = study(small, request)
     assert [one["name"] for one in found.about["questions"]] == ["number", "names", "mine"]
     assert found.settings["corpus"]["name"] == "text" and found.settings["tasks"] == [str(tmp_path / "mine.tsv")]
     assert len(found.result.filter(part="run", item="mine", measure="accuracy")) == 4
@@ -150,8 +155,8 @@ def test_questions_and_texts_of_ones_own(tmp_path: Path) -> None:
     assert len(warnings) == 3 and "above 20\xa0% a question is left out" in warnings[0]
     assert found.result.filter(part="mean", item="all", measure="accuracy").is_empty()  # none can be read
     (tmp_path / "mine.tsv").write_text("\n".join([*lines, "yes\tone more"]))
-    with pytest.raises(UserError, match=r"was made with other settings: files\..*mine.tsv was "):
-        study(small, replace(request, resume=True), workers=1)
+    with pytest.raises(UserError, match=r"was made with other settings: scale.hashes\..*mine.tsv was "):
+        study(small, replace(request, resume=True))
 
 
 @pytest.mark.parametrize(
@@ -165,8 +170,8 @@ def test_questions_and_texts_of_ones_own(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_used_stops_it_before_any_net_learns(text: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "task.tsv").write_text(text)
     with pytest.raises(UserError, match=sentence):
-        study(SMALLEST, Request(tasks=(tmp_path / "task.tsv",), folder=tmp_path), workers=1)
-    assert not (tmp_path / "done").exists()
+        study(SMALLEST, Request(tasks=(tmp_path / "task.tsv",), folder=tmp_path))
+    assert not (tmp_path / RUNS_FOLDER).exists()
 
 
 @pytest.mark.parametrize(
@@ -182,21 +187,34 @@ def test_a_file_that_cannot_be_used_stops_it_before_any_net_learns(text: str, se
 def test_a_name_that_is_taken_is_refused(name: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / f"{name}.tsv").write_text("a\tb\n")
     with pytest.raises(UserError, match=sentence):
-        study(SMALLEST, Request(tasks=(tmp_path / f"{name}.tsv",)), workers=1)
+        study(SMALLEST, Request(tasks=(tmp_path / f"{name}.tsv",)))
 
 
 def test_texts_too_few_to_judge_by_stop_it_before_any_net_learns(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text("a dog sees a cat .\n")
     with pytest.raises(UserError, match=r"book.txt|the corpus"):
-        study(SMALLEST, Request(files=(tmp_path / "book.txt",), folder=tmp_path), workers=1)
-    assert not (tmp_path / "done").exists()
+        study(SMALLEST, Request(files=(tmp_path / "book.txt",), folder=tmp_path))
+    assert not (tmp_path / RUNS_FOLDER).exists()
 
 
-def test_runs_of_other_code_are_not_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_that_changed_meanwhile_are_read_again(tmp_path: Path) -> None:
+    small, book = replace(SMALLEST, questions=("number",)), tmp_path / "book.txt"
+    hashes, words = set(), []
+    for animal in ("dog", "cow"):
+        book.write_text("\n".join(f"a {animal}{number % 9} sees a cat{number % 7} ." for number in range(150)))
+        scale = STUDY.prepare(small, Request(files=(book,)))
+        hashes.add(scale.hashes[str(book)])
+        read = scale.training_settings(scale.conditions()[0], scale.texts, 0).texts
+        assert read is not None
+        words.append({name[:3] for name in (*read.words.names, *(each for line in scale.unseen for each in line))})
+    assert len(hashes) == 2 and "dog" in words[0] - words[1] and "cow" in words[1] - words[0]
+
+
+def test_runs_of_other_code_are_not_mixed_in(tmp_path: Path) -> None:
     small = replace(SMALLEST, sweep=replace(SMALLEST.sweep, sides=(), decoder=(), references=()))
-    first = study(small, Request(seeds=1, folder=tmp_path), workers=1)
-    again = study(small, Request(seeds=1, folder=tmp_path, resume=True), workers=1)
+    first = study(small, Request(seeds=1, folder=tmp_path))
+    again = study(small, Request(seeds=1, folder=tmp_path, resume=True))
     assert again.about["seconds"] == first.about["seconds"]  # those of the runs, whenever they were done
-    monkeypatch.setattr("wherewhat.studies.locality.study.DECIDES", ("names.py",))
+    other = replace(STUDY, decides=("names.py",))
     with pytest.raises(UserError, match=r"was made by another version of the code; start again with --overwrite"):
-        study(small, Request(seeds=1, folder=tmp_path, resume=True), workers=1)
+        study(small, Request(seeds=1, folder=tmp_path, resume=True), by=other)

@@ -1,26 +1,24 @@
 """Parts of the syntax experiment: choosing in one half and scoring in the other, near and far, and its settings."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from wherewhat.corpora.base import split_of
+from wherewhat.corpora.registry import corpus_from
 from wherewhat.encodings.attenuated import Attenuated
 from wherewhat.encodings.base import Context
-from wherewhat.probing.dependencies.relation_rows import ALL, SIDES, RelationRows
-from wherewhat.studies.syntax.job import SyntaxJob
+from wherewhat.probing.dependencies.relation_rows import RelationRows
+from wherewhat.probing.dependencies.scoring import EACH
+from wherewhat.probing.dependencies.settings import ALL, SIDES
+from wherewhat.probing.dependencies.split_half_scores import CHOICES, KINDS, ScoredRows
+from wherewhat.studies.engine.study import of_run
+from wherewhat.studies.syntax.claims import PARTS
+from wherewhat.studies.syntax.results import DISTANCES
+from wherewhat.studies.syntax.run import STUDY
 from wherewhat.studies.syntax.settings import SCALES
-from wherewhat.studies.syntax.split_half_scores import (
-    CHOICES,
-    DISTANCES,
-    EACH,
-    KINDS,
-    PARTS,
-    ScoredRows,
-    frequent,
-    shares,
-)
 
 HEADS, OFFSETS = 3, 4
 
@@ -60,37 +58,37 @@ def by_hand(scored: ScoredRows, kind: str, which: list[int]) -> list[float]:
 
 
 def test_shares_are_those_of_plain_loops(scored: ScoredRows) -> None:
-    told = {(item, at, kind): value for item, at, kind, value in shares(scored, fewest=20)}
+    told = {(item, far, kind): value for item, far, kind, value in scored.shares(20)}
     rows = scored.rows
     of = {name: [n for n in range(len(rows)) if rows.relation_N[n] == name] for name in ("det", "obj")}
     for kind in CHOICES:
         each = {}
         for name, which in of.items():
             hits = by_hand(scored, kind, which)
-            assert told[name, None, kind] == pytest.approx(np.mean(hits), abs=1e-12)
+            assert told[name, ALL, kind] == pytest.approx(np.mean(hits), abs=1e-12)
             each |= dict(zip(which, hits, strict=True))
-        assert told[EACH, None, kind] == pytest.approx(np.mean(list(each.values())), abs=1e-12)
+        assert told[EACH, ALL, kind] == pytest.approx(np.mean(list(each.values())), abs=1e-12)
         both = sorted(each)
-        assert told[ALL, None, kind] == pytest.approx(np.mean(by_hand(scored, kind, both)), abs=1e-12)
-        for at, end in ((1, 1), (2, 2), (3, 5), (6, 99)):
+        assert told[ALL, ALL, kind] == pytest.approx(np.mean(by_hand(scored, kind, both)), abs=1e-12)
+        for far, (at, end) in {"1": (1, 1), "2": (2, 2), "3-5": (3, 5), "6+": (6, 99)}.items():
             near = [each[n] for n in both if at <= abs(rows.offset_N[n]) <= end]
-            assert told[EACH, at, kind] == pytest.approx(np.mean(near), abs=1e-12)
-            assert told[EACH, at, "rows"] == len(near)
-    assert told["det", None, "uniform"] == pytest.approx(rows.chance_N[of["det"]].mean())
-    assert told["obj", None, "distance"] == pytest.approx(np.abs(rows.offset_N[of["obj"]]).mean())
+            assert told[EACH, far, kind] == pytest.approx(np.mean(near), abs=1e-12)
+            assert told[EACH, far, "rows"] == len(near)
+    assert told["det", ALL, "uniform"] == pytest.approx(rows.chance_N[of["det"]].mean())
+    assert told["obj", ALL, "distance"] == pytest.approx(np.abs(rows.offset_N[of["obj"]]).mean())
 
 
 def test_a_rare_relation_is_left_out_everywhere(scored: ScoredRows) -> None:
-    told = list(shares(scored, fewest=20))
+    told = list(scored.shares(20))
     assert {item for item, *_ in told} == {"det", "obj", ALL, EACH}
-    counted = next(value for item, at, kind, value in told if (item, at, kind) == (EACH, None, "rows"))
+    counted = next(value for item, far, kind, value in told if (item, far, kind) == (EACH, ALL, "rows"))
     assert counted == np.isin(scored.rows.relation_N, ["det", "obj"]).sum() < len(scored.rows)
-    assert "obl" in frequent(scored.rows, 2)
+    assert "obl" in scored.frequent(2)
 
 
 def test_a_relation_in_one_half_alone_cannot_choose(scored: ScoredRows) -> None:
     one = scored.take(scored.rows.half_N == 0)
-    assert frequent(one.rows, 2) == []
+    assert one.frequent(2) == []
 
 
 def test_a_head_that_is_right_in_one_half_only_gains_nothing_there() -> None:
@@ -131,8 +129,8 @@ def test_a_fixed_offset_finds_its_own_distance_and_no_other() -> None:
         zeros, half_N, zeros, zeros, offset_N, np.full(10, "det"), np.full(10, SIDES[0]), np.full(10, 0.2)
     )
     scored = ScoredRows(rows, dict.fromkeys((*PARTS, "shuffled", "offset"), looks_NH))
-    told = {(at, kind): value for item, at, kind, value in shares(scored, fewest=2) if item == EACH}
-    assert told[1, "positional"] == 1.0 and told[2, "positional"] == 0.0 and told[None, "positional"] == 0.6
+    told = {(far, kind): value for item, far, kind, value in scored.shares(2) if item == EACH}
+    assert told["1", "positional"] == 1.0 and told["2", "positional"] == 0.0 and told[ALL, "positional"] == 0.6
 
 
 def test_distances_are_those_of_the_probe() -> None:
@@ -150,16 +148,20 @@ def test_every_scale_has_trials_of_all_kinds() -> None:
 
 
 def test_a_run_does_not_depend_on_which_others_there_are() -> None:
-    tiny = SCALES["tiny"]
-    plain = tiny.run_settings()
-    assert "localities" not in plain and "seeds" not in plain and plain["steps"] == tiny.steps
-    job = SyntaxJob(tiny, tiny.conditions()[0], 3)
-    assert job.plain()["run"]["seed"] == 3 and job.name == "log w 0.0505, seed 3" and job.steps == tiny.steps
+    tiny, small = SCALES["tiny"], SCALES["small"]
+    job = STUDY.job(tiny.conditions()[0], tiny, 3)
+    assert job.settings["seed"] == 3 and job.name == "log w 0.0505, seed 3" and job.steps == tiny.steps
+    scale = job.settings["scale"]
+    assert scale["steps"] == tiny.steps and scale["corpus"] == {"name": "grammar", "seed": 1, "past": False}
+    of_study = {"localities": small.localities, "sides": small.sides, "references": small.references}
+    larger = replace(tiny, **of_study, seeds=9, chosen="other words", unknown=("steps",))
+    assert STUDY.job(tiny.conditions()[0], larger, 3) == job and of_run(larger) == of_run(tiny) != tiny
+    assert STUDY.job(tiny.conditions()[0], replace(tiny, probed=301), 3) != job
 
 
 def test_sentences_to_be_probed_on_are_fresh_and_other_ones_for_each_seed() -> None:
     tiny = SCALES["tiny"]
-    first, second = (SyntaxJob(tiny, tiny.conditions()[0], seed).sentences() for seed in (0, 1))
+    first, second = (corpus_from(tiny.corpus).some("test", tiny.probed, seed=seed) for seed in (0, 1))
     assert len(first) == tiny.probed and {split_of(one.text) for one in first} == {"test"}
     assert [one.text for one in first] != [one.text for one in second]
     assert all(one.head for one in first)

@@ -4,17 +4,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from word_swap_worlds import SPREAD, SWEEP, World, follows, rights
+from word_swap_worlds import CURVES, SCALE, SPREAD, World, follows, rights
 
 from wherewhat.stats.estimate import Estimate
-from wherewhat.studies.conditions import EncodingCondition
-from wherewhat.studies.verdicts import judge_claim
-from wherewhat.studies.word_swap.claims import CLAIMS, LEADS, answers_of, claims_of
-from wherewhat.studies.word_swap.means import POOLED, with_means
-from wherewhat.studies.word_swap.published_claims import above
-from wherewhat.studies.word_swap.results import mean_of
+from wherewhat.studies.engine.claims import judge, short_answer
+from wherewhat.studies.engine.encodings import EncodingCondition
+from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.word_swap.claims import CLAIMS, above, kinds_of, mean_gap, side_of
+from wherewhat.studies.word_swap.names import POOLED
+from wherewhat.studies.word_swap.results import learnt, mean_of
+from wherewhat.studies.word_swap.run import STUDY
 from wherewhat.studies.word_swap.settings import CurveGroup
-from wherewhat.studies.word_swap.symmetry_claim import kinds_of, mean_gap, side_of
 
 TRUE = World(
     shift=lambda condition: 0.2 if condition.s == 1 else 0.5, after=lambda condition: 0.5 if condition.s == 1 else 0.85
@@ -23,7 +23,12 @@ WIDE = (-0.3, 0.0, 0.3)
 
 
 def verdict(name: str, world: World) -> str:
-    return judge_claim(CLAIMS[name], world.results()).verdict
+    return judge(CLAIMS[name], world.results()).verdict
+
+
+def answers_of(table: ResultTable) -> dict[str, dict[str, str]]:
+    """The short answer to every claim that has one."""
+    return {name: short_answer(claim, judge(claim, table)) for name, claim in CLAIMS.items() if claim.answers}
 
 
 def unlearnt(**levels: float) -> World:
@@ -118,19 +123,19 @@ def test_symmetry(world: World, expected: str) -> None:
 def test_where_one_kind_of_curve_gains_the_answer_says_which() -> None:
     part = asked_about_names(lambda condition: 0.9 if condition.encoding == "leaning" else 0.1)
     assert answers_of(part.results())["symmetry"]["lead"] == (
-        "Symmetric curves miss more than asymmetric ones in part: s 0.5 does not follow more, leaning 1 follows more."
+        "Symmetric curves miss more than asymmetric ones in part: s 0.5 does not follow more, leaning 1 follows more"
     )
 
 
 def test_whether_sides_matter_may_be_open_and_kinds_of_curves_are_told_apart() -> None:
     assert {side_of(Estimate(0.1, -0.3, 0.5)), side_of(Estimate(0.1))} == {0}
-    sweep = replace(SWEEP, curves=(*SWEEP.curves, CurveGroup(0.6, (1.0, 4.0)), CurveGroup(0.25, (0.0,))))
-    assert list(kinds_of(replace(TRUE, sweep=sweep).results())) == ["s 0.5", "s 4", "leaning 1"]  # s 0 has no partner
+    scale = replace(SCALE, curves=(*CURVES, CurveGroup(0.6, (1.0, 4.0)), CurveGroup(0.25, (0.0,))))
+    assert list(kinds_of(replace(TRUE, scale=scale).results())) == ["s 0.5", "s 4", "leaning 1"]  # s 0 has no partner
 
 
 @pytest.mark.parametrize(("world", "expected"), [(TRUE, "learned, rope"), (unlearnt(roles=0.6), "no encoding")])
 def test_it_is_said_which_encodings_learnt_pairs_about_roles(world: World, expected: str) -> None:
-    ours = judge_claim(CLAIMS["symmetry"], world.results()).ours
+    ours = judge(CLAIMS["symmetry"], world.results()).ours
     assert "which are harder, were clearly learnt with" in ours and f"{expected}." in ours
 
 
@@ -153,8 +158,8 @@ def test_training(world: World, expected: str) -> None:
 
 def test_it_is_said_with_which_encodings_a_reward_for_roles_helps() -> None:
     results = readers("learned").results()
-    assert "roles in pairs with 1 of 5: learned." in answers_of(results)["training"]["lead"]
-    assert "with 1 of 5: learned; these follow 90" in judge_claim(CLAIMS["training"], results).ours
+    assert "roles in pairs with 1 of 5: learned" in answers_of(results)["training"]["lead"]
+    assert "with 1 of 5: learned; these follow 90" in judge(CLAIMS["training"], results).ours
 
 
 def test_encodings_that_never_learnt_content_are_not_held_against_it() -> None:
@@ -167,7 +172,7 @@ def test_encodings_that_never_learnt_content_are_not_held_against_it() -> None:
             0.8 if asked == "content" and condition.name == "rope" else follows(condition, asked)
         ),
     )
-    ours = judge_claim(CLAIMS["training"], one.results()).ours
+    ours = judge(CLAIMS["training"], one.results()).ours
     assert "without rope, which never learnt content" in ours
     assert "(4 of the 4 that learnt content)" in ours and ours.count("a gain of +88.0 points") == 2
 
@@ -193,14 +198,15 @@ def test_theorems_are_seen_to_hold_and_seen_to_fail() -> None:
 
 
 def test_two_seeds_decide_nothing_and_say_so() -> None:
-    claims = claims_of(replace(TRUE, spread=SPREAD[:2]).results())
+    results = replace(TRUE, spread=SPREAD[:2]).results()
+    claims = [judge(claim, results) for claim in CLAIMS.values()]
     assert {claim.verdict for claim in claims} == {"unknown"}
     assert all(claim.why == "Fewer than 3 seeds decide nothing." for claim in claims)
 
 
 def test_seeds_that_differ_widely_leave_a_claim_open() -> None:
     wide = replace(TRUE, spread=WIDE, right=lambda condition, question: 0.9)
-    assert not wide.results().learnt("roles")
+    assert not learnt(wide.results(), "roles")
     assert verdict("training", wide) == "unknown"
 
 
@@ -208,13 +214,14 @@ def test_answers_say_what_verdicts_say() -> None:
     for world in (TRUE, replace(TRUE, followed=lambda condition, question: 0.05), unlearnt(roles=0.6)):
         results = world.results()
         for name, told in answers_of(results).items():
-            found = judge_claim(CLAIMS[name], results)
-            assert told["lead"].startswith(LEADS[name][found.verdict])
+            found = judge(CLAIMS[name], results)
+            assert told["lead"].startswith(CLAIMS[name].answers[found.verdict])
 
 
 def test_every_verdict_that_can_come_has_its_sentence() -> None:
     published, ours = {"agrees", "in part", "disagrees", "unknown"}, {"seen", "in part", "not seen", "unknown"}
-    assert all(set(leads) in (published, ours) for leads in LEADS.values())
+    answers = [set(claim.answers) for claim in CLAIMS.values() if claim.answers]
+    assert len(answers) == 4 and all(verdicts in (published, ours) for verdicts in answers)
 
 
 def test_published_ranges_are_those_of_the_table() -> None:
@@ -224,7 +231,7 @@ def test_published_ranges_are_those_of_the_table() -> None:
 
 def test_a_gap_is_taken_seed_by_seed_at_the_same_locality() -> None:
     results = TRUE.results()
-    (_, group), *_ = results.groups
+    (_, group), *_ = results.scale.groups()
     gap = mean_gap(results, [([group[0]], curve) for curve in group[1:]], "roles", "accuracy")
     assert gap.value == pytest.approx(0.35) and gap.high - gap.low < 1e-9
     assert above(Estimate(0.5), 0.4) == 0  # without an interval nothing is clear
@@ -232,7 +239,8 @@ def test_a_gap_is_taken_seed_by_seed_at_the_same_locality() -> None:
 
 
 def test_means_hold_every_encoding_those_that_learnt_it_and_the_gaps() -> None:
-    result = with_means(TRUE.results(), 16)
+    results = TRUE.results()
+    result = results.extended(STUDY.summarise(results)).rows
     assert set(result["part"]) == {"run", "mean", "gap", "encoding"}
     mean = result.filter(part="mean", subject="learned", item="roles, exchange", measure="followed").row(0, named=True)
     assert mean["value"] == pytest.approx(0.9) and mean["low"] < 0.9 < mean["high"]

@@ -11,13 +11,20 @@ from wherewhat.corpora.grammar import Grammar
 from wherewhat.corpora.minimal_pairs import VOICES
 from wherewhat.corpora.sentence_pairs import PAIRS, SWAPPED_LABELS, usable_roles
 from wherewhat.errors import UserError
-from wherewhat.studies.bell_curves import curve_measures, w_for
-from wherewhat.studies.word_swap import three_word_sentences
-from wherewhat.studies.word_swap.answer_measures import AnswersUnderSwap, answer_measures, difference, mean, share
-from wherewhat.studies.word_swap.examples import examples_of
-from wherewhat.studies.word_swap.job import WordSwapJob
-from wherewhat.studies.word_swap.passages import Passages
-from wherewhat.studies.word_swap.premises import NAMES, examples, premise_of, premises
+from wherewhat.studies.engine.encodings import curve_measures, w_for
+from wherewhat.studies.engine.study import of_run
+from wherewhat.studies.word_swap.questions import (
+    PERSONS,
+    SWAPPED_GENDERS,
+    Passages,
+    evaluation_data,
+    examples_in_words,
+    name_examples,
+    pair_examples,
+    premise_of,
+    premises,
+)
+from wherewhat.studies.word_swap.run import answer_measures, difference, mean, share
 from wherewhat.studies.word_swap.settings import SCALES
 
 NAN = float("nan")
@@ -33,7 +40,7 @@ def test_premises_are_short_and_about_two_names_and_none_comes_twice() -> None:
     found = list(islice(premises(3, "test"), 40))
     assert len({premise.sentence.text for premise in found}) == 40
     for sentence, agent, _, patient in found:
-        assert len(sentence.words) <= 8 and {agent.form, patient.form} <= NAMES and agent != patient
+        assert len(sentence.words) <= 8 and {agent.form, patient.form} <= PERSONS and agent != patient
 
 
 def test_a_sentence_that_says_a_name_twice_is_no_premise() -> None:
@@ -44,25 +51,27 @@ def test_a_sentence_that_says_a_name_twice_is_no_premise() -> None:
 
 def test_every_premise_has_a_case_of_every_label_with_the_same_words_in_entailed_and_reversed() -> None:
     for question, pairs in PAIRS.items():
-        found = examples(question, 2, "test", 5)
+        found = pair_examples(question, 2, "test", 5)
         assert [example.label for example in found] == list(pairs.labels) * 5
         assert len({example.sentences[0].text for example in found}) == 5
-    for entailed, other in zip(*(examples("roles", 2, "test", 5)[place::3] for place in (0, 1)), strict=True):
+    for entailed, other in zip(*(pair_examples("roles", 2, "test", 5)[place::3] for place in (0, 1)), strict=True):
         assert sorted(entailed.sentences[1].words) == sorted(other.sentences[1].words)
 
 
 def test_what_is_read_says_again_who_does_what_to_whom_and_is_not_what_is_judged_by() -> None:
     passages = [one.text for one in islice(Passages().sentences("train"), 200)]
-    told = [" ".join(sentence.text for sentence in example.sentences) for example in examples("roles", 1, "train", 200)]
+    told = [
+        " ".join(sentence.text for sentence in example.sentences) for example in pair_examples("roles", 1, "train", 200)
+    ]
     assert passages == told[::3]
     assert not set(passages) & {
-        " ".join(s.text for s in example.sentences) for example in examples("roles", 1, "test", 50)
+        " ".join(s.text for s in example.sentences) for example in pair_examples("roles", 1, "test", 50)
     }
     assert len(Passages().some("train", 3, seed=5)) == 3
 
 
 def test_curves_of_one_locality_are_equally_local_whatever_their_sides() -> None:
-    for locality, group in SCALES["tiny"].sweep.groups():
+    for locality, group in SCALES["tiny"].groups():
         for trial in (one for one in group if one.encoding == "attenuated"):
             assert trial.w is not None and trial.s is not None
             assert curve_measures(trial.w, trial.s, n=16)["locality"] == pytest.approx(locality, abs=2e-3)
@@ -72,45 +81,44 @@ def test_curves_of_one_locality_are_equally_local_whatever_their_sides() -> None
 
 def test_scales_name_what_is_unknown_and_every_curve_once() -> None:
     for scale in SCALES.values():
-        names = [trial.name for trial in scale.sweep.conditions()]
+        names = [trial.name for trial in scale.conditions()]
         assert len(set(names)) == len(names) and "none" in names
     assert SCALES["paper"].unknown and not SCALES["tiny"].unknown
-    assert "sweep" not in SCALES["tiny"].run_settings()
+    run = of_run(SCALES["tiny"])
+    assert not (run.curves or run.references or run.seeds) and run.questions == SCALES["tiny"].questions
 
 
 def test_bare_names_are_twins_that_nets_have_words_for_and_none_is_learnt_from_and_judged_by() -> None:
     learnt, judged = (
-        {example.sentences[0].words: example.label for example in three_word_sentences.examples(0, split, 500)}
-        for split in ENDS
+        {example.sentences[0].words: example.label for example in name_examples(0, split, 500)} for split in ENDS
     )
     read = {word for passage in islice(Passages().sentences("train"), 300) for word in passage.words}
     assert len(learnt) == 184 and len(judged) == 72 and not set(learnt) & set(judged)
     for words, label in (learnt | judged).items():
         assert len(words) == 3 and set(words) <= read
         assert label == ("woman" if words[0] in {"maria", "lucy", "nina", "rosa"} else "man")
-        assert (learnt | judged)[words[::-1]] == three_word_sentences.SWAPPED_LABELS[label]
+        assert (learnt | judged)[words[::-1]] == SWAPPED_GENDERS[label]
 
 
 def test_bare_names_are_only_exchanged_which_is_reading_them_backwards_and_have_a_control() -> None:
-    job = WordSwapJob(SMALLEST, SMALLEST.sweep.conditions()[0], 0)
-    (item,) = job.items("names")
-    cases_there = job.data("names").examples
+    data, (item,) = evaluation_data("names", 0, SMALLEST.test)
+    cases_there = data.examples
     assert item.name == "roles" and len(item.examples) == len(cases_there) == 24 and not item.beside
     for trial in item.examples:
         example = cases_there[trial.index]
         assert trial.swapped[0].words == example.sentences[0].words[::-1]
-        assert trial.answer == three_word_sentences.SWAPPED_LABELS[example.label] and trial.control is not None
+        assert trial.answer == SWAPPED_GENDERS[example.label] and trial.control is not None
 
 
 def test_what_is_counted_of_an_exchange() -> None:
-    heard = AnswersUnderSwap(
+    heard = answer_measures(
         before_NA=one_hot(0, 0, 1, 2, 1),
         after_NA=one_hot(1, 0, 0, 2, 1),
         control_NA=one_hot(0, 1, 1, None, None),
         old_N=np.array([0, 0, 1, 2, 0]),  # the last was wrong before
         new_N=np.array([1, 1, 0, 2, 1]),
     )
-    found = {name: numbers[0] for name, numbers in answer_measures(heard)}
+    found = {name: numbers[0] for name, numbers in heard}
     assert found["cases"] == 5 and found["before"] == 0.8 and found["accuracy"] == 0.8 and found["change"] == 0
     assert found["old label"] == pytest.approx(2 / 5)
     assert found["followed"] == found["flip"] == pytest.approx(2 / 3)  # of three right ones whose label changes
@@ -121,8 +129,7 @@ def test_what_is_counted_of_an_exchange() -> None:
 
 def test_a_shuffle_changes_no_label_so_nothing_is_followed() -> None:
     same = one_hot(0, 1, 2)
-    heard = AnswersUnderSwap(same, same, one_hot(None, None, None), np.array([0, 1, 2]), np.array([0, 1, 2]))
-    found = dict(answer_measures(heard))
+    found = dict(answer_measures(same, same, one_hot(None, None, None), np.array([0, 1, 2]), np.array([0, 1, 2])))
     assert "followed" not in found and "control change" not in found and "control flip" not in found
     assert found["flip"][0] == found["shift"][0] == found["largest"][0] == 0
 
@@ -135,24 +142,23 @@ def test_intervals_over_cases_stay_in_their_range_and_one_case_has_none() -> Non
 
 
 def test_items_hold_every_swap_and_an_exchange_has_the_new_label() -> None:
-    job = WordSwapJob(SMALLEST, SMALLEST.sweep.conditions()[0], 0)
-    names = {item.name: item for item in job.items("roles")}
+    data, items = evaluation_data("roles", 0, SMALLEST.test)
+    names = {item.name: item for item in items}
     assert {"3", "whole", "roles", "voice"} <= set(names)
-    labels = [example.label for example in job.data("roles").examples]
+    labels = [example.label for example in data.examples]
     assert all(trial.answer == SWAPPED_LABELS["roles"][labels[trial.index]] for trial in names["roles"].examples)
     assert all(trial.answer == labels[trial.index] for trial in names["voice"].examples)
 
 
 def test_examples_show_words_before_and_after_with_their_roles() -> None:
-    bare_names, *others = examples_of(WordSwapJob(SMALLEST, SMALLEST.sweep.conditions()[0], 0))
-    (three,) = bare_names["sentences"]
-    assert (
-        three["swapped"] == three["words"][::-1]
-        and bare_names["new"] == three_word_sentences.SWAPPED_LABELS[bare_names["label"]]
-    )
-    found = {example["item"]: example for example in others}
-    premise = found["roles"]["sentences"][0]
-    agent, patient = (premise["words"][premise["roles"][role][0]] for role in ("agent", "patient"))
-    moved = [premise["swapped"][premise["swapped_roles"][role][0]] for role in ("agent", "patient")]
+    (bare_names,) = examples_in_words("names", 0, SMALLEST.test)
+    (three,) = bare_names.sentences
+    assert three.swapped == three.words[::-1] and bare_names.new == SWAPPED_GENDERS[str(bare_names.label)]
+    found = {example.item: example for example in examples_in_words("roles", 0, SMALLEST.test)}
+    premise = found["roles"].sentences[0]
+    agent, patient = (premise.words[premise.roles[role][0]] for role in ("agent", "patient"))
+    moved = [premise.swapped[premise.roles[role][0]] for role in ("agent", "patient")]
     assert moved == [patient, agent] and {agent, patient} <= {name.form for name in lex.NAMES}
-    assert found["whole"]["sentences"][0]["order"] is not None
+    assert found["whole"].sentences[0].order is not None
+    for item in found.values():  # the longest of those that have a control, where one has
+        assert item.sentences[0].control or item.item in ("whole", "voice")

@@ -6,11 +6,11 @@ import pytest
 from word_swap_small import SMALLEST
 
 from wherewhat.errors import UserError
-from wherewhat.report.render import render
-from wherewhat.report.reproductions import page_of_reproduction
-from wherewhat.studies.base import Request, StudyResult
+from wherewhat.report.core.render import render
+from wherewhat.studies.engine.study import Request, StudyResult
+from wherewhat.studies.pages import page_of_study
 from wherewhat.studies.word_swap.claims import CLAIMS
-from wherewhat.studies.word_swap.study import study
+from wherewhat.studies.word_swap.run import STUDY
 from wherewhat.tables.manifest.io import manifest_of
 from wherewhat.tables.schema import RESULT
 
@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole(folder: Path) -> StudyResult:
     """An uninterrupted run, with its finished runs kept."""
-    return study(SMALLEST, Request(seeds=2, folder=folder), workers=1)
+    return STUDY.reproduce(Request(scale=SMALLEST, seeds=2, folder=folder, engine="inline"))
 
 
 def test_every_run_gives_its_rows(whole: StudyResult) -> None:
@@ -49,21 +49,24 @@ def test_theorems_hold_in_nets(whole: StudyResult) -> None:
 
 
 def test_finished_runs_are_not_done_again_and_give_the_same(whole: StudyResult, folder: Path) -> None:
-    assert len(list((folder / "done").glob("*.json"))) == 6
+    assert len(list((folder / "runs").glob("*/result.json"))) == 6
     steps = list[int]()
-    request = Request(seeds=2, folder=folder, resume=True, on_step=lambda done, of, note: steps.append(done))
-    again = study(SMALLEST, request, workers=1)
+    request = Request(
+        scale=SMALLEST, seeds=2, folder=folder, resume=True, on_step=lambda done, of, note: steps.append(done)
+    )
+    again = STUDY.reproduce(request)
     assert again.result.equals(whole.result) and not steps
     with pytest.raises(UserError, match="holds 6 finished runs; add --resume"):
-        study(SMALLEST, Request(seeds=2, folder=folder), workers=1)
+        STUDY.reproduce(Request(scale=SMALLEST, seeds=2, folder=folder))
 
 
 def test_one_run_is_the_same_alone(whole: StudyResult) -> None:
-    alone = study(SMALLEST, Request(seed=1, seeds=1), workers=1).result.filter(part="run")
+    request = Request(scale=SMALLEST, seed=1, seeds=1, engine="inline")
+    alone = STUDY.reproduce(request).result.filter(part="run")
     assert alone.equals(whole.result.filter(part="run", seed=1))
 
 
 def test_its_page_is_drawn(whole: StudyResult) -> None:
     manifest = {"reproduction": "word-swap", "about": whole.about, "claims": [], "notes": list(whole.notes)}
-    text = render(page_of_reproduction(whole.result, manifest_of("reproduce", manifest)))
+    text = render(page_of_study(whole.result, manifest_of("reproduce", manifest)))
     assert "Swapped words" in text and "unclear" in text

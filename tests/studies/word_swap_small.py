@@ -2,16 +2,18 @@
 
 from dataclasses import replace
 
-from wherewhat.studies.word_swap.settings import SCALES, CurveGroup, QuestionTraining, WordSwapSweep
+from wherewhat.studies.word_swap.settings import SCALES, CurveGroup, QuestionTraining
 
 SMALLEST = replace(
     SCALES["tiny"],
-    sweep=WordSwapSweep(n=8, curves=(CurveGroup(0.5, (1.0, 0.5)),), references=("none",)),
+    n=8,
+    curves=(CurveGroup(0.5, (1.0, 0.5)),),
+    references=("none",),
     questions=(QuestionTraining("content", 4, 2), QuestionTraining("names", 4, 2), QuestionTraining("roles", 4, 2)),
     seeds=1,
     width=8,
     heads=2,
-    passages=20,
+    sentences=20,
     steps=4,
     batch=8,
     warmup=1,

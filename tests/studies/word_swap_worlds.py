@@ -1,16 +1,16 @@
 """Worlds in which everything about swapped words is known: rows as runs would give them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from wherewhat.studies.conditions import EncodingCondition
-from wherewhat.studies.word_swap import answer_measures as c
-from wherewhat.studies.word_swap.results import BAG, CONSTITUENTS, WordSwapResults
-from wherewhat.studies.word_swap.run import BARE_NAMES, ORIGINAL, ROLE_SWAP, item_name
-from wherewhat.studies.word_swap.settings import CurveGroup, WordSwapSweep
-from wherewhat.tables.schema import RESULT, frame
+from wherewhat.studies.engine.encodings import EncodingCondition
+from wherewhat.studies.engine.results import ResultTable, table_of
+from wherewhat.studies.word_swap import names as c
+from wherewhat.studies.word_swap.names import BAG, BARE_NAMES, CONSTITUENTS, ORIGINAL, ROLE_SWAP, item_name
+from wherewhat.studies.word_swap.settings import SCALES, CurveGroup, WordSwapScale
 
-SWEEP = WordSwapSweep(n=16, curves=(CurveGroup(0.3, (1.0, 0.5), (1.0,)),), references=("learned", "rope", "none"))
+CURVES = (CurveGroup(0.3, (1.0, 0.5), (1.0,)),)
+SCALE = replace(SCALES["tiny"], curves=CURVES, references=("learned", "rope", "none"))
 SPREAD = (-0.01, 0.0, 0.01)  # of seeds around what is true
 
 
@@ -39,19 +39,19 @@ class World:
     shift: Callable[[EncodingCondition], float] = lambda condition: 0.5
     unmoved: float = 1e-8  # the most that shuffles move a net without positions
     names: Callable[[EncodingCondition], float] = lambda condition: 0.0 if condition.mirrored else 0.2
-    sweep: WordSwapSweep = SWEEP
+    scale: WordSwapScale = SCALE
     spread: tuple[float, ...] = SPREAD
 
-    def results(self) -> WordSwapResults:
+    def results(self) -> ResultTable:
         """What runs in this world would have measured."""
-        conditions = self.sweep.conditions()
+        conditions = self.scale.conditions()
         rows = [
             ("run", condition.name, item, None, seed, measure, value, None, None)
             for condition in conditions
             for seed, off in enumerate(self.spread)
             for item, measure, value in self._of(condition, off)
         ]
-        return WordSwapResults(frame(rows, RESULT), conditions, self.sweep.groups())
+        return table_of(rows, conditions, self.scale)
 
     def _of(self, condition: EncodingCondition, off: float) -> Iterator[tuple[str, str, float]]:
         without = condition.encoding == "none"

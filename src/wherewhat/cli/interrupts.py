@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-NOTHING = "nothing was written; run it again"
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+from wherewhat.signals import SIGNALS
 
-_waiting: list[int] | None = None  # signals that came while they had to wait; None: they need not wait
+NOTHING = "nothing was written; run it again"
 
 
 class Interrupted(BaseException):
@@ -43,9 +42,6 @@ def interruptible() -> Iterator[None]:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    if _waiting is not None:
-        _waiting.append(number)
-        return
     signal.signal(number, signal.SIG_DFL)  # who asks twice does not wait for anything to be tidied up
     raise Interrupted(number)
 
@@ -68,16 +64,3 @@ def going_on(*, overwrite: bool) -> str:
     'the same command with --resume in place of --overwrite goes on from there'
     """
     return f"the same command with --resume{' in place of --overwrite' if overwrite else ''} goes on from there"
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Finish what belongs together; whoever interrupts it is heard afterwards."""
-    global _waiting
-    _waiting = []
-    try:
-        yield
-    finally:
-        waited, _waiting = _waiting, None
-    if waited:
-        _stop(waited[0], None)

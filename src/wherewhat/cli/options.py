@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wherewhat.cli.groups import ADVANCED, MEASURE, MODEL, OUTPUT, TEXTS, option
-from wherewhat.cli.interrupts import interrupt_message, uninterrupted
+from wherewhat.cli.interrupts import interrupt_message
 from wherewhat.cli.parse import parse_count, parse_names, parse_temperatures, parse_text, parse_treebank
 from wherewhat.errors import UserError
 from wherewhat.progress import announce
+from wherewhat.signals import deferred_signals
 
 if TYPE_CHECKING:
     from wherewhat.capture.loading.load import LoadSettings
@@ -243,7 +244,7 @@ def write_run(run: "Run", out: Path, *, overwrite: bool, png: Path | None) -> No
     with interrupt_message(
         lambda: f"the run in {out} is complete" + ("" if png is None else f", {png} may lack figures")
     ):
-        with uninterrupted():
+        with deferred_signals():
             run.save(out, overwrite=overwrite)
         if png is not None:
             run.figures(png)

@@ -27,7 +27,7 @@ from wherewhat.progress import announce, progress
 
 if TYPE_CHECKING:
     from wherewhat.runs.registry import StudyRun
-    from wherewhat.studies.registry import Study
+    from wherewhat.studies.engine.study import AnyStudy
 
 STUDY = "Study"  # the panel of its own options
 
@@ -67,9 +67,12 @@ def reproduce(
     out: Annotated[Path | None, option(OUTPUT, "DIR", "The folder to write into (default: runs/NAME).")] = None,
     png: Png = None,
     overwrite: Overwrite = False,
-    resume: Annotated[
-        bool, option(OUTPUT, None, "For locality, syntax and word-swap: continue after an interruption.", "--resume")
-    ] = False,
+    resume: Annotated[bool, option(OUTPUT, None, "Continue after an interruption (not control).", "--resume")] = False,
+    engine: Annotated[
+        str,
+        option(ADVANCED, "local|inline", "Run in processes of this machine, or in this one; the result is the same."),
+    ] = "local",
+    workers: Annotated[int | None, option(ADVANCED, "N", "Processes at once (default: one per processor).")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -82,19 +85,26 @@ def reproduce(
         raise UserError("both --overwrite and --resume were given; choose one of them")
     announce(name, quiet=quiet)
     load_settings = loading.settings(*([options.model] if options.model else []))
+    from wherewhat.jobs.folder import JobFolder
     from wherewhat.names import look_up
-    from wherewhat.studies.finished_runs import finished_runs_in
+    from wherewhat.studies.engine.study import RUNS_FOLDER
     from wherewhat.studies.registry import STUDIES
-    from wherewhat.studies.run import reproduce as run_study
+    from wherewhat.studies.reproduce import reproduce as run_study
     from wherewhat.tables.files import refuse_to_overwrite
     from wherewhat.tables.texts import title
 
     study, text = look_up("reproduction", name, STUDIES), options.text
-    given = {"--model": options.model, "--text": text, "--dataset": options.dataset, "--task": options.task}
-    _check(study, {**given, "--resume": resume})
+    given: dict[str, object] = {
+        "--model": options.model,
+        "--text": text,
+        "--dataset": options.dataset,
+        "--task": options.task,
+    }
+    given |= {"--resume": resume, "--engine": engine != "local", "--workers": workers is not None}
+    _check(study, given)
     folder = Path("runs") / study.name if out is None else out
-    if "--resume" in study.takes and not overwrite and not resume:
-        finished_runs_in(folder).refuse_any()  # mentions --resume, which the next refusal does not
+    if study.resumes and not overwrite and not resume:
+        JobFolder(folder / RUNS_FOLDER).refuse_any()  # mentions --resume, which the next refusal does not
     refuse_to_overwrite(folder, kind="reproduce", overwrite=overwrite or resume)
     takes_model = "--model" in study.takes
     texts = texts_from(text, column=options.column, dataset=options.dataset, split=options.split)
@@ -113,9 +123,11 @@ def reproduce(
             loading=load_settings,
             files=() if takes_model else text,
             tasks=options.task,
-            folder=folder if "--resume" in study.takes else None,
+            folder=folder,
             overwrite=overwrite,
             resume=resume,
+            engine=engine,
+            workers=workers,
             on_step=step,
             on_warning=warning_printer(quiet),
         )
@@ -125,9 +137,10 @@ def reproduce(
 
 def _kept_message(folder: Path, *, overwrite: bool) -> str:
     """What an interruption message says: the finished runs are kept."""
-    from wherewhat.studies.finished_runs import finished_runs_in
+    from wherewhat.jobs.folder import JobFolder
+    from wherewhat.studies.engine.study import RUNS_FOLDER
 
-    if not (runs := finished_runs_in(folder).count):
+    if not (runs := JobFolder(folder / RUNS_FOLDER).count):
         return NOTHING
     subject = "1 finished run is" if runs == 1 else f"{runs} finished runs are"
     return f"{subject} kept in {folder}; {going_on(overwrite=overwrite)}"
@@ -144,22 +157,28 @@ def _print(result: "StudyRun", folder: Path, *, as_json: bool, quiet: bool) -> N
         print(f"{len(verdicts)} claims: {counted}; {seconds():.0f} s: {folder / 'report.html'}")
 
 
-def _check(study: "Study", given: dict[str, object]) -> None:
+def _check(study: "AnyStudy", given: dict[str, object]) -> None:
     """Refuse an option that this study does not take."""
     from wherewhat.studies.registry import STUDIES
 
-    for unused in (name for name, value in given.items() if value and name not in study.takes):
-        *most, last = [other.name for other in STUDIES.values() if unused in other.takes]
+    def taken(by: "AnyStudy") -> tuple[str, ...]:
+        return (*by.takes, "--resume", "--engine", "--workers") if by.resumes else by.takes
+
+    for unused in (name for name, value in given.items() if value and name not in taken(study)):
+        *most, last = [other.name for other in STUDIES.values() if unused in taken(other)]
         takers, (why, others) = f"{', '.join(most)} and {last}" if most else last, NOT_TAKEN[unused]
         raise UserError(f"{study.name} {why}; leave {unused} out ({takers} {others})")
 
 
 # Why a study does not take an option, and what those do that take it.
 _OWN_NETS = "trains nets of its own"
+_ONE_GO = "studies a given model in one go, in this process"
 NOT_TAKEN = {
     "--model": (_OWN_NETS, "studies a model you name"),
     "--text": (_OWN_NETS, "read yours"),
     "--dataset": (_OWN_NETS, "studies a model you name"),
     "--task": ("asks only its own questions", "asks yours too"),
-    "--resume": ("cannot resume", "can"),
+    "--resume": ("studies a given model in one go, without runs to resume", "can resume"),
+    "--engine": (_ONE_GO, "take it"),
+    "--workers": (_ONE_GO, "take it"),
 }

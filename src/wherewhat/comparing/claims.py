@@ -14,7 +14,7 @@ from wherewhat.comparing.change_rows import estimate_in
 from wherewhat.comparing.model_state import ModelState
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.intervals import dependent_mean
-from wherewhat.stats.verdict import UNPUBLISHED, Claim, if_unpublished, interval_verdict
+from wherewhat.stats.verdict import UNPUBLISHED, ClaimResult, if_unpublished, interval_verdict
 
 HeadIntervals = dict[str, dict[str, tuple[float, float]]]  # by part and score, the interval of a change over heads
 PAPER = "arXiv 2310.12864"
@@ -91,7 +91,7 @@ class MeasureVerdict:
     why: tuple[str, ...] = ()  # sentences
 
 
-def claims_of(table: pl.DataFrame, states: Sequence[ModelState], over_heads: HeadIntervals) -> list[Claim]:
+def claims_of(table: pl.DataFrame, states: Sequence[ModelState], over_heads: HeadIntervals) -> list[ClaimResult]:
     """The claims about the last of the list compared with untrained weights, if the positional part was measured.
 
     Symmetry is judged by the published measure and by balance: if they contradict each other it holds in part. Uniform
@@ -150,7 +150,9 @@ def _effect(
     return TrainingEffect(score, row["part"], after, chance, row["before"], ends, over, heads_changed)
 
 
-def _claim(claim: str, published: str, effects: Sequence[TrainingEffect], measures: Sequence[MeasureVerdict]) -> Claim:
+def _claim(
+    claim: str, published: str, effects: Sequence[TrainingEffect], measures: Sequence[MeasureVerdict]
+) -> ClaimResult:
     """One claim from one or several measures: they say the same, or it holds in part."""
     verdicts = [measure.verdict for measure in measures]
     verdict = verdicts[0]
@@ -160,7 +162,7 @@ def _claim(claim: str, published: str, effects: Sequence[TrainingEffect], measur
     reasons += [MEASURES_DIFFER] if verdict == "in part" and len(set(verdicts) - {"unknown"}) > 1 else []
     published = published if effects[0].part == ENCODER else OTHER_MODELS
     verdict = if_unpublished(verdict) if published.startswith(UNPUBLISHED) else verdict
-    return Claim(claim, published, "; ".join(measure.ours for measure in measures), verdict, " ".join(reasons))
+    return ClaimResult(claim, published, "; ".join(measure.ours for measure in measures), verdict, " ".join(reasons))
 
 
 def _is_symmetric(effect: TrainingEffect, locality: TrainingEffect | None) -> MeasureVerdict:

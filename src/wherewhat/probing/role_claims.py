@@ -13,7 +13,7 @@ from wherewhat.probing.swap_probe.estimates import (
     ProbeEstimates,
 )
 from wherewhat.probing.swap_probe.measures import ACCURACY, CHANGED, DISTANCE, FLIP, KEPT, NATS, OLD
-from wherewhat.stats.verdict import Claim
+from wherewhat.stats.verdict import ClaimResult
 
 ROLES = "roles"  # the item, beside VOICE
 CHANGES = "label changes"  # the side of examples whose right answer changes with the role swap
@@ -69,7 +69,7 @@ BY_STATES = (
 SHARE_OF = {(FLIP, SWAPPED): " change,", (KEPT, SWAPPED): " stay,"}  # what a share is a share of
 
 
-def claims_of(data: ProbeDataset, estimates: ProbeEstimates) -> list[Claim]:
+def claims_of(data: ProbeDataset, estimates: ProbeEstimates) -> list[ClaimResult]:
     """Every claim that the estimates say something about."""
     if FLIP in estimates:
         rules: tuple[ClaimRule, ...] = WITH_LABELS
@@ -103,7 +103,7 @@ def _side(estimates: ProbeEstimates) -> str | None:
     return CHANGES if any(row.side == CHANGES for row in estimates.rows) else None
 
 
-def _claim(data: ProbeDataset, estimates: ProbeEstimates, rule: ClaimRule) -> Claim | None:
+def _claim(data: ProbeDataset, estimates: ProbeEstimates, rule: ClaimRule) -> ClaimResult | None:
     side = _side(estimates) if rule.measure == FLIP else None
     of_changes = rule.measure == CHANGED
     row = estimates.changed(ROLES, rule.kind) if of_changes else estimates.at(ROLES, rule.kind, rule.measure, side)

@@ -25,7 +25,7 @@ from wherewhat.probing.swaps.swappable_roles import SYMMETRIC, Persons
 from wherewhat.probing.swaps.voice import other_voice
 from wherewhat.progress import OnStep, Say
 from wherewhat.runs.registry import ProbeRun
-from wherewhat.stats.verdict import Claim
+from wherewhat.stats.verdict import ClaimResult
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class RoleSwapProbe(SwapProbe):
         where = "hypothesis" if _place(data.examples[0]) else "premise"
         return {"swapped_in": where if data.pairs else "sentence"}
 
-    def claims(self, data: ProbeDataset, estimates: ProbeEstimates) -> list[Claim]:
+    def claims(self, data: ProbeDataset, estimates: ProbeEstimates) -> list[ClaimResult]:
         return role_claims.claims_of(data, estimates)
 
     def summary(self, data: ProbeDataset, estimates: ProbeEstimates) -> str:

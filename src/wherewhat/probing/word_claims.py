@@ -24,7 +24,7 @@ from wherewhat.probing.swap_probe.estimates import (
     ProbeEstimates,
 )
 from wherewhat.probing.swap_probe.measures import ACCURACY, DISTANCE, KEPT, NATS
-from wherewhat.stats.verdict import Claim
+from wherewhat.stats.verdict import ClaimResult
 
 LITTLE = 0.02  # of accuracy: what the published models lose at most within constituents, in whole points
 NEARLY = 0.01  # of accuracy or of answers, and as a share of the loss: too small a difference to count
@@ -81,7 +81,7 @@ RULES: dict[str, tuple[ClaimRule, ...]] = {
 }
 
 
-def claims_of(data: ProbeDataset, estimates: ProbeEstimates, sizes: Sequence[str]) -> list[Claim]:
+def claims_of(data: ProbeDataset, estimates: ProbeEstimates, sizes: Sequence[str]) -> list[ClaimResult]:
     """Every claim that the estimates say something about, by the measure that tells most."""
     rules = RULES[_main_measure(estimates)]
     return [claim for rule in rules if (claim := _claim(data, estimates, rule, sizes)) is not None]
@@ -103,7 +103,7 @@ def _main_measure(estimates: ProbeEstimates) -> str:
     return next(measure for measure in RULES if measure in estimates)
 
 
-def _claim(data: ProbeDataset, estimates: ProbeEstimates, rule: ClaimRule, sizes: Sequence[str]) -> Claim | None:
+def _claim(data: ProbeDataset, estimates: ProbeEstimates, rule: ClaimRule, sizes: Sequence[str]) -> ClaimResult | None:
     rows = [estimates.at(size, rule.kind, rule.measure) for size in sizes if size != WHOLE]
     known = [row for row in rows if row is not None]
     if not known:

@@ -22,7 +22,7 @@ from wherewhat.probing.swaps.swap import SIZES, size_name
 from wherewhat.progress import OnStep, Say
 from wherewhat.runs.registry import ProbeRun
 from wherewhat.stats.bootstrap import LEAST
-from wherewhat.stats.verdict import Claim
+from wherewhat.stats.verdict import ClaimResult
 
 BOTH = "both"
 PAIR_PLACES = {BOTH: (0, 1), "premise": (0,), "hypothesis": (1,)}
@@ -83,7 +83,7 @@ class WordShuffleProbe(SwapProbe):
     def about(self, data: ProbeDataset, items: Sequence[SwapItem]) -> dict[str, Any]:
         return {"swapped_in": self.which if data.pairs else "sentence", "every_size": len(in_every_item(items))}
 
-    def claims(self, data: ProbeDataset, estimates: ProbeEstimates) -> list[Claim]:
+    def claims(self, data: ProbeDataset, estimates: ProbeEstimates) -> list[ClaimResult]:
         return word_claims.claims_of(data, estimates, self.sizes)
 
     def summary(self, data: ProbeDataset, estimates: ProbeEstimates) -> str:

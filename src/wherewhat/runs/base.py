@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from wherewhat.errors import python_errors
-from wherewhat.report.page import Page
+from wherewhat.report.core.page import Page
 from wherewhat.tables.files import MANIFEST, refuse_to_overwrite, write_run, write_whole
 from wherewhat.tables.manifest.io import manifest_bytes
 from wherewhat.tables.manifest.sections import Manifest
@@ -60,7 +60,7 @@ class Run(ABC):
     @python_errors
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the tables, the manifest and the report; all of them or none."""
-        from wherewhat.report.render import render
+        from wherewhat.report.core.render import render
 
         folder = Path(folder)
         refuse_to_overwrite(folder, kind=self.kind, overwrite=overwrite)
@@ -74,7 +74,7 @@ class Run(ABC):
     @python_errors
     def report(self, path: str | Path) -> Path:
         """Draw the report again, from the tables alone."""
-        from wherewhat.report.render import render
+        from wherewhat.report.core.render import render
 
         write_whole(Path(path), render(self.page).encode())
         return Path(path)
@@ -82,7 +82,7 @@ class Run(ABC):
     @python_errors
     def figures(self, folder: str | Path) -> list[Path]:
         """Write every figure of the report as a PNG file."""
-        from wherewhat.report.figures import figures
+        from wherewhat.report.core.figures import figures
 
         paths = []
         for name, picture in figures(self.page).items():
@@ -91,6 +91,6 @@ class Run(ABC):
         return paths
 
     def _repr_html_(self) -> str:
-        from wherewhat.report.render import inline
+        from wherewhat.report.core.render import inline
 
         return inline(self.page)

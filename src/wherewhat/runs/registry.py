@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from wherewhat.report.page import Page
+from wherewhat.report.core.page import Page
 from wherewhat.runs.base import Run
 from wherewhat.tables.files import run_kind
 from wherewhat.tables.manifest.io import no_report, read_manifest
@@ -51,12 +51,12 @@ class Profile(Run):
 
     def findings(self) -> list[str]:
         """What stands out, in plain sentences."""
-        from wherewhat.report.findings import findings
+        from wherewhat.report.pages.heads.findings import findings
 
         return findings(self.heads, self.manifest)
 
     def draw(self) -> Page:
-        from wherewhat.report.heads import page_of_heads
+        from wherewhat.report.pages.heads.page import page_of_heads
 
         return page_of_heads(self.heads, self.offsets, self.frequencies, self.manifest, self.positional)
 
@@ -79,21 +79,20 @@ class Comparison(Run):
     @property
     def leading(self) -> list[dict[str, Any]]:
         """The rows to report first: changes over all heads, from the first to the last, of the scores that matter."""
-        from wherewhat.report.compare_tables import ComparisonData
+        from wherewhat.report.pages.compare.comparison import ComparisonData
 
         return ComparisonData(self.compare, self.manifest).leading
 
     @property
     def sentences(self) -> list[str]:
         """The findings, as plain text."""
-        from wherewhat.report.compare_sentences import sentences
-        from wherewhat.report.compare_tables import ComparisonData
-        from wherewhat.report.similar import sentence
+        from wherewhat.report.pages.compare.comparison import ComparisonData, sentences
+        from wherewhat.report.pages.compare.similar import sentence
 
         return [*sentences(ComparisonData(self.compare, self.manifest)), *map(sentence, self.manifest.similar)]
 
     def draw(self) -> Page:
-        from wherewhat.report.compare import page_of_comparison
+        from wherewhat.report.pages.compare.page import page_of_comparison
 
         return page_of_comparison(self.compare, self.manifest, self.similarity)
 
@@ -126,7 +125,7 @@ class EditEffect(Run):
         return measures
 
     def draw(self) -> Page:
-        from wherewhat.report.edit import page_of_edit
+        from wherewhat.report.pages.edit.page import page_of_edit
 
         return page_of_edit(self.edit, self.heads, self.manifest)
 
@@ -142,7 +141,7 @@ class ProbeRun(Run):
     manifest: ProbeManifest
 
     def draw(self) -> Page:
-        from wherewhat.report.probes import page_of_probe
+        from wherewhat.report.pages.probes.probes import page_of_probe
 
         return page_of_probe(self.probe, self.manifest)
 
@@ -158,9 +157,9 @@ class StudyRun(Run):
     manifest: StudyManifest[Any]
 
     def draw(self) -> Page:
-        from wherewhat.report.reproductions import page_of_reproduction
+        from wherewhat.studies.pages import page_of_study
 
-        return page_of_reproduction(self.result, self.manifest)
+        return page_of_study(self.result, self.manifest)
 
 
 RUNS: dict[str, type[Run]] = {run.kind: run for run in (Profile, Comparison, EditEffect, ProbeRun, StudyRun)}

@@ -14,7 +14,7 @@ _IF_UNPUBLISHED = {"agrees": "seen", "disagrees": "not seen"}
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimResult:
     """One line of published | ours | verdict."""
 
     claim: str  # a whole sentence about the world

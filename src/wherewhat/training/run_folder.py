@@ -6,7 +6,6 @@ reading one never runs code, whoever wrote it.
 
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -22,6 +21,7 @@ from wherewhat.corpora.vocabulary import WordVocabulary
 from wherewhat.errors import UserError
 from wherewhat.models.folder import CONFIG, FILES, StoredNet, load_model, model_files, save_model
 from wherewhat.nets.trunk import Trunk
+from wherewhat.tables.differences import first_difference
 from wherewhat.tables.files import MANIFEST, write_run, write_whole
 from wherewhat.tables.parquet import parquet_bytes
 from wherewhat.training.settings import Plain, TrainingSettings
@@ -104,32 +104,6 @@ def refuse_other_settings(path: Path, old: dict[str, Any], settings: TrainingSet
             f"{path} belongs to a run with other settings: {different}; "
             "resume with the settings it began with, or start again with --overwrite"
         )
-
-
-def first_difference(old: dict[str, Any], new: dict[str, Any]) -> str | None:
-    """The first setting that differs, as a phrase; None if all are equal.
-
-    >>> first_difference({"steps": 5, "net": {"width": 8}}, {"steps": 5, "net": {"width": 16}})
-    'net.width was 8 and is 16'
-    """
-    was, now = dict(_leaves("", old)), dict(_leaves("", new))
-    for name in [*now, *was]:
-        if was.get(name) != now.get(name):
-            return f"{name} was {was.get(name)} and is {now.get(name)}"
-    return None
-
-
-def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Every value with its path."""
-    if name == "tasks":
-        yield name, ", ".join(task["name"] for task in value)
-        for task in value:
-            yield from _leaves(task["name"], task)
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _leaves(f"{name}.{key}" if name else key, inner)
-    else:
-        yield name, value
 
 
 @dataclass(frozen=True)

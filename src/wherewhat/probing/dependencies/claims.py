@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from wherewhat.probing.dependencies.relation_rows import SIDES
 from wherewhat.probing.dependencies.scoring import HeldOutScore, RelationScorer, Scores
-from wherewhat.probing.dependencies.settings import CONTEXTUAL, POSITIONAL
+from wherewhat.probing.dependencies.settings import CONTEXTUAL, POSITIONAL, SIDES
 from wherewhat.stats.bootstrap import LEAST, ranked_interval, replicates
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.intervals import with_rule_of_three
-from wherewhat.stats.verdict import UNPUBLISHED, Claim, if_unpublished, interval_verdict
+from wherewhat.stats.verdict import UNPUBLISHED, ClaimResult, if_unpublished, interval_verdict
 
 NEAR, FAR = "1", "6+"
 IN_WORDS = "yes, in words; numbers are not known (arXiv 2310.12864)"
@@ -25,7 +24,7 @@ DIRECTIONS = {SIDES[0]: "from a word to its head word", SIDES[1]: "from a head w
 Pair = tuple[HeldOutScore, HeldOutScore]  # position alone and content alone, of one group
 
 
-def claims_of(scorer: RelationScorer, each: Sequence[Scores], data: str) -> list[Claim]:
+def claims_of(scorer: RelationScorer, each: Sequence[Scores], data: str) -> list[ClaimResult]:
     """Three claims per side, where both parts have enough rows; from what `each_by_its_own_head` returns."""
     claims = []
     for side in SIDES:
@@ -42,7 +41,7 @@ def claims_of(scorer: RelationScorer, each: Sequence[Scores], data: str) -> list
             why = f"{gap.count} rows are fewer than the {LEAST} that a verdict takes." if few else ""
             about = {"id": id, "data": data, "side": side, "value": gap.value, "low": gap.low, "high": gap.high}
             sentence = f"{CLAIMS[id]}, {DIRECTIONS[side]}."
-            claims.append(Claim(sentence, published, ours, "unknown" if few else verdict, why, about))
+            claims.append(ClaimResult(sentence, published, ours, "unknown" if few else verdict, why, about))
     return claims
 
 

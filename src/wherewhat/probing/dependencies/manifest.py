@@ -8,9 +8,8 @@ import torch
 from wherewhat.capture.loading.load import LoadedModel
 from wherewhat.capture.tokens.encode import token_names
 from wherewhat.probing.dependencies.claims import basis_of_claims, claims_of
-from wherewhat.probing.dependencies.relation_rows import ALL, SIDES, TO_HEAD
 from wherewhat.probing.dependencies.scoring import EACH, OFFSET, UNIFORM_SHUFFLED, RelationScorer, Scores
-from wherewhat.probing.dependencies.settings import CONTEXTUAL, FULL, POSITIONAL, SHUFFLED, TITLES
+from wherewhat.probing.dependencies.settings import ALL, CONTEXTUAL, FULL, POSITIONAL, SHUFFLED, SIDES, TITLES, TO_HEAD
 from wherewhat.probing.dependencies.table_rows import SURE, SYNTACTIC, ProbeRow
 from wherewhat.probing.dependencies.treebanks import EncodedTreebank
 from wherewhat.profiling.describe import model_section, text_hash

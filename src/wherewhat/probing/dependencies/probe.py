@@ -13,9 +13,8 @@ from wherewhat.errors import UserError
 from wherewhat.probing.dependencies import table_rows
 from wherewhat.probing.dependencies.collect_targets import collect_targets
 from wherewhat.probing.dependencies.manifest import NAME, TreebankResult, few_rows, left_out, manifest_of
-from wherewhat.probing.dependencies.relation_rows import ALL, SIDES
 from wherewhat.probing.dependencies.scoring import RelationScorer, each_by_its_own_head
-from wherewhat.probing.dependencies.settings import PARTS, DependencySettings
+from wherewhat.probing.dependencies.settings import ALL, PARTS, SIDES, DependencySettings
 from wherewhat.probing.dependencies.treebanks import EncodedTreebank, load_treebanks, side_by_side
 from wherewhat.progress import OnStep, Say
 from wherewhat.runs.registry import ProbeRun

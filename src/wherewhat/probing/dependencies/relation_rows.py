@@ -7,13 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherewhat.probing.dependencies.head_selection import half_of
+from wherewhat.probing.dependencies.settings import ALL, DISTANCES, SIDES
 from wherewhat.probing.dependencies.treebanks import NONE, EncodedSentence, main_type
-
-TO_HEAD, TO_DEPENDENT = "to head", "to dependent"
-SIDES = (TO_HEAD, TO_DEPENDENT)
-ALL = "all"  # every relation, or every distance
-# How far apart two words are, counted over kept words: from and to, both included.
-DISTANCES: dict[str, tuple[int, int]] = {ALL: (1, 10**9), "1": (1, 1), "2": (2, 2), "3-5": (3, 5), "6+": (6, 10**9)}
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -10,8 +10,17 @@ from numpy.typing import NDArray
 
 from wherewhat.probing.dependencies.attention_targets import AttentionTargets
 from wherewhat.probing.dependencies.head_selection import SELECTIONS, Hits, score
-from wherewhat.probing.dependencies.relation_rows import ALL, DISTANCES, SIDES, RelationRows, rows_of, visible
-from wherewhat.probing.dependencies.settings import CONTEXTUAL, FULL, POSITIONAL, SHUFFLED, DependencySettings
+from wherewhat.probing.dependencies.relation_rows import RelationRows, rows_of, visible
+from wherewhat.probing.dependencies.settings import (
+    ALL,
+    CONTEXTUAL,
+    DISTANCES,
+    FULL,
+    POSITIONAL,
+    SHUFFLED,
+    SIDES,
+    DependencySettings,
+)
 from wherewhat.probing.dependencies.treebanks import EncodedSentence
 from wherewhat.stats.bootstrap import Counts, estimate, estimates, named_draws
 from wherewhat.stats.estimate import Estimate

@@ -9,6 +9,11 @@ from wherewhat.names import look_up
 from wherewhat.probing.dependencies.head_selection import SELECTIONS
 from wherewhat.stats.bootstrap import RESAMPLES
 
+TO_HEAD, TO_DEPENDENT = "to head", "to dependent"
+SIDES = (TO_HEAD, TO_DEPENDENT)
+ALL = "all"  # every relation, or every distance
+# How far apart two words are, counted over kept words: from and to, both included.
+DISTANCES: dict[str, tuple[int, int]] = {ALL: (1, 10**9), "1": (1, 1), "2": (2, 2), "3-5": (3, 5), "6+": (6, 10**9)}
 FULL, POSITIONAL, CONTEXTUAL, SHUFFLED = "full", "positional", "contextual", "shuffled"
 # What the parts of attention and the baselines are called in a sentence.
 TITLES: Mapping[str, str] = {

@@ -6,9 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from wherewhat.probing.dependencies.relation_rows import ALL, SIDES, TO_HEAD
 from wherewhat.probing.dependencies.scoring import EACH, OFFSET, RelationScorer, Scores
-from wherewhat.probing.dependencies.settings import CONTEXTUAL, FULL, POSITIONAL
+from wherewhat.probing.dependencies.settings import ALL, CONTEXTUAL, FULL, POSITIONAL, SIDES, TO_HEAD
 from wherewhat.stats.bootstrap import estimate, sentence_estimates
 from wherewhat.stats.correlation import pearson_fisher
 from wherewhat.stats.estimate import Estimate

@@ -7,7 +7,7 @@ from wherewhat.probing.swap_probe.estimates import ONE_ANSWER, ORIGINAL, WORDS_A
 from wherewhat.probing.swap_probe.measures import ACCURACY, CHANGED, DISTANCE, FLIP, KEPT, NATS, OLD, SHARES
 from wherewhat.stats.bootstrap import LEAST
 from wherewhat.stats.intervals import with_rule_of_three
-from wherewhat.stats.verdict import Claim, clearly_above, if_unpublished, unanimous_verdict
+from wherewhat.stats.verdict import ClaimResult, clearly_above, if_unpublished, unanimous_verdict
 
 PAPER = "four encoders fine-tuned on SNLI, arXiv 2310.12864"
 NOT_PUBLISHED = "unknown: nothing was published"
@@ -45,11 +45,11 @@ class ClaimRule:
             return 0
         return 1 if -nearly < low and high < nearly else -1 if low > nearly or high < -nearly else 0
 
-    def judge(self, signs: Sequence[int], ours: str, why: Sequence[str], about: Mapping[str, str]) -> Claim:
+    def judge(self, signs: Sequence[int], ours: str, why: Sequence[str], about: Mapping[str, str]) -> ClaimResult:
         """The claim with its verdict."""
         verdict = unanimous_verdict(signs)
         verdict = if_unpublished(verdict) if self.published == NOT_PUBLISHED else verdict
-        return Claim(self.claim, self.published, ours, verdict, " ".join(filter(None, why)), about)
+        return ClaimResult(self.claim, self.published, ours, verdict, " ".join(filter(None, why)), about)
 
 
 def interval_of(estimate: ProbeEstimate) -> tuple[float, float]:

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from wherewhat.probing.swap_probe.datasets import ProbeDataset
 from wherewhat.probing.swap_probe.estimates import CONTROL, ORIGINAL, SWAPPED
 from wherewhat.probing.swap_probe.item_outputs import NOWHERE, ItemOutputs
+from wherewhat.probing.swap_probe.swapped_example import SwappedExample
 from wherewhat.tables.manifest.probe import ModelAnswer, ProbeExample, SwappedSentence
 
 EACH = 3  # so many first ones, and so many with the largest effect
@@ -31,15 +33,22 @@ def shown_examples(outputs: ItemOutputs) -> list[ProbeExample]:
 
 
 def _example(outputs: ItemOutputs, number: int, chosen: str) -> ProbeExample:
-    swapped, data = outputs.item.examples[number], outputs.library.data
+    answers = {kind: _answer(outputs, kind, number) for kind in (ORIGINAL, SWAPPED, CONTROL)}
+    return replace(
+        example_in_words(outputs.library.data, outputs.item.name, outputs.item.examples[number]),
+        chosen=chosen,
+        answers={kind: answer for kind, answer in answers.items() if answer is not None},
+    )
+
+
+def example_in_words(data: ProbeDataset, item: str, swapped: SwappedExample) -> ProbeExample:
+    """One example of an item: its sentences before and after the swap, and after the control."""
     example = data.examples[swapped.index]
     controls = swapped.control or (None,) * len(example.sentences)
-    answers = {kind: _answer(outputs, kind, number) for kind in (ORIGINAL, SWAPPED, CONTROL)}
     return ProbeExample(
         data=data.name,
-        item=outputs.item.name,
+        item=item,
         where=example.where,
-        chosen=chosen,
         label=example.label or None,
         new=swapped.answer or None,
         sentences=[
@@ -55,7 +64,6 @@ def _example(outputs: ItemOutputs, number: int, chosen: str) -> ProbeExample:
             )
             for sentence, now, control in zip(example.sentences, swapped.swapped, controls, strict=True)
         ],
-        answers={kind: answer for kind, answer in answers.items() if answer is not None},
     )
 
 

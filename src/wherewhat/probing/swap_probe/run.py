@@ -24,7 +24,7 @@ from wherewhat.profiling.describe import model_section
 from wherewhat.progress import OnStep, Say
 from wherewhat.runs.registry import ProbeRun
 from wherewhat.stats.bootstrap import NamedResampling
-from wherewhat.stats.verdict import Claim
+from wherewhat.stats.verdict import ClaimResult
 from wherewhat.tables.manifest.probe import (
     ItemCounts,
     MeasureSection,
@@ -71,7 +71,7 @@ class SwapProbe(ABC):
         """Further fields of the manifest's section about a dataset."""
 
     @abstractmethod
-    def claims(self, data: ProbeDataset, estimates: ProbeEstimates) -> list[Claim]:
+    def claims(self, data: ProbeDataset, estimates: ProbeEstimates) -> list[ClaimResult]:
         """What the estimates say, with verdicts."""
 
     @abstractmethod

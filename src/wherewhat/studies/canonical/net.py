@@ -1,4 +1,4 @@
-"""Many heads at once, one per seed and angle: their attention, their answers, and the gradient of their loss.
+"""Many heads at once, one per seed and angle: their attention, their answers, and how they learn.
 
 A head has no value matrix and no layer around it. Contents and queries are one-hot, so the head is two tables: a key
 per symbol and a query per possible question, each a vector in the plane. The logit of a slot is the product of its key
@@ -9,7 +9,7 @@ Runs lie next to each other in memory, and every step is one pass over all of th
 of recorded, which is several times faster at this size. What a run learns does not depend on the other runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,33 +18,36 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from wherewhat.studies.canonical import CONTEXT, SYMBOLS
 from wherewhat.studies.canonical.sequences import BatchIndices, Ints
-from wherewhat.studies.canonical.settings import CONTEXT, SYMBOLS, CanonicalCondition, angle
+from wherewhat.studies.canonical.settings import HeadShape, angle
 
 Floats = NDArray[np.floating[Any]]
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual settings
 
 
 @dataclass(frozen=True)
 class Net:
-    """The shape of the heads: how many seeds, planes and angles, queries and answers."""
+    """Heads of one shape, one per seed and base angle."""
 
-    theta_FA: Floats  # radians per slot, by plane and angle
+    shape: HeadShape
+    bases: Sequence[float]
     seeds: int
-    queries: int
-    answers: int
     dtype: str = "float32"
 
     @property
-    def channels(self) -> int:
-        return 2 * len(self.theta_FA)
-
-    @property
     def angles(self) -> int:
-        return int(self.theta_FA.shape[1])
+        return len(self.bases)
 
     @property
     def weights(self) -> int:
-        return (SYMBOLS + self.queries) * self.channels + 1
+        return (SYMBOLS + self.shape.queries) * 2 * self.shape.planes + 1
+
+    @cached_property
+    def theta_FA(self) -> Floats:
+        """Radians per slot, by plane and angle."""
+        theta_A = np.array([angle(base) for base in self.bases])
+        return np.stack([theta_A] if self.shape.planes == 1 else [np.zeros_like(theta_A), theta_A])
 
     @cached_property
     def rotation_FT1R(self) -> tuple[Floats, Floats]:
@@ -62,16 +65,32 @@ class Net:
 
     def split(self, weights_WR: Floats) -> tuple[Floats, Floats, Floats]:
         """key_CMR, query_CUR and gain_R, as views."""
-        keys = SYMBOLS * self.channels
-        key_CMR = weights_WR[:keys].reshape(self.channels, SYMBOLS, -1)
-        return key_CMR, weights_WR[keys:-1].reshape(self.channels, self.queries, -1), weights_WR[-1]
+        channels, keys = 2 * self.shape.planes, 2 * self.shape.planes * SYMBOLS
+        key_CMR = weights_WR[:keys].reshape(channels, SYMBOLS, -1)
+        return key_CMR, weights_WR[keys:-1].reshape(channels, self.shape.queries, -1), weights_WR[-1]
 
 
-def net_of(condition: CanonicalCondition, bases: Sequence[float], seeds: int, dtype: str = "float32") -> Net:
-    """The heads that learn a condition at these base angles."""
-    theta_A = np.array([angle(base) for base in bases])
-    theta_FA = np.stack([theta_A] if condition.planes == 1 else [np.zeros_like(theta_A), theta_A])
-    return Net(theta_FA, seeds, condition.queries, condition.answers, dtype)
+@dataclass(frozen=True)
+class AdamState:
+    """The weights, and Adam's running means of their gradient and of its square, so that training can be continued."""
+
+    weights_WR: Floats
+    mean_WR: Floats | float = 0.0
+    square_WR: Floats | float = 0.0
+    step: int = 0
+
+
+def learn(net: Net, state: AdamState, batches: Iterable[BatchIndices], rate: float) -> AdamState:
+    """Take one step per batch."""
+    weights_WR, mean_WR, square_WR, step = state.weights_WR.copy(), state.mean_WR, state.square_WR, state.step
+    for batch in batches:
+        _, gradient_WR = gradients(net, weights_WR, batch)
+        step += 1
+        mean_WR = mean_WR + (1 - BETA_1) * (gradient_WR - mean_WR)
+        square_WR = square_WR + (1 - BETA_2) * (gradient_WR**2 - square_WR)
+        size_WR = np.sqrt(square_WR / (1 - BETA_2**step)) + EPSILON
+        weights_WR -= rate / (1 - BETA_1**step) * mean_WR / size_WR
+    return AdamState(weights_WR, mean_WR, square_WR, step)
 
 
 @dataclass(frozen=True)
@@ -94,55 +113,44 @@ def forward(net: Net, weights_WR: Floats, batch: BatchIndices) -> ForwardPass:
     for key_TY, query_Y in zip(key_CTY[1:], query_CY[1:], strict=True):
         logits_TY += key_TY * query_Y
     attention_TY = _softmax(logits_TY)
-    mass_XA = _scatter_matrix(batch.value_X, net.answers * len(batch.query_X)) @ attention_TY.reshape(-1, net.angles)
-    return ForwardPass(key_CTY, query_CY, attention_TY, mass_XA.reshape(net.answers, -1))
+    mass_XA = _scatter_matrix(batch.value_X, net.shape.answers * len(batch.query_X)) @ attention_TY.reshape(
+        -1, net.angles
+    )
+    return ForwardPass(key_CTY, query_CY, attention_TY, mass_XA.reshape(net.shape.answers, -1))
 
 
 def gradients(net: Net, weights_WR: Floats, batch: BatchIndices) -> tuple[Floats, Floats]:
     """loss_R, the mean cross-entropy of each run, and gradient_WR, its gradient in the weights of the run."""
-    activations = forward(net, weights_WR, batch)
-    gain_R = weights_WR[-1]
+    activations, gain_R = forward(net, weights_WR, batch), weights_WR[-1]
     gain_Y = np.repeat(np.abs(gain_R).reshape(-1, 1, net.angles), batch.samples, axis=1).reshape(-1)
     answer_VY = _softmax(activations.mass_VY * gain_Y)
     answer_XA = answer_VY.reshape(-1, net.angles)
     loss_R = -_over_samples(np.log(answer_XA[batch.target_X]), batch)
     answer_XA[batch.target_X] -= 1  # from here on, the gradient of the answers' logits
-    of_gain_R = _over_samples(_dot(answer_VY, activations.mass_VY), batch) * np.sign(gain_R)
+    gradient_WR = np.empty((net.weights, len(gain_R)), dtype=gain_R.dtype)
+    key_CMR, query_CUR, _ = net.split(gradient_WR)
+    gradient_WR[-1] = _over_samples(_dot(answer_VY, activations.mass_VY), batch) * np.sign(gain_R)
     answer_VY *= gain_Y
     logits_TY = np.take(answer_XA, batch.value_X, axis=0).reshape(CONTEXT, -1)
     logits_TY -= _dot(activations.attention_TY, logits_TY)
     logits_TY *= activations.attention_TY / logits_TY.dtype.type(batch.samples)
-    return loss_R, _weight_gradient(net, activations, batch, logits_TY, of_gain_R)
-
-
-def _weight_gradient(
-    net: Net, activations: ForwardPass, batch: BatchIndices, logits_TY: Floats, of_gain_R: Floats
-) -> Floats:
-    """gradient_WR: the logits' gradient carried over to keys and queries, followed by the gain's."""
-    gradient_WR = np.empty((net.weights, len(of_gain_R)), dtype=of_gain_R.dtype)
-    gradient_WR[-1] = of_gain_R
-    key_CMR, query_CUR, _ = net.split(gradient_WR)
-    to_queries = _scatter_matrix(batch.query_X, net.queries * net.seeds)
+    to_queries = _scatter_matrix(batch.query_X, net.shape.queries * net.seeds)
     to_keys = _scatter_matrix(batch.key_X, CONTEXT * SYMBOLS * net.seeds)
     for query_UR, key_TY in zip(query_CUR, activations.key_CTY, strict=True):
         query_UR[:] = (to_queries @ _dot(logits_TY, key_TY).reshape(-1, net.angles)).reshape(query_UR.shape)
-    rotated = [
-        (to_keys @ (logits_TY * query_Y).reshape(-1, net.angles)).reshape(CONTEXT, SYMBOLS, -1)
-        for query_Y in activations.query_CY
-    ]
-    for plane, (cos_T1R, sin_T1R) in enumerate(zip(*net.rotation_FT1R, strict=True)):
-        across_TMR, up_TMR = rotated[2 * plane : 2 * plane + 2]
-        key_CMR[2 * plane] = (cos_T1R * across_TMR - sin_T1R * up_TMR).sum(0)
-        key_CMR[2 * plane + 1] = (sin_T1R * across_TMR + cos_T1R * up_TMR).sum(0)
-    return gradient_WR
+    rotated_CXA = [to_keys @ (logits_TY * query_Y).reshape(-1, net.angles) for query_Y in activations.query_CY]
+    rotated_CTMR = [rotated_XA.reshape(CONTEXT, SYMBOLS, -1) for rotated_XA in rotated_CXA]
+    for key_MR, back_TMR in zip(key_CMR, _rotated(net, rotated_CTMR, -1), strict=True):
+        key_MR[:] = back_TMR.sum(0)
+    return loss_R, gradient_WR
 
 
-def _rotated(net: Net, key_CMR: Floats) -> list[Floats]:
-    """By channel, every symbol's key in every slot: the key is rotated instead of the query, which is equivalent."""
+def _rotated(net: Net, key: Sequence[Floats] | Floats, way: int = 1) -> list[Floats]:
+    """By channel, every symbol's key rotated to every slot, which equals rotating queries; `way` -1 goes back."""
     tables = []
     for plane, (cos_T1R, sin_T1R) in enumerate(zip(*net.rotation_FT1R, strict=True)):
-        across_MR, up_MR = key_CMR[2 * plane : 2 * plane + 2]
-        tables += [cos_T1R * across_MR + sin_T1R * up_MR, cos_T1R * up_MR - sin_T1R * across_MR]
+        across, up = key[2 * plane : 2 * plane + 2]
+        tables += [cos_T1R * across + way * sin_T1R * up, cos_T1R * up - way * sin_T1R * across]
     return tables
 
 

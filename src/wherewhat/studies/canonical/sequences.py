@@ -6,11 +6,13 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from wherewhat.studies.canonical.settings import CONTEXT, SYMBOLS
+from wherewhat.studies.canonical import CONTEXT, INDEX, INTEGERS, SYMBOLS
+from wherewhat.studies.canonical.settings import CanonicalScale
 from wherewhat.tasks.base import Balanced
-from wherewhat.tasks.queries import PairTask
+from wherewhat.tasks.registry import task
 
 Ints = NDArray[np.int32]
+BLOCK = 100  # steps whose sequences are generated at once
 
 
 @dataclass(frozen=True)
@@ -42,30 +44,39 @@ class BatchIndices:
     query_X: Ints  # into a table of query and seed
     target_X: Ints  # into the same table as value_X
     seeds: int
-
-    @property
-    def samples(self) -> int:
-        """Samples per seed."""
-        return len(self.query_X) // self.seeds
+    samples: int  # per seed
 
 
-def read(task: Balanced, *, seeds: Sequence[int], split: str, numbers: NDArray[np.int64]) -> TaskSequences:
+def task_of(name: str) -> Balanced:
+    """A task in the sizes of this study."""
+    integers = {} if name == INDEX else {"n_int": INTEGERS}
+    return task(name, context=CONTEXT, n_symbols=SYMBOLS, **integers)
+
+
+def read(name: str, *, seeds: Sequence[int], split: str, numbers: NDArray[np.int64]) -> TaskSequences:
     """Samples of a task by number; `numbers` is [N] for all seeds, or [E, N] with a row per seed."""
-    numbers_EN = np.broadcast_to(numbers, (len(seeds), numbers.shape[-1]))
-    batches = [task.batch(seed, split, numbers_N) for seed, numbers_N in zip(seeds, numbers_EN, strict=True)]
+    numbers_EN, source = np.broadcast_to(numbers, (len(seeds), numbers.shape[-1])), task_of(name)
+    batches = [source.batch(seed, split, numbers_N) for seed, numbers_N in zip(seeds, numbers_EN, strict=True)]
     ids_ENT = np.stack([batch.input_NT for batch in batches]).astype(np.int32)
-    symbol_ENT, value_ENT, query_EN = _split_tokens(task, ids_ENT)
+    symbol_ENT = value_ENT = ids_ENT[..., :-1]  # a symbol answers itself
+    if name != INDEX:  # a pair is matched by its symbol and answers its integer
+        symbol_ENT, value_ENT = np.divmod(symbol_ENT, INTEGERS)
+    query_EN = ids_ENT[..., -1] - SYMBOLS * (1 if name == INDEX else INTEGERS)
     target_EN = np.stack([batch.target_N for batch in batches]).astype(np.int32)
     slot_EN = np.stack([batch.labels["answer_pos"] for batch in batches]).astype(np.int32)
     return TaskSequences(symbol_ENT, value_ENT, query_EN, target_EN, slot_EN)
 
 
-def _split_tokens(task: Balanced, ids_ENT: Ints) -> tuple[Ints, Ints, Ints]:
-    """Symbols, values and queries. A pair is matched by its symbol and answers its integer; a symbol answers itself."""
-    if isinstance(task, PairTask):
-        symbol_ENT, value_ENT = np.divmod(ids_ENT[..., :-1], task.n_int)
-        return symbol_ENT, value_ENT, ids_ENT[..., -1] - task.n_symbols * task.n_int
-    return ids_ENT[..., :-1], ids_ENT[..., :-1], ids_ENT[..., -1] - SYMBOLS
+def training_blocks(name: str, scale: CanonicalScale, seeds: Sequence[int]) -> Iterator[TaskSequences]:
+    """The training sequences of a task, one block of steps at a time; a fixed set is reshuffled every epoch."""
+    for first in range(0, scale.steps, BLOCK):
+        numbers = np.arange(first * scale.batch, min(first + BLOCK, scale.steps) * scale.batch)
+        if scale.samples is not None:
+            epochs = range(numbers[0] // scale.samples, numbers[-1] // scale.samples + 1)
+            random = [[np.random.default_rng([seed, epoch]) for epoch in epochs] for seed in seeds]
+            orders = [np.concatenate([each.permutation(scale.samples) for each in its]) for its in random]
+            numbers = np.stack(orders)[:, numbers - epochs[0] * scale.samples]
+        yield read(name, seeds=seeds, split="train", numbers=numbers)
 
 
 def batch_indices(sequences: TaskSequences) -> BatchIndices:
@@ -82,4 +93,5 @@ def batch_indices(sequences: TaskSequences) -> BatchIndices:
         query_X=(sequences.query_EN * seeds + seed_E1).reshape(-1),
         target_X=(sequences.target_EN * (seeds * samples) + sample_EN).reshape(-1),
         seeds=seeds,
+        samples=samples,
     )

@@ -1,15 +1,9 @@
-"""What is trained, and how much of it: the ten base angles, the four conditions, and the scales."""
+"""What is trained, and how much of it: three tasks, four kinds of head, and the scales."""
 
 from dataclasses import dataclass
 from math import pi
 
-from wherewhat.tasks.base import Balanced
-from wherewhat.tasks.registry import task
-
-BASES = (2.0, 1.5, 1.0, 0.8, 0.5, 0.4, 0.25, 0.1, 0.01, 0.0)  # called 0 to 9 in the paper
-CONTEXT, SYMBOLS, INTEGERS = 32, 16, 32
-TOKENS = CONTEXT + 1  # with the query
-BINS = 8  # into which the answers' slots are grouped
+from wherewhat.studies.canonical import CONTEXT, INDEX, INDUCTION, INTEGERS, ONE_PLANE, RETRIEVAL, SYMBOLS, TWO_PLANES
 
 
 def angle(base: float) -> float:
@@ -18,34 +12,34 @@ def angle(base: float) -> float:
     >>> round(33 * angle(2.0) / pi, 6)
     2.0
     """
-    return base * pi / TOKENS
+    return base * pi / (CONTEXT + 1)
 
 
 @dataclass(frozen=True)
-class CanonicalCondition:
-    """A task, and how many rotary planes the head has for it. Of two planes, the first is not rotated."""
+class HeadShape:
+    """The head for a task, and its number of rotary planes. Of two planes, the first is not rotated."""
 
     name: str
-    task_name: str
+    task: str
     planes: int = 1
     queries: int = SYMBOLS  # number of different queries
     answers: int = INTEGERS
 
-    @property
-    def task(self) -> Balanced:
-        sizes = {"context": CONTEXT, "n_symbols": SYMBOLS}
-        return task(self.task_name, **(sizes if self.task_name == "index" else sizes | {"n_int": INTEGERS}))
+
+@dataclass(frozen=True)
+class CanonicalTask:
+    """A task with the heads that learn it together, from the same sequences."""
+
+    name: str
+    heads: tuple[HeadShape, ...]
 
 
-CONDITIONS: dict[str, CanonicalCondition] = {
-    condition.name: condition
-    for condition in [
-        CanonicalCondition("index", "index", queries=CONTEXT, answers=SYMBOLS),
-        CanonicalCondition("retrieval", "retrieval"),
-        CanonicalCondition("partial_induction, 1 plane", "partial_induction"),
-        CanonicalCondition("partial_induction, 2 planes", "partial_induction", planes=2),
-    ]
-}
+TASKS = (
+    CanonicalTask(INDEX, (HeadShape(INDEX, INDEX, queries=CONTEXT, answers=SYMBOLS),)),
+    CanonicalTask(RETRIEVAL, (HeadShape(RETRIEVAL, RETRIEVAL),)),
+    CanonicalTask(INDUCTION, (HeadShape(ONE_PLANE, INDUCTION), HeadShape(TWO_PLANES, INDUCTION, planes=2))),
+)
+HEADS = {shape.name: shape for task in TASKS for shape in task.heads}
 
 
 @dataclass(frozen=True)
@@ -63,8 +57,5 @@ class CanonicalScale:
 
 
 PUBLISHED = CanonicalScale(steps=64_000, samples=40_960, valid=20_480, scored=256)  # except seeds, rate and scored
-SCALES: dict[str, CanonicalScale] = {
-    "tiny": CanonicalScale(),
-    "small": CanonicalScale(seeds=10, steps=12_800, valid=20_480, scored=256),
-    "paper": PUBLISHED,
-}
+SMALL = CanonicalScale(seeds=10, steps=12_800, valid=20_480, scored=256)
+SCALES = {"tiny": CanonicalScale(), "small": SMALL, "paper": PUBLISHED}

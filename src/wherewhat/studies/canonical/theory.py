@@ -1,17 +1,20 @@
 """What theory says about one head without training it: margins, bounds, and hand-built heads."""
 
-from collections.abc import Callable
-from math import cos, inf, log, pi
+from collections.abc import Callable, Iterator
+from math import cos, inf, isfinite, log, pi, prod
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from wherewhat.studies.canonical.sequences import TaskSequences
-from wherewhat.studies.canonical.settings import CONTEXT, SYMBOLS, TOKENS, angle
+from wherewhat.studies.canonical import BASES, CONTEXT, INDEX, ONE_PLANE, RETRIEVAL, SYMBOLS, TOKENS, TWO_PLANES
+from wherewhat.studies.canonical.sequences import TaskSequences, read, task_of
+from wherewhat.studies.canonical.settings import HEADS, angle
+from wherewhat.studies.engine.results import Row
 
 Floats = NDArray[np.float64]
 TIE = 1e-9  # logits closer than this count as equal
+FINE = [step / 80 for step in range(41)] + [step / 20 for step in range(11, 41)]  # bases, denser around the bounds
 
 
 def index_margin(theta: float) -> float:
@@ -32,22 +35,13 @@ def retrieval_margin(theta: float) -> float:
     return cos(reach) - cos(2 * pi / SYMBOLS - reach)
 
 
-def index_bound(tokens: int = TOKENS) -> float:
-    """The largest angle at which all slots are distinct: a full turn over all tokens."""
-    return 2 * pi / tokens
-
-
-def retrieval_bound(tokens: int = TOKENS, symbols: int = SYMBOLS) -> float:
-    """The angle below which no slot rotates a symbol as far as the next symbol."""
-    return 2 * pi / (tokens * symbols)
-
-
-def tilt_bound(context: int = CONTEXT, symbols: int = SYMBOLS) -> float:
-    """The angle below which a hand-built head with one plane can separate symbols and still prefer the later pair.
-
-    The queried symbol loses up to (context - 1) θ and must stay ahead of a neighbour that gains as much.
-    """
-    return 2 * pi / (symbols * 2 * (context - 1))
+BOUNDS = {  # in base angles
+    INDEX: (2 * pi / TOKENS) / angle(1.0),  # the largest at which all slots are distinct: a full turn over all tokens
+    RETRIEVAL: (2 * pi / (TOKENS * SYMBOLS)) / angle(1.0),  # below it no slot rotates a symbol as far as the next one
+    # Below it a hand-built head with one plane can separate symbols and still prefer the later pair: the queried symbol
+    # loses up to (context - 1) θ and must stay ahead of a neighbour that gains as much.
+    "tilt": (2 * pi / (SYMBOLS * 2 * (CONTEXT - 1))) / angle(1.0),
+}
 
 
 def index_norm(theta: float) -> float:
@@ -56,8 +50,7 @@ def index_norm(theta: float) -> float:
         return inf
     slot_S = np.arange(CONTEXT)
     lead_SS = 1 - np.cos(theta * (slot_S[:, None] - slot_S))
-    most = brentq(lambda size: np.exp(-size * lead_SS).sum(1).max() - 2, 0, 10 / index_margin(theta))
-    return float(most)
+    return float(brentq(lambda size: np.exp(-size * lead_SS).sum(1).max() - 2, 0, 10 / index_margin(theta)))
 
 
 def retrieval_norm(theta: float) -> float:
@@ -86,50 +79,47 @@ def retrieval_peak(tokens: int, theta: float) -> Floats:
     return attention_S
 
 
-def index_logits(theta: float, sequences: TaskSequences) -> Floats:
-    """A hand-built head that attends by slot: all keys are equal, and the query is rotated to the slot it names."""
-    logits_ENT: Floats = np.cos(theta * (sequences.query_EN[..., None] - np.arange(CONTEXT)))
-    return logits_ENT
-
-
-def retrieval_logits(theta: float, sequences: TaskSequences) -> Floats:
-    """A hand-built head that attends by symbol, spread evenly over the circle; it is best in the middle slots."""
-    logits_ENT: Floats = np.cos(_symbol_angle(sequences) + theta * ((CONTEXT - 1) / 2 - np.arange(CONTEXT)))
-    return logits_ENT
-
-
-def tilted_logits(theta: float, sequences: TaskSequences) -> Floats:
-    """The same, but best at the end: of two pairs with the same symbol, the later has the larger logit."""
-    logits_ENT: Floats = np.cos(_symbol_angle(sequences) + theta * (CONTEXT - 1 - np.arange(CONTEXT)))
-    return logits_ENT
-
-
-def two_plane_logits(theta: float, sequences: TaskSequences) -> Floats:
-    """A hand-built head with an unrotated plane for symbols and a rotated one for slots."""
-    logits_ENT: Floats = np.cos(_symbol_angle(sequences)) + np.cos(theta * (CONTEXT - np.arange(CONTEXT)))
-    return logits_ENT
-
-
-HAND_BUILT: dict[str, Callable[[float, TaskSequences], Floats]] = {  # by the name of the condition
-    "index": index_logits,
-    "retrieval": retrieval_logits,
-    "partial_induction, 1 plane": tilted_logits,
-    "partial_induction, 2 planes": two_plane_logits,
+SLOT_T = np.arange(CONTEXT)
+HAND_BUILT: dict[str, Callable[[float, TaskSequences], Floats]] = {  # logits_ENT of heads with vectors of length 1
+    # By slot: all keys are equal, and the query is rotated to the slot it names.
+    INDEX: lambda theta, sequences: np.cos(theta * (sequences.query_EN[..., None] - SLOT_T)),
+    # By symbol, spread evenly over the circle; it is best in the middle slots.
+    RETRIEVAL: lambda theta, sequences: np.cos(_symbol_angle(sequences) + theta * ((CONTEXT - 1) / 2 - SLOT_T)),
+    # The same, but best at the end: of two pairs with the same symbol, the later has the larger logit.
+    ONE_PLANE: lambda theta, sequences: np.cos(_symbol_angle(sequences) + theta * (CONTEXT - 1 - SLOT_T)),
+    # An unrotated plane for symbols and a rotated one for slots.
+    TWO_PLANES: lambda theta, sequences: np.cos(_symbol_angle(sequences)) + np.cos(theta * (CONTEXT - SLOT_T)),
 }
-
-
-def hand_built_accuracy(condition: str, base: float, sequences: TaskSequences) -> float:
-    """The accuracy of a hand-built head whose attention is all on the largest logit.
-
-    Tied slots share the attention equally.
-    """
-    logits_ENT = HAND_BUILT[condition](angle(base), sequences)
-    first_ENT = logits_ENT > logits_ENT.max(-1, keepdims=True) - TIE
-    slot_ENT = first_ENT & (sequences.slot_EN[..., None] == np.arange(CONTEXT))
-    return float((slot_ENT.sum(-1) / first_ENT.sum(-1)).mean())
 
 
 def _symbol_angle(sequences: TaskSequences) -> Floats:
     """The angle on the circle between each slot's symbol and the queried one."""
     angle_ENT: Floats = 2 * pi * (sequences.symbol_ENT - sequences.query_EN[..., None]) / SYMBOLS
     return angle_ENT
+
+
+def hand_built_accuracy(name: str, base: float, sequences: TaskSequences) -> float:
+    """The accuracy of a hand-built head whose attention is all on the largest logit; tied slots share it equally."""
+    logits_ENT = HAND_BUILT[name](angle(base), sequences)
+    first_ENT = logits_ENT > logits_ENT.max(-1, keepdims=True) - TIE
+    slot_ENT = first_ENT & (sequences.slot_EN[..., None] == SLOT_T)
+    return float((slot_ENT.sum(-1) / first_ENT.sum(-1)).mean())
+
+
+def theory_rows() -> Iterator[Row]:
+    """What theory predicts, as rows of the result."""
+    margins, norms = {INDEX: index_margin, RETRIEVAL: retrieval_margin}, {INDEX: index_norm, RETRIEVAL: retrieval_norm}
+    for name in margins:
+        for measure, formula in (("margin", margins[name]), ("norm", norms[name])):
+            for base in BASES:
+                if isfinite(value := formula(angle(base))):
+                    yield "theory", name, "by formula", base, None, measure, value, None, None
+    for name, peak in ((INDEX, index_peak), (RETRIEVAL, retrieval_peak)):
+        for slot, value in enumerate(peak(TOKENS, angle(1.0))):
+            yield "theory", name, "base 1", float(slot), None, "peak", float(value), None, None
+    for name, shape in HEADS.items():
+        numbers_N = np.arange(2 * prod(task_of(shape.task).cells))
+        sequences = read(shape.task, seeds=[1], split="valid", numbers=numbers_N)
+        for base in FINE:
+            value = hand_built_accuracy(name, base, sequences)
+            yield "theory", name, "by hand", base, None, "accuracy", value, None, None

@@ -1,15 +1,21 @@
-"""Everything that determines the control experiment, fixed before anything is measured."""
+"""Everything that determines the control experiment, fixed before anything is measured, and the words for it."""
 
 from dataclasses import dataclass
 
+from wherewhat.formatting import percent
+
 KINDS = ("positional", "symbolic")  # of heads
-SIDES = ("high", "low")  # of a head's frequencies: fast, slow
-OPERATIONS = ("drop", "unrotate")  # the band is removed from the dot product; the band is no longer rotated
-BANDS, HEADS = "random bands", "random heads"
-CONTROLS = (BANDS, HEADS)  # other pairs of the same heads; the same band in as many other heads
-EQUAL, SMALLER, LARGER, MIXED = "equal", "smaller", "larger", "mixed"  # norms of controls compared with their cell's
+SIDES = {"high": "fast", "low": "slow"}  # of a head's frequencies, and their speed
+OPERATIONS = {"drop": "dropped", "unrotate": "unrotated"}  # removed from the dot product; no longer rotated
+CONTROLS = BANDS, HEADS = "random bands", "random heads"  # other pairs of the same heads; the same band in other heads
 NEAR = 0.1  # relative difference up to which two norms count as equal
 FEWEST = 5  # draws of a control that a verdict needs at least
+MEASURES = {"loss": "the loss", "copy": "copying", "induction": "induction"}  # of a model's abilities
+SHARES = {"position_share": "position share", "symbol_share": "symbol share"}
+BEHAVIOUR = {**SHARES, "positional": "s_POS", "symbolic": "s_SYM"}
+MEAN = "mean_frequency"
+MEAN_SPEED = "mean_speed"  # minus the mean frequency's number: the faster, the larger
+SIZES = {0.25: "quarter", 0.5: "half"}  # of bands
 
 
 @dataclass(frozen=True)
@@ -43,3 +49,8 @@ def band(side: str, share: float) -> str:
     'high:0.25'
     """
     return f"{side}:{share:g}"
+
+
+def band_size(share: float) -> str:
+    """The size of a band in a word, or in per cent."""
+    return SIZES.get(share, percent(share))

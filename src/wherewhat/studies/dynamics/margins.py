@@ -1,8 +1,7 @@
-"""The margin of the best key over the second in a trained head, in the units of the theory, by input length."""
+"""The margin of the best key over the second: its bounds for a head with one frequency, and how to measure it."""
 
-from collections.abc import Iterator, Mapping
+import math
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,57 +11,57 @@ from wherewhat.capture.tokens.batch import LAST, batches
 from wherewhat.errors import UserError
 from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.nets.trunk import Trunk
-from wherewhat.stats.intervals import student
-from wherewhat.studies.dynamics.job import DynamicsJob, Row
-from wherewhat.studies.dynamics.settings import BASE
-from wherewhat.studies.dynamics.theory import index_margin_bound, retrieval_margin_bound, theta_of
-from wherewhat.tasks.letter import LetterTask
-
-Scores = Mapping[str, Mapping[str, float]]  # of every head, by name
 
 
-def margin_rows(job: DynamicsJob, net: Trunk, scores: Scores) -> Iterator[Row]:
-    """The margin at every input length for the head that the task depends on most, and the bound of the theory."""
-    head = purest_head(job, scores)
-    theta = theta_of(scores[head]["mean_frequency"], width=net.config.width // net.config.heads, base=BASE)
-    yield job.row("gap", head, None, "theta", [theta])
-    for length in job.lengths:
-        margin_N = margins(net, job.texts(length), layer=int(head[1 : head.index("H")]))
-        yield job.row("gap", head, length, "gap", student(margin_N.tolist()))
-        yield job.row("gap", head, length, "bound", [bound(job, theta, length)])
+def index_margin_bound(theta: float, length: int) -> float:
+    """For a head that attends to one position among `length`: the smaller of 1 - cos θ and 2π² / length².
 
+    Queries and keys have length 1, so a logit is the cosine of an angle. The neighbours of the right position are θ
+    away, and among that many multiples of θ one comes within 2π / length of a full turn (arXiv 2605.31558).
 
-def purest_head(job: DynamicsJob, scores: Scores) -> str:
-    """The most symbolic head in the letter task, the most positional one in the number task.
-
-    By the difference of the published scores, which is near 0 for flat attention, where both are high.
+    >>> round(index_margin_bound(0.8, 17), 4), round(index_margin_bound(0.8, 100), 4)
+    (0.0683, 0.002)
     """
-    sign = -1 if isinstance(job.task, LetterTask) else 1
-    return max(scores, key=lambda head: sign * (scores[head]["positional"] - scores[head]["symbolic"]))
+    return min(1 - math.cos(theta), 2 * math.pi**2 / length**2)
 
 
-def bound(job: DynamicsJob, theta: float, length: int) -> float:
-    """The largest margin that a head with only this frequency could have."""
-    if isinstance(job.task, LetterTask):
-        return retrieval_margin_bound(theta, length, job.task.n_letters)
-    return index_margin_bound(theta, length)
+def retrieval_margin_bound(theta: float, length: int, letters: int) -> float:
+    """For a head that attends to one of `letters` within `length` tokens: 1 - cos(ω - length·θ), ω = 2π / letters.
+
+    Two letters are at least ω apart on the circle, and a token `length` slots away is rotated by length·θ. Once that
+    reaches ω, another letter can look exactly like the right one, and the margin is 0.
+
+    >>> round(retrieval_margin_bound(0.0027, 17, 8), 4), retrieval_margin_bound(0.0027, 300, 8)
+    (0.2612, 0.0)
+    """
+    left = 2 * math.pi / letters - length * theta
+    return 1 - math.cos(left) if left > 0 else 0.0
 
 
-def margins(net: Trunk, texts: list[Tensor], *, layer: int) -> np.ndarray:
-    """margin_N of the first head of a layer at the last token of each text."""
+def theta_of(number: float, *, width: int, base: float) -> float:
+    """The angle per token of the rotary frequency with this number, counted from 0 for the fastest; fractions are fine.
+
+    >>> theta_of(0, width=128, base=10_000), round(theta_of(9, width=128, base=10_000), 6)
+    (1.0, 0.273842)
+    """
+    return float(base ** (-2 * number / width))
+
+
+def margins(net: Trunk, texts: list[Tensor], *, layer: int) -> list[float]:
+    """The margin of the first head of a layer at the last token of each text."""
     margin_by_text = dict[int, float]()
 
     def on_rows(rows: AttentionRows) -> None:
         if rows.site.ordinal == layer:
-            margin_by_text[rows.text] = margin_of(rows)
+            margin_by_text[rows.text] = _margin(rows)
 
     with capture(net, on_rows) as captured:
         for batch in batches(texts, queries=LAST, seed=0):
             captured.read(batch)
-    return np.array([margin_by_text[number] for number in range(len(texts))])
+    return [margin_by_text[number] for number in range(len(texts))]
 
 
-def margin_of(rows: AttentionRows) -> float:
+def _margin(rows: AttentionRows) -> float:
     """The largest minus the second largest cosine between the rotated query and a rotated earlier key.
 
     A logit is scale · |query| · |key| · cosine. In the theory, vectors have length 1 and there is no scale, so its

@@ -2,11 +2,11 @@
 
 from wherewhat.formatting import percent
 from wherewhat.stats.correlation import FEWEST, MANY
-from wherewhat.studies.locality.open_claims import HALF
-from wherewhat.studies.locality.published_claims import CLOSE
-from wherewhat.studies.locality.results import MANY_UNKNOWN, NEAR_CHANCE, LocalityResults
+from wherewhat.studies.engine.claims import FEWEST_SEEDS
+from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.locality.claims import CLOSE, HALF
+from wherewhat.studies.locality.sets import LEFT_OUT, NEAR_CHANCE
 from wherewhat.studies.locality.settings import LocalityScale
-from wherewhat.studies.verdicts import FEWEST_SEEDS
 
 NOTES = (
     "We know only the abstract, the measures, one table of an earlier version and some code of the publication, not "
@@ -32,36 +32,26 @@ NOTES = (
     f"a raw curve is inert below {HALF} of the effect of a log curve; correlations need {FEWEST} encodings and are "
     f"bootstrapped from {MANY} on; verdicts need {FEWEST_SEEDS} seeds.",
 )
-LEFT_OUT = (
-    f"above {percent(MANY_UNKNOWN)} a question is left out of means over all questions (train on its words with --text)"
-)
 
 
-def notes_of(scale: LocalityScale, results: LocalityResults) -> tuple[str, ...]:
+def notes_of(table: ResultTable) -> tuple[str, ...]:
     """Notes on this scale, and those that hold at every scale."""
+    scale: LocalityScale = table.scale
     size = (
         f"Nets have {scale.layers} layers of width {scale.width} with {scale.heads} heads and train on "
         f"{scale.sentences:,} sentences for {scale.steps:,} steps of {scale.batch}; locality is measured over "
-        f"{scale.sweep.n} tokens, and most sentences are shorter."
+        f"{scale.n} tokens, and most sentences are shorter."
     )
-    chosen = [scale.chosen] if scale.chosen else []
-    unknown = [f"Not published, and chosen by us: {', '.join(scale.unknown)}."] if scale.unknown else []
     unread = [
         f"{percent(share)} of the words of {name} are unknown to the nets; {LEFT_OUT}."
-        for name, share in results.unknown_words.items()
+        for name, share in table.notes["unknown words"].items()
         if share > 0
     ]
-    return (size, *chosen, *unknown, *unread, _rates(scale), *NOTES)
-
-
-def _rates(scale: LocalityScale) -> str:
     rates = scale.tuning.learning_rates
-    here = (
-        f"here the best of {len(rates)} is chosen on validation sentences"
-        if len(rates) > 1
-        else f"here there is only one rate, {rates[0]:g}"
-    )
-    return (
+    several = f"the best of {len(rates)} is chosen on validation sentences"
+    tuning = (
         "The publication fine-tuned with learning rates of 3e-4 to 1e-5, seed 42, length 128, batch 32 and 3 epochs, "
-        f"and chose the best rate on the test data; {here}."
+        f"and chose the best rate on the test data; here "
+        f"{several if len(rates) > 1 else f'there is only one rate, {rates[0]:g}'}."
     )
+    return (*scale.size_notes(size), *unread, tuning, *NOTES)

@@ -1,9 +1,11 @@
 """Notes on differences from the publication, on what was chosen by us, and on what was left out."""
 
-from wherewhat.studies.word_swap.published_claims import HALF, SMALL
-from wherewhat.studies.word_swap.questions import NAMES, QUESTIONS
-from wherewhat.studies.word_swap.results import BAG, LEARNT, WordSwapResults
-from wherewhat.studies.word_swap.settings import QuestionTraining, WordSwapScale
+from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.word_swap.claims import HALF, SMALL, listed
+from wherewhat.studies.word_swap.names import BAG, NAMES
+from wherewhat.studies.word_swap.questions import name_examples
+from wherewhat.studies.word_swap.results import LEARNT, learnt, ordered
+from wherewhat.studies.word_swap.settings import WordSwapScale
 
 NOTES = (
     "Four rows of one table of an earlier version are published (models, accuracies, changes in points); the parser, "
@@ -51,35 +53,20 @@ NOTES = (
 )
 
 
-def notes_of(scale: WordSwapScale, results: WordSwapResults) -> tuple[str, ...]:
-    """Notes on this scale, and those that hold at every scale."""
-    tuned = "; ".join(
-        f"{training.question} {training.steps:,} steps, on {_training_size(training)}" for training in scale.questions
-    )
+def notes_of(table: ResultTable) -> tuple[str, ...]:
+    """Notes on this scale, which questions were not learnt with which encodings, and what holds at every scale."""
+    scale: WordSwapScale = table.scale
+    tuned = []
+    for each in scale.questions:
+        pairs = f"the pairs of {each.premises:,} premises"
+        on = f"{len(name_examples(0, 'train', each.premises)):,} sentences" if each.question == NAMES else pairs
+        tuned.append(f"{each.question} {each.steps:,} steps, on {on}")
     size = (
         f"Nets have {scale.layers} layers of width {scale.width} with {scale.heads} heads, are pre-trained on "
-        f"{scale.passages:,} passages for {scale.steps:,} steps of {scale.batch} and fine-tuned in steps of "
-        f"{scale.tuning_batch} ({tuned}). They are tested on the pairs of {scale.test:,} other premises, and on other "
-        "minimal pairs."
+        f"{scale.sentences:,} passages for {scale.steps:,} steps of {scale.batch} and fine-tuned in steps of "
+        f"{scale.tuning_batch} ({'; '.join(tuned)}). They are tested on the pairs of {scale.test:,} other premises, "
+        "and on other minimal pairs."
     )
-    chosen = [scale.chosen] if scale.chosen else []
-    unknown = [f"Not published, and chosen by us: {', '.join(scale.unknown)}."] if scale.unknown else []
-    return (size, *chosen, *unknown, *_not_learnt(results), *NOTES)
-
-
-def _training_size(training: QuestionTraining) -> str:
-    """The amount of training data of a question."""
-    if training.question == NAMES:
-        return f"{len(QUESTIONS[NAMES].examples(0, 'train', training.premises)):,} sentences"
-    return f"the pairs of {training.premises:,} premises"
-
-
-def _not_learnt(results: WordSwapResults) -> list[str]:
-    """Which questions were not learnt with which encodings."""
-    notes = []
-    for question in BAG:
-        learnt = {condition.name for condition in results.learnt(question)}
-        out = [condition.name for condition in results.ordered if condition.name not in learnt]
-        if out:
-            notes.append(f"`{question}` was not clearly learnt with {', '.join(out)}.")
-    return notes
+    missing = {name: [each for each in ordered(table) if each not in learnt(table, name)] for name in BAG}
+    unclear = [f"`{question}` was not clearly learnt with {listed(out)}." for question, out in missing.items() if out]
+    return (*scale.size_notes(size), *unclear, *NOTES)

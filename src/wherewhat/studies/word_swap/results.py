@@ -1,91 +1,52 @@
-"""The results of all runs, by condition, question, swap and seed."""
+"""Numbers of the table by condition, question and swap, which questions were learnt, and rows of means and gaps."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress, product
 from statistics import fmean
 
 import polars as pl
 
 from wherewhat.stats.estimate import Estimate
-from wherewhat.stats.intervals import over_seeds
-from wherewhat.studies.conditions import SYMMETRIC, EncodingCondition
-from wherewhat.studies.word_swap.answer_measures import AFTER
-from wherewhat.studies.word_swap.questions import QUESTIONS
-from wherewhat.studies.word_swap.run import ORIGINAL, item_name
+from wherewhat.studies.engine.encodings import EncodingCondition
+from wherewhat.studies.engine.results import ResultTable, Row, over_seeds, paired
+from wherewhat.studies.word_swap import names
+from wherewhat.studies.word_swap.names import BAG, POOLED, ROLE_SWAP, cell, item_name
 from wherewhat.studies.word_swap.settings import NO_POSITION
 
-BAG: Mapping[str, float] = {name: question.bag for name, question in QUESTIONS.items()}
-CONSTITUENTS = ("3", "4", "5", "6")  # sizes of constituents whose words are shuffled
 LEARNT = 0.8  # accuracy from which a question that a bag of words can answer is called learnt
+GAPS = (names.AFTER, names.FOLLOWED, names.FLIP, names.SHIFT)
+Conditions = Sequence[EncodingCondition]
 
 
-@dataclass(frozen=True)
-class WordSwapResults:
-    """The rows of all runs, with their conditions."""
+def ordered(table: ResultTable) -> list[EncodingCondition]:
+    """The conditions with positions."""
+    return [condition for condition in table.conditions if condition.encoding != NO_POSITION]
 
-    rows: pl.DataFrame
-    conditions: Sequence[EncodingCondition]
-    groups: Sequence[tuple[float, Sequence[EncodingCondition]]] = ()  # curves of the same locality, with that locality
 
-    @cached_property
-    def seeds(self) -> list[int]:
-        """The seeds of the runs."""
-        return sorted(self.rows["seed"].drop_nulls().unique().to_list())
+def learnt(table: ResultTable, question: str) -> list[EncodingCondition]:
+    """The conditions in which nets learnt a question; for names and roles, that clearly beat a bag of words."""
+    bag = BAG[question]
+    right = [mean(table, [each], question, names.AFTER, names.ORIGINAL) for each in table.conditions]
+    clear = [accuracy.value >= LEARNT if bag == 1 else accuracy.low > bag for accuracy in right]
+    return list(compress(table.conditions, clear))
 
-    @property
-    def ordered(self) -> list[EncodingCondition]:
-        """The conditions with positions."""
-        return [condition for condition in self.conditions if condition.encoding != NO_POSITION]
 
-    @property
-    def without(self) -> list[EncodingCondition]:
-        """The condition without positions."""
-        return [condition for condition in self.conditions if condition.encoding == NO_POSITION]
+def ordered_and_learnt(table: ResultTable, question: str) -> list[EncodingCondition]:
+    """The conditions with positions in which a question was learnt."""
+    return [condition for condition in learnt(table, question) if condition.encoding != NO_POSITION]
 
-    def value(self, condition: EncodingCondition, question: str, swap: str, measure: str, seed: int) -> float:
-        """A measured value; NaN if it was not measured."""
-        return self._numbers.get((condition.name, item_name(question, swap), measure, seed), math.nan)
 
-    def values(
-        self, conditions: Iterable[EncodingCondition], question: str, swaps: Sequence[str], measure: str
-    ) -> list[float]:
-        """By seed, the mean over some conditions and swaps; values that were not measured are left out."""
-        conditions = list(conditions)
-        return [
-            mean_of(self.value(condition, question, swap, measure, seed) for condition in conditions for swap in swaps)
-            for seed in self.seeds
-        ]
+def by_seed(table: ResultTable, conditions: Conditions, question: str, measure: str, *swaps: str) -> list[float]:
+    """By seed, the mean over some conditions and swaps, or the role swap; what was not measured is left out."""
+    cells = [cell(question, swap, measure) for swap in swaps or (ROLE_SWAP,)]
+    subjects = [condition.name for condition in conditions]
+    return [mean_of(table.value(name, at, seed) for name in subjects for at in cells) for seed in table.seeds]
 
-    def mean(
-        self, conditions: Iterable[EncodingCondition], question: str, swap: str | Sequence[str], measure: str
-    ) -> Estimate:
-        """The mean over seeds."""
-        swaps = (swap,) if isinstance(swap, str) else swap
-        return over_seeds(self.values(conditions, question, swaps, measure))
 
-    def accuracy(self, condition: EncodingCondition, question: str) -> Estimate:
-        """Accuracy on original examples."""
-        return self.mean([condition], question, ORIGINAL, AFTER)
-
-    def learnt(self, question: str) -> list[EncodingCondition]:
-        """The conditions in which nets learnt a question; for names and roles, that clearly beat a bag of words."""
-        return [condition for condition in self.conditions if self._has_learnt(condition, question)]
-
-    def _has_learnt(self, condition: EncodingCondition, question: str) -> bool:
-        accuracy = self.accuracy(condition, question)
-        return accuracy.value >= LEARNT if BAG[question] == 1 else accuracy.low > BAG[question]
-
-    def ordered_and_learnt(self, question: str) -> list[EncodingCondition]:
-        """The conditions with positions in which a question was learnt."""
-        learnt = {condition.name for condition in self.learnt(question)}
-        return [condition for condition in self.ordered if condition.name in learnt]
-
-    @cached_property
-    def _numbers(self) -> dict[tuple[str, str, str, int | None], float]:
-        columns = self.rows.select("subject", "item", "measure", "seed", "value")
-        return {tuple(key): value for *key, value in columns.iter_rows() if value is not None}
+def mean(table: ResultTable, conditions: Conditions, question: str, measure: str, *swaps: str) -> Estimate:
+    """The mean over seeds."""
+    return over_seeds(by_seed(table, conditions, question, measure, *swaps))
 
 
 def mean_of(values: Iterable[float]) -> float:
@@ -98,7 +59,24 @@ def mean_of(values: Iterable[float]) -> float:
     return fmean(known) if known else math.nan
 
 
-def by_symmetry(group: Sequence[EncodingCondition]) -> tuple[list[EncodingCondition], list[EncodingCondition]]:
-    """The symmetric curve of a group, and the others."""
-    symmetric = [condition for condition in group if condition.s == SYMMETRIC]
-    return symmetric, [condition for condition in group if condition.s != SYMMETRIC]
+def summary_rows(table: ResultTable) -> Iterator[Row]:
+    """Means over seeds of every condition, and of all with positions in which a question was learnt; then gaps.
+
+    A gap is by how much an asymmetric curve exceeds the symmetric one of its locality.
+    """
+    for condition in table.conditions:
+        of_condition = table.where(part="run", subject=condition.name)
+        for (item, measure), rows in of_condition.group_by(["item", "measure"], maintain_order=True):
+            over = over_seeds(rows["value"].drop_nulls().to_list())
+            yield "mean", condition.name, str(item), None, None, str(measure), *over.numbers
+    for question in BAG:
+        conditions = ordered_and_learnt(table, question)
+        of_question = table.rows.filter(pl.col("item").str.starts_with(item_name(question, "")))
+        for item, measure in of_question.select("item", "measure").unique(maintain_order=True).iter_rows():
+            over = mean(table, conditions, question, measure, item.removeprefix(item_name(question, "")))
+            if over.known:
+                yield "mean", POOLED, item, None, None, measure, *over.numbers
+    for locality, symmetric, curve in table.scale.asymmetric():
+        for question, measure in product((names.NAMES, names.ROLES), GAPS):
+            gap = paired(*(by_seed(table, each, question, measure) for each in ([curve], symmetric)))
+            yield "gap", curve.name, item_name(question, ROLE_SWAP), locality, None, measure, *gap.numbers

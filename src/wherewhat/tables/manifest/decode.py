@@ -1,7 +1,7 @@
 """Build a frozen dataclass from JSON by its type hints, or say in one sentence what does not fit.
 
-A field takes its default where the file has null or nothing; without a default it must be there. Fields that no
-dataclass knows are ignored. Numbers keep the type they have in the file.
+A field takes its default where the file has nothing, or null and the field cannot be None; without a default it must be
+there. Fields that no dataclass knows are ignored. Numbers keep the type they have in the file.
 """
 
 import json
@@ -85,12 +85,13 @@ def _alternative(hints: Sequence[Any], value: Any, path: str) -> Any:
 
 
 def _sequence(origin: Any, hints: Sequence[Any], value: Any, path: str) -> tuple[Any, ...]:
-    """A list of any length for `Sequence[X]`, one of as many as there are types for `tuple[X, Y]`."""
+    """A list of any length for `Sequence[X]` and `tuple[X, ...]`, of as many as there are types for `tuple[X, Y]`."""
     if not isinstance(value, list | tuple):
         raise _misfit(value, "a list", path)
-    if origin is tuple and len(value) != len(hints):
+    fixed = origin is tuple and ... not in hints
+    if fixed and len(value) != len(hints):
         raise _misfit(value, f"a list of {len(hints)}", path)
-    types = hints if origin is tuple else [hints[0]] * len(value)
+    types = hints if fixed else [hints[0]] * len(value)
     return tuple(
         _decode(hint, item, inside(path, number)) for number, (hint, item) in enumerate(zip(types, value, strict=True))
     )
@@ -100,8 +101,9 @@ def _section(kind: Any, value: Mapping[str, Any], path: str) -> Any:
     arguments = {}
     for each in fields(kind):
         name = _key(each)
-        if value.get(name) is not None:
-            arguments[each.name] = _decode(_hints(kind)[each.name], value[name], inside(path, name))
+        hint = _hints(kind)[each.name]
+        if value.get(name) is not None or (name in value and NoneType in get_args(hint)):
+            arguments[each.name] = _decode(hint, value[name], inside(path, name))
         elif each.default is MISSING and each.default_factory is MISSING:
             raise MisfitError(f"{quoted(inside(path, name))} is missing")
     return kind(**arguments)

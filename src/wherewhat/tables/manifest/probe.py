@@ -19,7 +19,6 @@ class SwappedSentence:
     order: Sequence[int] | None = None
     spans: Sequence[Span] = ()
     roles: Mapping[str, Span] = field(default_factory=dict)
-    swapped_roles: Mapping[str, Span] = field(default_factory=dict)
     control: Sequence[str] = ()
     control_order: Sequence[int] | None = None
     control_spans: Sequence[Span] = ()

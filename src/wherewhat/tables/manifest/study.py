@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, TypeVar
 
-from wherewhat.tables.manifest.decode import JSON_KEY, Bounds, decode
+from wherewhat.tables.manifest.decode import Bounds, decode
 from wherewhat.tables.manifest.probe import MeasureSection, ProbeExample
 from wherewhat.tables.manifest.sections import ClaimSection, Count, Manifest, ModelSection, Numbers, Size, TextsSection
 
@@ -91,16 +91,11 @@ class DynamicsSection:
     """The nets that were trained, and what was published of theirs."""
 
     layers: Annotated[int, Bounds(0, 999)] | None = None
-    width: Count | None = None
     frequencies: Size | None = None
     steps: Count | None = None
     batch: Count | None = None
     seeds: Count | None = None
-    hops: Sequence[int] = ()
     length: Count | None = None
-    letters: Count | None = None
-    texts: Count | None = None
-    gamma: Sequence[float] = ()
     published: PublishedDynamics = field(default_factory=PublishedDynamics)
 
 
@@ -111,9 +106,8 @@ class QuestionSection:
     name: str
     asks: str = ""
     chance: float = 0.0
-    of_roles: bool = field(metadata={JSON_KEY: "of roles"}, default=False)
-    sharp: bool = False
-    counted: bool | None = None
+    sharp: bool = False  # no symmetric encoding can answer it
+    counted: bool | None = None  # in means over all questions; None: if it is not sharp
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,48 +120,20 @@ class LocalitySection(TrainedSection):
     questions: Sequence[QuestionSection] = ()
     axes: Mapping[str, str] = field(default_factory=dict)
     contrasts: Mapping[str, str] = field(default_factory=dict)
-    width: Size | None = None
-    steps: Count | None = None
-    batch: Count | None = None
-    sentences: Count | None = None
-    examples: Mapping[str, Count] = field(metadata={JSON_KEY: "asked"}, default_factory=dict)  # by split
-    tuning: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SyntaxAnchor:
-    """A published relation: its name, and the accuracies of the best head and of the best fixed offset."""
-
-    name: str
-    head: float
-    offset: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class SyntaxSection(TrainedSection):
-    """Conditions, relations and answers of the study of syntax."""
-
-    groups: Mapping[str, str] = field(default_factory=dict)
-    parts: Any = None
-    distances: Mapping[str, str] = field(default_factory=dict)
-    relations: Sequence[str] = ()
-    anchors: Mapping[str, SyntaxAnchor] = field(default_factory=dict)
-    sentences: Count | None = None
-    steps: Count | None = None
+    """Conditions, each with the groups it belongs to, and answers of the study of syntax."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordSwapSection(TrainedSection):
-    """Conditions, questions and answers of the study of swapped words."""
+    """Conditions, what was learnt, examples and answers of the study of swapped words."""
 
-    n: Size | None = None
     groups: Sequence[tuple[float, Sequence[str]]] = ()  # localities, and the conditions of each
-    questions: Sequence[str] = ()
     learnt: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by question
-    bag: Numbers = field(default_factory=dict)  # accuracy from words alone, by question
     measures: Mapping[str, MeasureSection | str] = field(default_factory=dict)
-    width: Size | None = None
-    test: Count | None = None
     examples: Sequence[ProbeExample] = ()
 
 
@@ -179,9 +145,6 @@ class ControlSection:
     texts: TextsSection = field(default_factory=TextsSection)
     chosen: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rule: str = ""
-    pure: bool | None = None
-    share: float | None = None
-    shares: Sequence[float] = ()
     copying: str | None = None
 
 

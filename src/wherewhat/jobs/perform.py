@@ -1,0 +1,85 @@
+"""Run one job in its folder: what every engine does, in this process or in another, with plain JSON only."""
+
+import json
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+
+from wherewhat.errors import UserError
+from wherewhat.jobs.folder import ERROR, JOB, PARTIAL, PROGRESS, RESULT, JobFolder
+from wherewhat.jobs.job import Job, JobContext, JobFailure, Work
+from wherewhat.jobs.keys import as_json
+from wherewhat.jobs.locks import only_worker
+from wherewhat.jobs.progress_log import ProgressLog
+from wherewhat.tables.files import write_whole
+
+OnStep = Callable[[int], None]
+
+
+def order_of(job: Job, folder: Path) -> bytes:
+    """A job as a message to another process."""
+    return _json({"job": asdict(job), "folder": str(folder.absolute())})
+
+
+def perform_order(order: bytes) -> bytes:
+    """Run the job of a message; the answer has its failure, or nothing."""
+    entry = json.loads(order)
+    failure = perform(Job(**entry["job"]), Path(entry["folder"]))
+    return _json(failure and failure.plain())
+
+
+def read_answer(answer: bytes) -> JobFailure | None:
+    """What the process says that ran a job: why it failed, or nothing."""
+    entry = json.loads(answer)
+    return None if entry is None else JobFailure(**entry)
+
+
+def perform(job: Job, folder: Path, on_step: OnStep = lambda steps: None) -> JobFailure | None:
+    """Run a job unless it is finished. Afterwards its folder has the result, or why there is none."""
+    jobs = JobFolder(folder)
+    place = jobs.of(job)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with only_worker(place):
+            if jobs.outcome(job) is None:
+                _run(job, place, on_step)
+        return None
+    except Exception as error:
+        failure = JobFailure.of(job, error, traceback.format_exc())
+        write_failure(failure, place)
+        return failure
+
+
+def _run(job: Job, place: Path, on_step: OnStep) -> None:
+    for path in [*place.rglob(PARTIAL), place / ERROR]:
+        if path.is_file():
+            path.unlink()
+    if not (place / JOB).exists():
+        write_whole(place / JOB, _json({**asdict(job), "key": job.key}))
+    log = ProgressLog(place / PROGRESS)
+
+    def step(steps: int) -> None:
+        log.step(steps)
+        on_step(steps)
+
+    result = _work(job.work)(as_json(job.settings), JobContext(place.absolute(), step))
+    write_whole(place / RESULT, _json({"result": result, "seconds": log.seconds, "attempts": log.attempt}))
+
+
+def _work(name: str) -> Work:
+    module, _, function = name.partition(":")
+    work: Work = getattr(import_module(module), function)
+    return work
+
+
+def write_failure(failure: JobFailure, place: Path) -> None:
+    """Keep why a job failed, if its folder can be written at all."""
+    with suppress(UserError):
+        write_whole(place / ERROR, _json(failure.plain()))
+
+
+def _json(entry: object) -> bytes:
+    return json.dumps(entry).encode() + b"\n"

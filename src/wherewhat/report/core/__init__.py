@@ -1,0 +1,1 @@
+"""What a page is made of: HTML that cannot be injected, charts and sections, colours, and the finished text."""

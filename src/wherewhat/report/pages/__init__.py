@@ -1,0 +1,1 @@
+"""The pages that are no study's, one room each."""

@@ -1,0 +1,1 @@
+"""The page of a comparison: the same heads across models or checkpoints."""

@@ -1,0 +1,1 @@
+"""The page of an edit: a model before and after."""

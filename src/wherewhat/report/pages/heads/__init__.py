@@ -1,0 +1,1 @@
+"""The page of a profile: every head of one model."""

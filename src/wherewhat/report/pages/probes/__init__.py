@@ -1,0 +1,1 @@
+"""The pages of the probes: shuffled words, swapped roles, dependency relations."""
