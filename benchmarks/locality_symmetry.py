@@ -41,8 +41,8 @@ def ours(matrices: np.ndarray) -> list[tuple[float, float]]:
     """The same two numbers of every head from the scores of this package, every row of a matrix a row."""
     slots = torch.arange(matrices.shape[-1])
     rows = Rows(torch.from_numpy(matrices), slots, torch.ones(len(slots), len(slots), dtype=torch.bool), slots)
-    near, alike = weighted_mean(*locality(rows)), weighted_mean(*symmetry(rows))
-    return list(zip(near.tolist(), alike.tolist(), strict=True))
+    near_HB, alike_HB = weighted_mean(*locality(rows), rows.text_Q), weighted_mean(*symmetry(rows), rows.text_Q)
+    return list(zip(near_HB[:, 0].tolist(), alike_HB[:, 0].tolist(), strict=True))
 
 
 def measure(repeats: int) -> Iterator[Measurement]:

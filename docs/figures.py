@@ -3,7 +3,8 @@
 A record in docs/figures/ names its figures, the command that made them and when. In a page,
 `<!-- figures: NAME.PART -->` … `<!-- /figures -->` holds prose whose numbers are those of the record, one by one and in
 the same order, and `<!-- table: NAME.TABLE -->` … `<!-- /table -->` holds a table of it. `make docs` writes both anew.
-Numbers in `code` are settings and stay. `python docs/figures.py RUN` records a run of `wherewhat reproduce canonical`.
+Numbers in `code` are settings and stay. `python docs/figures.py RUN` records a run of `wherewhat reproduce canonical`,
+`python docs/figures.py benchmarks/latest.json` what `make bench` has measured.
 """
 
 import json
@@ -104,6 +105,24 @@ def canonical(run: Path) -> dict[str, Any]:
     }
 
 
+def speed(latest: Path) -> dict[str, Any]:
+    """The record of what `make bench` has measured; what it has not measured this time stays as it is on record."""
+    known = record("speed")
+    rows = {row[0]: row for row in known["tables"]["ratios"]}
+    for each in json.loads(latest.read_text()):
+        what, _, against = each["name"].partition(": ")
+        least, bound = "faster" in against, each["bound"]
+        goal = "" if bound is None else f"{'≥' if least else '≤'} {bound:g}{'' if each['met'] else ': missed'}"
+        spread = f"{_short(each['ratio'])} × ({_short(each['low'])}–{_short(each['high'])})"
+        rows[what] = [what, against, spread, goal]
+    return {**known, "date": date.today().isoformat(), "tables": {"ratios": list(rows.values())}}
+
+
+def _short(ratio: float) -> str:
+    """Three digits: 1.24, 12.4, 1,240."""
+    return f"{float(f'{ratio:.3g}'):,.0f}" if ratio >= 100 else f"{ratio:.3g}"
+
+
 def written(recorded: dict[str, Any]) -> str:
     """A record as its file holds it: what stands in one row stands in one line."""
     text = json.dumps(recorded, ensure_ascii=False, indent=2)
@@ -118,4 +137,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    (RECORDS / "canonical.json").write_text(written(canonical(Path(sys.argv[1]))))
+    given = Path(sys.argv[1])
+    name, recorded = ("speed", speed(given)) if given.suffix == ".json" else ("canonical", canonical(given))
+    (RECORDS / f"{name}.json").write_text(written(recorded))

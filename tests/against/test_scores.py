@@ -44,7 +44,8 @@ def matrix_symmetry(matrix: np.ndarray) -> tuple[float, float]:
 @pytest.mark.parametrize(("n", "sd"), SHAPES)
 def test_locality_equals_a_sum_over_diagonals(n: int, sd: float):
     matrix = random_matrix(n, sd)
-    ours = weighted_mean(*locality(rows_of(matrix))).item()
+    rows = rows_of(matrix)
+    ours = weighted_mean(*locality(rows), rows.text_Q).item()
     theirs = matrix_locality(matrix)
     assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
 
@@ -53,7 +54,7 @@ def test_locality_equals_a_sum_over_diagonals(n: int, sd: float):
 def test_symmetry_and_balance_equal_mirrored_rows(n: int, sd: float):
     matrix = random_matrix(n, sd)
     rows = rows_of(matrix)
-    ours = [weighted_mean(*score(rows)).item() for score in (symmetry, balance)]
+    ours = [weighted_mean(*score(rows), rows.text_Q).item() for score in (symmetry, balance)]
     theirs = matrix_symmetry(matrix)
     assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
 

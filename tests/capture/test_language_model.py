@@ -24,10 +24,9 @@ from wherewhat.capture.outputs.language_model import (
     body,
     load_language_model,
     measure_losses,
-    plain_tokens,
     prediction_kind,
-    special_tokens,
 )
+from wherewhat.capture.tokens.special_tokens import plain_tokens, special_tokens
 from wherewhat.errors import UserError
 
 BY_NAME = {family.name: family for family in FAMILIES}
@@ -90,6 +89,25 @@ def test_the_loss_of_masked_tokens_is_that_of_transformers():
     with torch.no_grad():
         theirs = model(input_ids=masked_T[None], labels=targets_T.where(targets_T != NO_TARGET, -100)[None]).loss
     assert len(answer.nats_Q) == 3 and answer.nats_Q.mean() == pytest.approx(float(theirs), rel=SINGLE)
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bert"])
+def test_the_head_reads_only_slots_that_have_a_target(name: str):
+    model, texts = speaking(name), some_texts(9, 14, 5)
+    targets = [torch.full_like(ids_T, NO_TARGET) for ids_T in texts]
+    for targets_T, slots in zip(targets, ([2, 7], [13], [0, 1, 4]), strict=True):
+        targets_T[slots] = torch.tensor(slots) + 5
+    read: list[int] = []
+    hook = model.get_output_embeddings().register_forward_hook(lambda *call: read.append(call[2][..., 0].numel()))
+    questions = [TokenTargets(n, *each) for n, each in enumerate(zip(texts, targets, strict=True))]
+    ours = measure_losses(wrap_module(model), questions)
+    hook.remove()
+    assert read == [6] and not model.get_output_embeddings()._forward_pre_hooks
+    for ids_T, targets_T, answer in zip(texts, targets, ours, strict=True):
+        with torch.no_grad():
+            logits_QV = model(input_ids=ids_T[None]).logits[0, targets_T != NO_TARGET]
+        by_hand = -logits_QV.log_softmax(-1).gather(-1, targets_T[targets_T != NO_TARGET, None])[:, 0]
+        assert answer.nats_Q == pytest.approx(by_hand.numpy(), rel=SINGLE)
 
 
 def test_large_vocabularies_are_compared_piece_by_piece(monkeypatch: pytest.MonkeyPatch):

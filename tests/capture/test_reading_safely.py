@@ -13,7 +13,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers import PreTrainedTokenizerFast
 
 from wherewhat.capture.loading.load import LoadSettings, wrap_module
-from wherewhat.capture.outputs.language_model import load_language_model, nats, opening_token, prediction_kind
+from wherewhat.capture.outputs.language_model import load_language_model, nats, prediction_kind
 from wherewhat.capture.outputs.text_outputs import (
     classify,
     fits,
@@ -24,6 +24,7 @@ from wherewhat.capture.outputs.text_outputs import (
     why_only_states,
 )
 from wherewhat.capture.tokens.full_texts import encode_full_text
+from wherewhat.capture.tokens.special_tokens import opening_token
 from wherewhat.errors import UserError
 from wherewhat.probing.swap_probe.probed_model import FIRST, open_probed_model
 from wherewhat.probing.words import probe_words

@@ -14,7 +14,7 @@ from folders import save_model, save_tokenizer
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, LlamaForCausalLM, Qwen2Config, Qwen2Model
 
-from wherewhat.capture.loading import load
+from wherewhat.capture.loading import from_transformers, load
 from wherewhat.cli.main import main
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.corpora.question_corpus import QuestionCorpus
@@ -242,8 +242,8 @@ def test_what_is_missing_in_the_cache_is_left_to_transformers(tmp_path: Path, mo
     folder = save_model(tmp_path / "model")
     (folder / "model.safetensors").unlink()
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "part-0.safetensors"}}))
-    monkeypatch.setattr(load, "must_be_cached", lambda *_, **__: False)
-    monkeypatch.setattr(load, "cached_file", lambda *_, **__: str(folder / "config.json"))
+    monkeypatch.setattr(from_transformers, "must_be_cached", lambda *_, **__: False)
+    monkeypatch.setattr(from_transformers, "cached_file", lambda *_, **__: str(folder / "config.json"))
 
     class AskedError(Exception):
         pass
@@ -446,7 +446,7 @@ def test_a_revision_of_what_has_none(say: Say, tmp_path: Path):
 
 def test_a_mistake_of_ours_while_loading_stays_one(say: Say, tmp_path: Path, monkeypatch):
     folder = save_model(tmp_path / "model")
-    monkeypatch.setattr("wherewhat.capture.loading.load._unused", lambda *args: 1 / 0)
+    monkeypatch.setattr("wherewhat.capture.loading.from_transformers._unused", lambda *args: 1 / 0)
     code, err = say(folder)
     assert code == 1 and "this is a bug in wherewhat" in err
 

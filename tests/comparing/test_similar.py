@@ -53,7 +53,7 @@ def exchanged(model: Trunk) -> Trunk:
 
 
 def test_heads_that_changed_places_are_found_again():
-    section = similar_heads(wrap_module(net()), wrap_module(exchanged(net())), TEXTS).section
+    section = similar_heads(wrap_module(net()), [wrap_module(exchanged(net()))], TEXTS)[0].section
     assert {(pair.head, pair.against) for pair in section.partners} == {
         ("L0H0", "L0H1"),
         ("L0H1", "L0H0"),
@@ -65,7 +65,7 @@ def test_heads_that_changed_places_are_found_again():
 
 def test_the_table_by_whole_matrices_of_both():
     first, other = net(), net(2, layers=1, heads=4)
-    table = similar_heads(wrap_module(first), wrap_module(other), TEXTS).table
+    table = similar_heads(wrap_module(first), [wrap_module(other)], TEXTS)[0].table
     assert dict(table.schema) == SIMILARITY and table.height == 4 * 4
 
     def shown(model: Trunk) -> dict[tuple[int, int], torch.Tensor]:
@@ -121,15 +121,27 @@ def test_untrained_weights_stand_beside_where_they_are_asked_for():
     assert set(found.similarity["model"]) == {"untrained weights"}
 
 
+def test_the_first_model_is_read_once_for_all_others():
+    first, read = net(), list[int]()
+    hook = first.blocks[0].register_forward_pre_hook(lambda *_: read.append(1))
+    several = similar_heads(wrap_module(first), [wrap_module(net(seed)) for seed in (2, 3)], TEXTS)
+    passes = len(read)
+    hook.remove()
+    assert passes == 2 * len(list(batches(TEXTS, queries=ALL, seed=0))), "the texts, and their tokens in another order"
+    for seed, together in zip((2, 3), several, strict=True):
+        alone = similar_heads(wrap_module(net()), [wrap_module(net(seed))], TEXTS)[0]
+        assert together.table.equals(alone.table) and together.section == alone.section
+
+
 def test_the_same_seed_gives_the_same_table():
-    one, same = (similar_heads(wrap_module(net()), wrap_module(net(2)), TEXTS, seed=3) for _ in range(2))
+    one, same = (similar_heads(wrap_module(net()), [wrap_module(net(2))], TEXTS, seed=3)[0] for _ in range(2))
     assert one.table.equals(same.table) and one.section == same.section
 
 
 def test_many_heads_are_drawn_layer_by_layer(monkeypatch: pytest.MonkeyPatch):
     from wherewhat.report.pages.compare import similar as page
 
-    table = similar_heads(wrap_module(net()), wrap_module(net(2)), TEXTS).table
+    table = similar_heads(wrap_module(net()), [wrap_module(net(2))], TEXTS)[0].table
     monkeypatch.setattr(page, "MOST", 10)
     section = page.similar_heads_section(table, [])
     assert section is not None and "Each cell is a pair of layers" in section.lede
@@ -182,7 +194,7 @@ def test_attention_that_is_no_number_is_refused():
     with torch.no_grad():
         broken.blocks[0].attention.qkv.weight.mul_(1e200)
     with pytest.raises(UserError, match="is not finite on these texts; load it with --dtype float32"):
-        similar_heads(wrap_module(net()), wrap_module(broken), TEXTS)
+        similar_heads(wrap_module(net()), [wrap_module(broken)], TEXTS)[0]
 
 
 def test_names_may_hold_any_letter(tmp_path: Path):
@@ -199,5 +211,5 @@ def test_one_model_is_not_two(capsys: pytest.CaptureFixture[str], tmp_path: Path
 
 def test_few_texts_are_enough(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(attention_similarity, "TEXTS", 1)
-    section = similar_heads(wrap_module(net()), wrap_module(net(2)), TEXTS).section
+    section = similar_heads(wrap_module(net()), [wrap_module(net(2))], TEXTS)[0].section
     assert section.texts == 1 and section.min.low is None

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from wherewhat.capture.editing.survey import Layer, survey
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, wrap_module
-from wherewhat.capture.outputs.language_model import load_language_model, plain_tokens
+from wherewhat.capture.outputs.language_model import load_language_model
 from wherewhat.capture.tokens.encode import EncodedTexts, own_texts
+from wherewhat.capture.tokens.special_tokens import plain_tokens
 from wherewhat.editing.abilities import Ability, AbilityTests, ability_estimates, ability_tests, measure_ability
 from wherewhat.editing.edit import applied
 from wherewhat.editing.measure_edit import effect_of, measure_edit
@@ -131,7 +132,7 @@ def test_a_perfect_copier_copies_all_and_one_that_errs_nothing(
     copier = Copier(wrong)
     monkeypatch.setattr(
         "wherewhat.capture.outputs.language_model._logits",
-        lambda model, batch: torch.stack([copier.logits(ids_T, 99) for ids_T in batch.ids_BT]),
+        lambda model, batch, wanted_BT: torch.stack([copier.logits(ids_T, 99) for ids_T in batch.ids_BT])[wanted_BT],
     )
     tried = AbilityTests(
         EncodedTexts.of([]), torch.stack([torch.arange(5, 21).repeat(2), torch.arange(20, 4, -1).repeat(2)])
@@ -158,6 +159,17 @@ def test_induction_is_the_loss_of_the_first_half_minus_that_of_the_second():
         assert gained == pytest.approx(float(nats_T[1:7].mean() - nats_T[8:].mean()), rel=1e-9)
         right_T = logits_TV.argmax(-1) == ids_T[1:]
         assert copied == pytest.approx(float(right_T[8:].double().mean()))
+
+
+def test_a_model_that_looks_back_reads_every_sequence_once():
+    model, read = causal(), list[int]()
+    tried = ability_tests(model, EncodedTexts.of(some_texts(5, 9)), random=3, half=7)
+    hook = model.module.register_forward_pre_hook(
+        lambda module, args, named: read.append(len(named["input_ids"])), with_kwargs=True
+    )
+    measure_ability(model, tried)
+    hook.remove()
+    assert sum(read) == 2 + 3, "both halves of a random sequence are predicted in one pass"
 
 
 def test_masked_models_fill_in_tokens_that_stood_there_before():

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from wherewhat.logits.additive import AdditiveLogits
 from wherewhat.logits.base import Logits, Moments
-from wherewhat.logits.dense import CappedLogits
+from wherewhat.logits.capped import CappedLogits
 from wherewhat.logits.disentangled import DisentangledLogits
 from wherewhat.logits.head_mixing import HeadMixingLogits
 from wherewhat.logits.linear import LinearLogits

@@ -8,7 +8,7 @@ import torch
 from logit_tables import TURNING, assert_moments, plane_tables, some_logits, table
 
 from wherewhat.logits.rotary import RotaryLogits
-from wherewhat.scores.exact import read_exact
+from wherewhat.scores.base import Rows
 
 KEYS = 9
 QUERIES = torch.tensor([8, 3, 5])
@@ -48,11 +48,16 @@ def test_frequencies_add_up(logits: RotaryLogits):
 
 
 def test_frequencies_alone_are_what_the_definition_says(logits: RotaryLogits):
-    slots = torch.tensor([1, 7, 4])
+    factors = logits.factors(torch.arange(len(QUERIES)), KEYS)
+    parts = [
+        content_HQKF[..., None, :] * slot_HQKF[..., None, :, :]
+        for content_HQKF, slot_HQKF in zip(
+            factors.content_HQKX.chunk(2, -1), factors.slot_HQKX.chunk(2, -1), strict=True
+        )
+    ]
     for query in range(len(QUERIES)):
         theirs = torch.from_numpy(np.stack([plane_tables(logits, head, query) for head in range(4)]))
-        torch.testing.assert_close(logits.plane_tables(query, slots), theirs[:, :, slots][..., slots], **NEAR)
-        torch.testing.assert_close(logits.plane_rows(query), theirs.diagonal(dim1=-2, dim2=-1), **NEAR)
+        torch.testing.assert_close((parts[0] + parts[1])[:, query].movedim(-1, 1), theirs, **NEAR)
 
 
 def test_a_common_offset_of_all_keys_costs_few_digits(logits: RotaryLogits):
@@ -185,7 +190,8 @@ def stream(logits: RotaryLogits) -> list[dict[str, float]]:
 def test_the_exclusion_terms_are_those_of_a_stream():
     logits, slots = long_text(40, [1.0, 0.1, 0.001]), torch.arange(40)
     swappable_QK = slots < slots[:, None]
-    exact = read_exact(logits, swappable_QK, swappable_QK.sum(-1) >= 2)
+    attention_HQK = logits.actual_HQK.masked_fill(~swappable_QK, -torch.inf).softmax(-1).nan_to_num()
+    exact = Rows(attention_HQK, slots, swappable_QK, slots, logits=logits, first=0).exact
     for query, theirs in enumerate(stream(logits), 2):
         near = {"rel": 0, "abs": 1e-10 * theirs["total"]}
         assert exact.positional_HQ[0, query].item() == pytest.approx(theirs["P"], **near)

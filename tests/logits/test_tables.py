@@ -6,7 +6,8 @@ import torch
 from logit_tables import KINDS, assert_moments, some_logits, table
 
 from wherewhat.logits.base import Logits
-from wherewhat.logits.dense import CappedLogits
+from wherewhat.logits.capped import CappedLogits
+from wherewhat.logits.joined import JoinedLogits
 
 KEYS = 9
 QUERIES = torch.tensor([8, 3, 5])
@@ -44,11 +45,28 @@ def test_the_actual_logits_are_the_diagonal(logits: Logits):
 
 
 def test_the_factors_multiply_to_the_table(logits: Logits):
-    slots = torch.tensor([6, 1, 3])
-    for query in range(len(QUERIES)):
-        content_HSX, slot_HSX = logits.factors(query, slots)
-        ours = logits.nonlinearity(content_HSX @ slot_HSX.mT)
-        torch.testing.assert_close(ours, logits.table(query, slots, slots), **NEAR)
+    rows, slots = torch.tensor([2, 0]), torch.arange(7)
+    factors = logits.factors(rows, 7)
+    ours = factors.content_HQKX @ factors.slot_HQKX.mT
+    ours = ours if factors.nonlinearity is None else factors.nonlinearity(ours)
+    theirs = torch.stack([logits.table(query, slots, slots) for query in rows.tolist()], 1)
+    torch.testing.assert_close(ours.expand_as(theirs), theirs, **NEAR)
+    torch.testing.assert_close(factors.actual_HQK, logits.actual_HQK[:, rows, :7], **NEAR)
+
+
+def test_texts_are_joined_row_by_row(logits: Logits, kind: str):
+    shorter = some_logits(kind, torch.tensor([4, 1]), 5, seed=3)
+    joined = JoinedLogits.of([logits, shorter], torch.tensor([0, 0, 0, 1, 1]))
+    order, own = torch.tensor([3, 1, 4]), [(shorter, 0, 5), (logits, 1, 8), (shorter, 1, 5)]
+    factors = joined.factors(order, 8)
+    whole = (factors.content_HQKX @ factors.slot_HQKX.mT).expand(4, len(order), -1, -1)
+    whole = whole if factors.nonlinearity is None else factors.nonlinearity(whole)
+    for place, (part, row, keys) in enumerate(own):
+        slots = torch.arange(keys)
+        torch.testing.assert_close(whole[:, place, :keys, :keys], part.table(row, slots, slots), **NEAR)
+        torch.testing.assert_close(joined.table(int(order[place]), slots, slots), part.table(row, slots, slots), **NEAR)
+    torch.testing.assert_close(joined.actual_HQK[:, 3:, :5], shorter.actual_HQK, **NEAR)
+    torch.testing.assert_close(joined.rows(order).actual_HQK[:, 0, :5], shorter.actual_HQK[:, 0], **NEAR)
 
 
 def test_rows_can_be_picked_out(logits: Logits):

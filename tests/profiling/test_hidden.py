@@ -10,7 +10,7 @@ from families import FAMILIES
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from wherewhat.capture.capture import capture
+from wherewhat.capture.capture import capture, watched_by
 from wherewhat.capture.hooks.reader import AttentionRows, AttentionSite
 from wherewhat.capture.loading.load import wrap_module
 from wherewhat.capture.tokens.batch import Batch, generator_of
@@ -195,27 +195,57 @@ def test_shares_add_up_for_every_encoding(encoding: str, kind: str):
 def test_of_a_long_text_the_first_slots_all_move_and_the_widest_gaps_are_among_the_swaps():
     model, (ids_T,) = BY_NAME["gpt2"].build(max_position_embeddings=80), some_texts(80)
     ids_T = ids_T[: 1 + moved_tokens.SLOTS + 1]
-    listener = moved_tokens.QueryRows(torch.arange(1, len(ids_T) - 1))
-    rows: list[AttentionRows] = []
-
-    def see(attention_rows: AttentionRows) -> None:
-        listener.add(attention_rows)
-        rows.extend([attention_rows] if attention_rows.site.ordinal == 0 else [])
-
-    with capture(model, see) as captured:
-        trades = moved_tokens._run_permutations(captured, listener, ids_T, context_of(model, [ids_T]))
-    runs, size = [attention_rows.tokens_K for attention_rows in rows], moved_tokens.SLOTS
+    reader, runs = moved_tokens.QueryReader(), list[Tensor]()
+    reader.slots_S = torch.arange(1, len(ids_T) - 1)
+    hook = model.register_forward_pre_hook(lambda *call: runs.extend(call[2]["input_ids"]), with_kwargs=True)
+    with watched_by(reader, model) as session:
+        trades, rows = moved_tokens._run_permutations(session, reader, ids_T, context_of(model, [ids_T]))
+    hook.remove()
+    size = moved_tokens.SLOTS
     assert 2 * size + PAIRS < len(runs) <= 2 * size + 2 * PAIRS and torch.equal(runs[0], ids_T)
     assert all(torch.equal(moved.sort().values, ids_T.sort().values) for moved in runs)
     assert all(torch.equal(moved[[0, -1]], ids_T[[0, -1]]) for moved in runs)
     stayed = torch.stack(runs[1 : 2 * size])[:, 1:-1] == ids_T[1:-1]
     assert stayed.double().mean() < 0.1, "but for words that occur twice, no token stays in its slot more than once"
-    weight_HS = rows[0].attention_HQK[:, 0, listener.slots_S]
+    weight_HS = last_row(model, ids_T)["decoder", 0].attention_HQK[:, 0, reader.slots_S]
+    torch.testing.assert_close(rows[first_place(rows)].weight_NHS[0], weight_HS)
     swapped = {tuple(pair) for pair in trades.pairs_P2.tolist()}
     for weight_S in weight_HS:
         widest = sorted((int(weight_S.argmax()), int(weight_S.argmin())))
         assert tuple(widest) in swapped
     assert len(swapped) == len(trades.pairs_P2)
+
+
+def test_what_is_the_same_text_again_is_run_once():
+    model, runs = BY_NAME["gpt2"].build().double(), list[Tensor]()
+    ids_T = torch.tensor([5, 7, 8, 7, 8, 7, 8, 9])  # shifted by two, tokens 1 to 6 are the same again
+    hook = model.register_forward_pre_hook(lambda *call: runs.extend(call[2]["input_ids"]), with_kwargs=True)
+    found = values(measure(model, [ids_T], seed=3))
+    hook.remove()
+    assert len(runs) <= 2 + 6 + 15, "two shifts, a square, and at most all pairs"
+    eager = BY_NAME["gpt2"].build(attn_implementation="eager").double()
+    parts_XLH = brute_shares(eager, ids_T, [1, 2, 3, 4, 5, 6], shifts(6).numpy())
+    for layer in range(2):
+        ours = np.array([found["decoder", layer, score.replace("input.", "input.shift.")] for score in SHARES])
+        np.testing.assert_allclose(ours, parts_XLH[:, layer] / parts_XLH[:, layer].sum(0), atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_weights_that_are_rounded_away_are_read_off_the_logits(dtype: torch.dtype):
+    """In float32, weights beside logits hundreds apart are 0; in 16 bits, all are coarse. Logits are neither."""
+    model, (ids_T,) = BY_NAME["gpt2"].build().to(dtype), some_texts(12)
+    if dtype == torch.float32:
+        with torch.no_grad():
+            model.h[0].attn.c_attn.weight.mul_(60)
+    reader = moved_tokens.QueryReader(dtype)
+    reader.slots_S = torch.arange(1, 11)
+    with watched_by(reader, model) as session:
+        rows = moved_tokens._rerun(session, reader, ids_T, torch.arange(10)[None], 200)
+    logits, ours = last_row(model, ids_T)["decoder", 0].logits, rows[first_place(rows)]
+    assert logits is not None
+    torch.testing.assert_close(ours.log_NHS[0], logits.actual_HQK[:, 0, 1:11])
+    if dtype == torch.float32:
+        assert (ours.weight_NHS == 0).any()
 
 
 def test_the_same_seed_gives_the_same_numbers_and_batches_do_not_matter():

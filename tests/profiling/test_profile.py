@@ -282,13 +282,12 @@ def test_layers_without_attention_are_told_of():
 
 def test_no_attention_is_kept_from_batch_to_batch_or_layer_to_layer():
     tally = ScoreAccumulator(SCORES, swaps=SwapSettings((1e-4,), 1, rows=8), longest=50, seed=0)
-    with capture(BY_NAME["llama"].build(), tally.add) as captured:
+    with capture(BY_NAME["llama"].build(), lambda rows: tally.add([rows])) as captured:
         ids_BT = torch.randint(3, 90, (1, 50))
         captured.read(Batch((0,), ids_BT, ids_BT > 0, (torch.arange(50),)))
         largest = max(
             tensor.untyped_storage().nbytes()
-            for known in tally._known.values()
-            for queries_Q, allowed_QK, answers in known
+            for _, queries_Q, allowed_QK, answers in tally._known
             for tensor in [
                 queries_Q,
                 allowed_QK,

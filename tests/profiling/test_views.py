@@ -33,7 +33,7 @@ class Views:
         self.rows: dict[int, dict[str, list[tuple[Tensor, Tensor]]]] = defaultdict(lambda: defaultdict(list))
 
     def see(self, attention_rows: AttentionRows) -> None:
-        rows = SwapSettings((1e-4,), first=1, rows=8, max_swaps=1 << 14).prepare(attention_rows)
+        rows = SwapSettings((1e-4,), first=1, rows=8, max_swaps=1 << 14).prepare([attention_rows])
         if rows.exact is None:
             return
         here = self.rows[attention_rows.site.ordinal]
@@ -52,7 +52,11 @@ class Views:
 
     def by_head(self, name: str) -> np.ndarray:
         layers = (self.rows[layer][name] for layer in sorted(self.rows))
-        pooled = (weighted_mean(*(torch.cat(parts, -1) for parts in zip(*rows, strict=True))) for rows in layers)
+        pooled = []
+        for rows in layers:
+            value_HQ, weight_HQ = (torch.cat(parts, -1) for parts in zip(*rows, strict=True))
+            one_text_Q = torch.zeros(value_HQ.shape[1], dtype=torch.int64)
+            pooled.append(weighted_mean(value_HQ, weight_HQ, one_text_Q)[:, 0])
         return torch.cat([value_H.double() for value_H in pooled]).numpy()
 
     @property

@@ -16,9 +16,9 @@ from wherewhat.capture.hooks import reader
 from wherewhat.capture.hooks.reader import AttentionRows
 from wherewhat.capture.tokens.batch import LAST, batches
 from wherewhat.errors import InternalError, UserError
-from wherewhat.logits.base import Moments
-from wherewhat.logits.rotary import RotaryLogits
+from wherewhat.logits.factors import Factors, Moments
 from wherewhat.profiling.profile import profile
+from wherewhat.scores import exact
 from wherewhat.scores.registry import ROW_SCORES as SCORES
 
 BY_NAME = {family.name: family for family in FAMILIES}
@@ -266,13 +266,13 @@ def test_logits_that_are_not_finite_say_where():
 
 
 def test_a_row_that_breaks_the_theorem_is_our_mistake(monkeypatch: pytest.MonkeyPatch):
-    moments = RotaryLogits.moments
+    moments = exact.moments_of
 
-    def wrong(self: RotaryLogits, swappable_QK: torch.Tensor) -> Moments:
-        found = moments(self, swappable_QK)
+    def wrong(factors: Factors, weights_HQK: torch.Tensor, **others: bool) -> Moments:
+        found = moments(factors, weights_HQK, **others)
         nothing_HQ = torch.zeros_like(found.position_HQ)
         return replace(found, position_HQ=nothing_HQ, symbol_HQ=nothing_HQ, interaction_HQ=nothing_HQ)
 
-    monkeypatch.setattr(RotaryLogits, "moments", wrong)
+    monkeypatch.setattr(exact, "moments_of", wrong)
     with pytest.raises(InternalError, match="what was read of this model's logits is wrong"):
         profile(BY_NAME["llama"].build(), texts(), scores=("exclusion_ratio",))

@@ -4,9 +4,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import altair as alt
 import polars as pl
 import pytest
 import vl_convert
+from finished_runs import FINISHED
 
 from wherewhat.report.blocks.axes import colour, legend, names, share, x, y
 from wherewhat.report.blocks.chart import ViewRows, bars, chart, dumbbell, forest, heat_map, lines, scatter
@@ -69,6 +71,19 @@ def test_every_kind_draws_its_rows(kind: str):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("kind", kinds())
+def test_every_kind_is_valid_vega_lite(kind: str):
+    alt.Chart.from_dict(kinds()[kind].spec)  # raises where it is not
+
+
+@pytest.mark.parametrize("run", FINISHED)
+def test_every_chart_of_every_page_is_valid_vega_lite(run: str):
+    specs = FINISHED[run]().page.charts.values()
+    assert specs
+    for spec in specs:  # they are not checked when they are drawn, which would take as long as drawing them
+        alt.Chart.from_dict(spec)
+
+
 def test_a_finished_spec_is_drawn_too(shown: Any):
     spec = {"data": {"name": "rows"}, "mark": "point", "encoding": {"x": {"field": "größe", "type": "quantitative"}}}
     made = chart("raw", [{"größe": 1.0}, {"größe": 2.0}], spec, label="raw")

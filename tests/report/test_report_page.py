@@ -15,15 +15,17 @@ from typing import Any
 
 import polars as pl
 import pytest
+import vl_convert
 from dict_manifests import page_of_heads, read_head_table
 from synthetic import BOTH, DECODER, ENCODER, LARGE, ONE, Run, Shape, run_of
 
 from wherewhat.errors import UserError
 from wherewhat.report.core.figures import figures
 from wherewhat.report.core.page import Page
-from wherewhat.report.core.render import inline, json_in_html, render
+from wherewhat.report.core.render import _library, inline, json_in_html, render
 from wherewhat.report.pages.heads.notable_heads import notable_heads
 from wherewhat.report.pages.heads.offsets import bins, profiles
+from wherewhat.tables.cache import FOLDER
 
 HOSTILE = """</script><script>alert(1)</script><img src=x onerror=alert(1)>"'&\u2028"""
 ASSETS = Path(__file__).resolve().parents[2] / "src" / "wherewhat" / "report" / "core" / "assets"
@@ -91,6 +93,24 @@ def test_a_page_is_under_three_megabytes(shape: Shape):
 def test_the_numbers_are_in_the_page_once():
     value = run(ENCODER)[0]["value"][0]
     assert text(ENCODER).count(f"[{float(f'{value:.4g}')},") == 1
+
+
+def test_the_drawing_library_is_bundled_once_and_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    whole, bundled = text(ONE), []
+    bundle = vl_convert.javascript_bundle
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    monkeypatch.setattr(vl_convert, "javascript_bundle", lambda snippet: bundled.append(snippet) or bundle(snippet))
+
+    def rendered() -> str:
+        _library.cache_clear()  # as in another process
+        return render(page(ONE))
+
+    assert [rendered(), rendered()] == [whole, whole] and len(bundled) == 1
+    (kept,) = tmp_path.rglob("*.json")
+    for damaged in ("", kept.read_text()[:1000], "[]"):
+        kept.write_text(damaged)
+        assert rendered() == whole
+    assert len(bundled) == 4, "what cannot be read is made again"
 
 
 def test_the_same_tables_give_the_same_bytes_in_another_process_without_torch():

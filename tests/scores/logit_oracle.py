@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from logit_tables import plane_tables, softmax, table
 
-from wherewhat.logits.dense import CappedLogits
+from wherewhat.logits.capped import CappedLogits
 from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.scores.base import Rows
 
@@ -51,7 +51,7 @@ def rows(asked: Rows, *, tau: float = 1e-4) -> Iterator[tuple[int, int, Row]]:
                 allowed=asked.allowed_QK[index].numpy(),
                 query=query,
                 first=asked.first,
-                blocks=() if asked.blocks is None else tuple(map(tuple, asked.blocks.tolist())),
+                blocks=() if asked.blocks is None else tuple(map(tuple, asked.blocks[0].tolist())),
                 tau=tau,
                 planes=plane_tables(inner, head, index) if isinstance(inner, RotaryLogits) else None,
             )

@@ -38,7 +38,7 @@ def random_rows(
     logits = turned(generator, queries_Q, keys, groups=1)
     tokens_K = torch.randint(0, max(2, keys // 3), (keys,), generator=generator)
     rows = with_logits(logits, queries_Q, allowed(mask, queries_Q, keys))
-    rows = replace(rows, tokens_K=tokens_K, blocks=blocks(keys))
+    rows = replace(rows, tokens_BK=tokens_K[None], blocks=[blocks(keys)])
     return rows if dtype == torch.float64 else narrow(rows)
 
 
@@ -54,7 +54,7 @@ def rows_of(
     """Four heads with random logits of a kind; the last rows are the first to come."""
     queries_Q = torch.arange(keys).flip(0)[:queries]
     logits = some_logits(kind, queries_Q, keys, seed=seed)
-    return with_logits(logits, queries_Q, allowed(mask, queries_Q, keys), blocks=blocks(keys), **others)
+    return with_logits(logits, queries_Q, allowed(mask, queries_Q, keys), blocks=[blocks(keys)], **others)
 
 
 def blocks(keys: int) -> Tensor:
@@ -85,6 +85,7 @@ def take(rows: Rows, index: Tensor) -> Rows:
         rows,
         attention_HQK=rows.attention_HQK[:, index],
         queries_Q=rows.queries_Q[index],
+        text_Q=rows.text_Q[index],
         allowed_QK=rows.allowed_QK[index],
         logits=None if rows.logits is None else rows.logits.rows(index),
     )
@@ -114,4 +115,4 @@ def by_hand(where, *, mask: str = "bidirectional", keys: int = 12, tokens: list[
 
 def answer(score: RowScore, rows: Rows) -> Tensor:
     """The score of every head."""
-    return score.pool(*score.rows(rows))
+    return score.pool(*score.rows(rows), rows.text_Q)[:, 0]

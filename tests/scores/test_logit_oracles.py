@@ -13,7 +13,7 @@ from logit_oracle import ORACLES, Row, averaged, cosine, published, rows, varian
 from logit_tables import KINDS, TURNING, softmax
 from score_rows import MASKS, rows_of
 
-from wherewhat.scores import frequencies as frequencies_module
+from wherewhat.scores import planes as planes_module
 from wherewhat.scores.base import Rows
 from wherewhat.scores.frequencies import frequencies
 from wherewhat.scores.registry import ROW_SCORES as SCORES
@@ -116,14 +116,14 @@ def test_frequencies_equal_whole_tables(kind: str, mask: str):
 
 
 def test_long_rows_swap_evenly_spread_slots_in_every_frequency(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(frequencies_module, "SWAPPED_SLOTS", 5)
+    monkeypatch.setattr(planes_module, "SWAPPED_SLOTS", 6)
     asked = rows_of("turned", keys=23, queries=1, taus=(0.1,))
     ours = frequencies(asked).values()
     for head, _, row in rows(asked, tau=0.1):
         for plane in range(4):
             table, swaps = row.planes[plane], []
             weights = softmax(table.diagonal(), row.allowed)
-            for s, t in combinations([1, 6, 11, 16, 21], 2):  # of 1 to 21
+            for s, t in combinations([1, 5, 9, 13, 17, 21], 2):  # of 1 to 21
                 was, now = weights[[s, t]], np.exp([table[t, s], table[s, t]])
                 swaps.append((abs(was[0] - was[1]), cosine(now, was), cosine(now, was[::-1])))
             for measure, theirs in zip(("positional", "symbolic"), averaged(swaps, 0.1), strict=True):
@@ -160,3 +160,30 @@ def test_only_rotary_logits_have_frequencies_and_a_cap_leaves_them_no_parts():
     assert frequencies(replace(rows_of("turned"), logits=None)) is None
     assert not {"position_part", "symbol_part"} & set(frequencies(rows_of("capped")).values())
     assert frequencies(rows_of("capped")).values()["peak"].isfinite().all()
+
+
+@pytest.mark.parametrize(("scale", "tau"), [(1.0, 1e-50), (1.0, 1e-4), (20.0, 1e-4), (20.0, math.inf)])
+def test_frequencies_with_steep_logits_are_swapped_exactly(scale: float, tau: float):
+    """Far below the largest logit, two keys still have a ratio, which counts where all swaps count alike."""
+    asked = rows_of("turned", keys=12, queries=2, taus=(tau,))
+    logits = replace(asked.logits, query_HQF=asked.logits.query_HQF * scale)
+    ours = frequencies(replace(asked, logits=logits)).values()
+    for head in range(4):
+        whole = [row for where, _, row in rows(replace(asked, logits=logits), tau=max(tau, 1e-300)) if where == head]
+        for plane in range(4):
+            theirs = np.mean([_swapped(row, plane, tau) for row in whole], axis=0)
+            for measure, value in zip(("positional", "symbolic"), theirs, strict=True):
+                assert ours[measure][head, plane].item() == pytest.approx(value, abs=1e-6)
+
+
+def _swapped(row: Row, plane: int, tau: float) -> tuple[float, float]:
+    """Both cosines in one frequency, pair by pair from differences of logits; the widest gaps count alone at tau 0."""
+    table, swaps = row.planes[plane], []
+    weights = softmax(table.diagonal(), row.allowed)
+    for s, t in combinations(row.swappable, 2):
+        before, after = np.clip([table[t, t] - table[s, s], table[s, t] - table[t, s]], -150, 150)
+        was, now = np.exp([0, before]), np.exp([0, after])
+        swaps.append((abs(weights[s] - weights[t]), cosine(now, was), cosine(now, was[::-1])))
+    gaps, positional, symbolic = np.array(swaps).T
+    counts = np.exp((gaps - gaps.max()) / max(tau, 1e-300))
+    return float(positional @ counts / counts.sum()), float(symbolic @ counts / counts.sum())

@@ -122,14 +122,15 @@ def test_equal_peaks_count_as_the_leftmost():
 def test_entropy_and_shares_are_of_what_is_spent_on_tokens():
     """A model with a sink of its own spends less than 1 on tokens; how it spends the rest is what counts."""
     rows, _ = HEADS["uniform"]
-    half = type(rows)(rows.attention_HQK / 2, rows.queries_Q, rows.allowed_QK, rows.tokens_K)
+    half = type(rows)(rows.attention_HQK / 2, rows.queries_Q, rows.allowed_QK, rows.tokens_BK)
     for name in ("entropy", "self", "previous", "next"):
         torch.testing.assert_close(answer(SCORES[name], half), answer(SCORES[name], rows))
     assert answer(SCORES["sink"], half).item() == pytest.approx(1 / 24)
 
 
 def test_offset_mass_of_a_previous_token_head():
-    mass_HO, count_O = offset_mass(HEADS["previous only"][0])
+    mass_HBO, count_BO = offset_mass(HEADS["previous only"][0])
+    mass_HO, count_O = mass_HBO[:, 0], count_BO[0]
     assert mass_HO.shape == (1, 23)
     assert mass_HO[0, 10] == 11  # offset -1, in the eleven rows that have a token before
     assert mass_HO[0, 11] == 1  # offset 0, in the first row

@@ -20,7 +20,7 @@ TOLERANCE = {"rtol": 0, "atol": 1e-9}
 
 def plain(rows: Rows) -> list[list[Row]]:
     """The same rows as lists, by head."""
-    queries, allowed, tokens = rows.queries_Q.tolist(), rows.allowed_QK.tolist(), rows.tokens_K.tolist()
+    queries, allowed, tokens = rows.queries_Q.tolist(), rows.allowed_QK.tolist(), rows.tokens_BK[0].tolist()
     return [
         [Row(weights, *place, tokens) for weights, *place in zip(head, queries, allowed, strict=True)]
         for head in rows.attention_HQK.tolist()
@@ -36,7 +36,9 @@ def assert_equals_loops(name: str, rows: Rows) -> None:
     counts = want_weight > 0
     torch.testing.assert_close(value_HQ[counts], want_value[counts], **TOLERANCE, check_dtype=False)
     pooled = torch.tensor([pool(head) for head in theirs], dtype=torch.float64)
-    torch.testing.assert_close(score.pool(value_HQ, weight_HQ), pooled, **TOLERANCE, equal_nan=True, check_dtype=False)
+    torch.testing.assert_close(
+        score.pool(value_HQ, weight_HQ, rows.text_Q)[:, 0], pooled, **TOLERANCE, equal_nan=True, check_dtype=False
+    )
 
 
 def test_every_score_has_an_oracle():
@@ -91,7 +93,7 @@ def test_attention_cut_out_of_a_larger_block_gives_the_same(name: str):
 @pytest.mark.parametrize("mask", MASKS)
 def test_offset_mass_equals_plain_loops(mask: str, queries: int | None):
     rows = random_rows(4, mask=mask, queries=queries)
-    keys = len(rows.tokens_K)
+    keys = rows.tokens_BK.shape[1]
     mass = [[0.0] * (2 * keys - 1) for _ in range(3)]
     count = [0] * (2 * keys - 1)
     for head, head_rows in enumerate(plain(rows)):
@@ -99,7 +101,8 @@ def test_offset_mass_equals_plain_loops(mask: str, queries: int | None):
             for key in row.seen:
                 mass[head][key - row.query + keys - 1] += row.weights[key]
                 count[key - row.query + keys - 1] += head == 0
-    mass_HO, count_O = offset_mass(rows)
+    mass_HBO, count_BO = offset_mass(rows)
+    mass_HO, count_O = mass_HBO[:, 0], count_BO[0]
     torch.testing.assert_close(mass_HO, torch.tensor(mass, dtype=torch.float64), **TOLERANCE)
     assert count_O.tolist() == count
     assert math.isclose(mass_HO.sum().item(), rows.attention_HQK.sum().item())

@@ -35,7 +35,7 @@ def test_values_lie_in_the_range(score: RowScore, mask: str, dtype: torch.dtype)
     for seed in range(20):
         rows = random_rows(seed, mask=mask, keys=2 + seed, dtype=dtype)
         value_HQ, weight_HQ = score.rows(rows)
-        pooled_H = score.pool(value_HQ, weight_HQ)
+        pooled_H = score.pool(value_HQ, weight_HQ, torch.zeros(value_HQ.shape[1], dtype=torch.int64))[:, 0]
         assert (pooled_H.isnan() | ((pooled_H >= low) & (pooled_H <= high + 1e-6))).all()
         if score.pool is weighted_mean:
             counted = value_HQ[weight_HQ > 0]
@@ -43,9 +43,9 @@ def test_values_lie_in_the_range(score: RowScore, mask: str, dtype: torch.dtype)
 
 
 def test_nothing_to_say_only_where_no_row_is_eligible(score: RowScore, rows: Rows):
-    for asked in (rows, rows if score.baseline is None else score.baseline(rows, seeded())):
+    for asked in (rows, rows if score.baseline is None else score.baseline(rows, [seeded()])):
         value_HQ, weight_HQ = score.rows(asked)
-        nan_H = score.pool(value_HQ, weight_HQ).isnan()
+        nan_H = score.pool(value_HQ, weight_HQ, torch.zeros(value_HQ.shape[1], dtype=torch.int64))[:, 0].isnan()
         assert torch.equal(nan_H, weight_HQ.sum(-1) == 0)
 
 
@@ -61,7 +61,11 @@ def test_rows_may_come_in_pieces(score: RowScore, rows: Rows):
     value_HQ, weight_HQ = (torch.cat(parts, -1) for parts in zip(*pieces, strict=True))
     for ours, theirs in zip((value_HQ, weight_HQ), score.rows(rows), strict=True):
         torch.testing.assert_close(ours, theirs)
-    torch.testing.assert_close(score.pool(value_HQ, weight_HQ), answer(score, rows), equal_nan=True)
+    torch.testing.assert_close(
+        score.pool(value_HQ, weight_HQ, torch.zeros(value_HQ.shape[1], dtype=torch.int64))[:, 0],
+        answer(score, rows),
+        equal_nan=True,
+    )
 
 
 def test_heads_do_not_know_of_each_other(score: RowScore, rows: Rows):
@@ -79,7 +83,7 @@ def test_nothing_is_written_into(score: RowScore, rows: Rows):
     for other in SCORES.values():
         answer(other, fresh)
         if other.baseline is not None:
-            other.baseline(fresh, seeded())
+            other.baseline(fresh, [seeded()])
     offset_mass(fresh)
     assert len(before) >= 10
     assert all(torch.equal(value, copy) for value, copy in before.values())
@@ -106,8 +110,8 @@ def test_chance_is_drawn_or_known_or_said_to_be_neither(score: RowScore):
 def test_chance_is_attention_on_the_same_rows(score: RowScore, rows: Rows):
     if score.baseline is None:
         return
-    chance = score.baseline(rows, seeded())
-    for name in ("queries_Q", "allowed_QK", "tokens_K"):
+    chance = score.baseline(rows, [seeded()])
+    for name in ("queries_Q", "allowed_QK", "tokens_BK"):
         assert getattr(chance, name) is getattr(rows, name)
     assert chance.attention_HQK.dtype == rows.attention_HQK.dtype
     assert (chance.attention_HQK >= 0).all()
@@ -118,9 +122,9 @@ def test_chance_is_attention_on_the_same_rows(score: RowScore, rows: Rows):
 def test_the_same_seed_gives_the_same_chance(score: RowScore, rows: Rows):
     if score.baseline is None:
         return
-    once, again = (answer(score, score.baseline(rows, seeded(5))) for _ in range(2))
+    once, again = (answer(score, score.baseline(rows, [seeded(5)])) for _ in range(2))
     torch.testing.assert_close(once, again, rtol=0, atol=0, equal_nan=True)
-    close = answer(score, score.baseline(narrow(rows), seeded(5)))
+    close = answer(score, score.baseline(narrow(rows), [seeded(5)]))
     torch.testing.assert_close(close.double(), once.double(), rtol=1e-4, atol=1e-4, equal_nan=True)
 
 
@@ -160,7 +164,7 @@ def test_chance_does_not_look_at_the_attention(score: RowScore, rows: Rows):
     if score.baseline is None:
         return
     other = replace(rows, attention_HQK=rows.attention_HQK.flip(0) ** 2)
-    ours, theirs = (score.baseline(asked, seeded(5)).attention_HQK for asked in (other, rows))
+    ours, theirs = (score.baseline(asked, [seeded(5)]).attention_HQK for asked in (other, rows))
     assert torch.equal(ours, theirs)
 
 

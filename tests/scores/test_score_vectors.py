@@ -54,7 +54,9 @@ def assert_measures(matrix: Tensor, known: dict) -> None:
     assert answer(SCORES["symmetry"], rows).item() == pytest.approx(known["sym_published"], **NEAR)
     value_HQ, weight_HQ = SCORES["balance"].rows(rows)
     assert weight_HQ.sum().item() / n == pytest.approx(known["paired_mass"], **NEAR)
-    assert SCORES["balance"].pool(value_HQ, weight_HQ).item() == pytest.approx(known["sym_robust"], **NEAR)
+    assert SCORES["balance"].pool(
+        value_HQ, weight_HQ, torch.zeros(value_HQ.shape[1], dtype=torch.int64)
+    ).item() == pytest.approx(known["sym_robust"], **NEAR)
 
 
 def test_the_worked_example():
@@ -98,7 +100,7 @@ def test_random_logits(known: dict):
     n, generator = known["n"], np.random.default_rng(0)
     odds = np.exp(known["logit_sd"] * np.stack([generator.standard_normal((n, n)) for _ in range(known["draws"])]))
     rows = whole(torch.zeros(n, n, dtype=torch.float64))
-    rows = Rows(normalised(torch.from_numpy(odds)), rows.queries_Q, rows.allowed_QK, rows.tokens_K)
+    rows = Rows(normalised(torch.from_numpy(odds)), rows.queries_Q, rows.allowed_QK, rows.tokens_BK)
     for field, score in (("loc", "locality"), ("sym_published", "symmetry"), ("sym_robust", "balance")):
         value_H = answer(SCORES[score], rows)
         assert [value_H.mean().item(), value_H.std(correction=0).item()] == pytest.approx(known[field], **NEAR)
@@ -120,7 +122,9 @@ def test_head_scores_have_the_right_denominators(name: str):
     rows = whole(torch.tensor(PROBES["attention"], dtype=torch.float64), mask="causal", tokens=tokens)
     value_HQ, weight_HQ = SCORES[name].rows(rows)
     assert weight_HQ.sum().item() == known["rows"]
-    assert SCORES[name].pool(value_HQ, weight_HQ).item() == pytest.approx(known["mass"], **NEAR)
+    assert SCORES[name].pool(
+        value_HQ, weight_HQ, torch.zeros(value_HQ.shape[1], dtype=torch.int64)
+    ).item() == pytest.approx(known["mass"], **NEAR)
     assert answer(SCORES[name], SCORES[name].baseline(rows, seeded())).item() == pytest.approx(known["chance"], **NEAR)
     over_all_rows = torch.where(weight_HQ > 0, value_HQ, 0).mean().item()
     assert over_all_rows == pytest.approx(PROBES["all_rows_denominator"][name], **NEAR)
@@ -130,6 +134,9 @@ def test_a_perfect_previous_token_head_scores_one():
     rows = by_hand(lambda i, j: j == i - 1, mask="causal", keys=6)
     value_HQ, weight_HQ = SCORES["previous"].rows(rows)
     assert weight_HQ.sum().item() == PROBES["perfect_previous"]["ours"]["rows"]
-    assert SCORES["previous"].pool(value_HQ, weight_HQ).item() == PROBES["perfect_previous"]["ours"]["mass"]
+    assert (
+        SCORES["previous"].pool(value_HQ, weight_HQ, torch.zeros(value_HQ.shape[1], dtype=torch.int64)).item()
+        == PROBES["perfect_previous"]["ours"]["mass"]
+    )
     over_all_rows = torch.where(weight_HQ > 0, value_HQ, 0).mean().item()
     assert over_all_rows == pytest.approx(PROBES["perfect_previous"]["all_rows"], **NEAR)

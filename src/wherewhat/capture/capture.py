@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
 from torch import Tensor, nn
 
 from wherewhat.capture.decompose.rotation import Rotation
-from wherewhat.capture.hooks.interface import uses_attention_interface, watch_interface
 from wherewhat.capture.hooks.own_nets import watch_net
 from wherewhat.capture.hooks.reader import AttentionReader, AttentionRows, AttentionSite
-from wherewhat.capture.hooks.softmax_tap import watch_softmax
 from wherewhat.capture.loading.load import check_supported
 from wherewhat.capture.tokens.batch import Batch
 from wherewhat.errors import UserError
@@ -70,10 +67,19 @@ def capture(model: nn.Module, on_rows: Callable[[AttentionRows], None]) -> Itera
 def watched_by(reader: AttentionReader, model: nn.Module) -> Iterator[CaptureSession]:
     """The same with another kind of reader."""
     check_supported(model)
-    watch: Any = watch_interface if uses_attention_interface(model) else watch_softmax
-    watch = watch_net if isinstance(model, Trunk) else watch
-    with evaluating(model), watch(model, reader) as during:
+    with evaluating(model), _watcher(model)(model, reader) as during:
         yield CaptureSession(model, reader, during)
+
+
+def _watcher(model: nn.Module) -> Callable[..., AbstractContextManager[Any]]:
+    """How this kind of model is watched."""
+    if isinstance(model, Trunk):
+        return watch_net
+    # Both import transformers, which takes a second or two, and our own nets do without.
+    from wherewhat.capture.hooks.interface import uses_attention_interface, watch_interface
+    from wherewhat.capture.hooks.softmax_tap import watch_softmax
+
+    return watch_interface if uses_attention_interface(model) else watch_softmax
 
 
 def first_device(model: nn.Module) -> torch.device:
@@ -107,6 +113,8 @@ def as_user_errors(model: nn.Module, reader: AttentionReader | None = None) -> I
     try:
         yield
     except Exception as error:
+        import transformers
+
         usual = isinstance(error, RuntimeError | NotImplementedError | IndexError | ValueError)
         files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)]
         outside = [file for file in files if not file.is_relative_to(Path(torch.__file__).parent)]  # of PyTorch

@@ -11,12 +11,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wherewhat.capture.capture import capture
-from wherewhat.capture.hooks.reader import AttentionRows, AttentionSite, numbered
+from wherewhat.capture.capture import watched_by
+from wherewhat.capture.hooks.reader import (
+    AttentionReader,
+    AttentionRows,
+    AttentionSite,
+    Chunk,
+    Decomposition,
+    numbered,
+)
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, untrained_copy
-from wherewhat.capture.outputs.language_model import special_tokens
 from wherewhat.capture.tokens.batch import Batch, batches
 from wherewhat.capture.tokens.encode import token_names
+from wherewhat.capture.tokens.special_tokens import special_tokens
 from wherewhat.comparing.head_pairs import Head, SimilarHeads, partners, similarity_table, summaries
 from wherewhat.comparing.inputs import CompareInput, OnStep, ProfileRequest, display_names
 from wherewhat.comparing.profile_inputs import first_model, model_of
@@ -44,16 +51,15 @@ def similar_by_attention(
     drawn = [replace(untrained_copy(first, seed=settings.seed), id=UNTRAINED)] if draws else []
     # A later model reads the same texts, in its own tokens if it has a tokenizer and texts are words.
     words = isinstance(request.texts, str) or any(not isinstance(text, Tensor) for text in request.texts or ())
-    similar = []
-    for other in (*drawn, *others):
+    compared = [*drawn, *others]
+    for other in compared:
         _refuse_other_tokens(first, other, ids, encode_texts(other, request.texts if words else ids, settings).ids)
 
-        def on_text(done: int, of: int, note: str = f"{other.id}: comparing heads by attention") -> None:
-            if on_step is not None:
-                on_step(done, of, note)
+    def on_text(done: int, of: int) -> None:
+        if on_step is not None:
+            on_step(done, of, f"{', '.join(other.id for other in compared)}: comparing heads by attention")
 
-        similar.append(similar_heads(first, other, ids, seed=settings.seed, on_text=on_text))
-    return similar
+    return similar_heads(first, compared, ids, seed=settings.seed, on_text=on_text)
 
 
 @dataclass(frozen=True)
@@ -70,9 +76,14 @@ class LayerRows:
 
 
 def similar_heads(
-    first: LoadedModel, other: LoadedModel, ids: Sequence[Tensor], *, seed: int = 0, on_text: OnText | None = None
-) -> SimilarHeads:
-    """Compare every head of `other` with every head of `first`, on the same rows of the same texts.
+    first: LoadedModel,
+    others: Sequence[LoadedModel],
+    ids: Sequence[Tensor],
+    *,
+    seed: int = 0,
+    on_text: OnText | None = None,
+) -> list[SimilarHeads]:
+    """Compare every head of each of `others` with every head of `first`, on the same rows of the same texts.
 
     For scale, the first model is also compared with itself on the same tokens in another order, which shows how far
     apart attention is when heads share their habits and nothing that they read.
@@ -81,28 +92,36 @@ def similar_heads(
     generator = torch.Generator().manual_seed(seed)
     special_S = torch.tensor([id for around in special_tokens(first) for id in around], dtype=torch.long)
     permuted = [_permuted(text, special_S, generator) for text in texts]
-    distances, permuted_distances = list[np.ndarray](), list[np.ndarray]()
-    heads = list[tuple[tuple[Head, ...], tuple[Head, ...]]]()
+    distances: list[list[np.ndarray]] = [[] for _ in others]  # of every text, model by model
+    permuted_distances, heads = list[np.ndarray](), list[tuple[tuple[Head, ...], tuple[Head, ...]]]()
     read = (batches(each, queries=ROWS, seed=seed) for each in (texts, permuted))
     for batch, other_order in zip(*read, strict=True):
-        here, there, elsewhere = _read_rows(first, batch), _read_rows(other, batch), _read_rows(first, other_order)
-        distances += [_distance(there[number], here[number]) for number in batch.texts]
+        here, elsewhere = _read_rows(first, batch), _read_rows(first, other_order)
         permuted_distances += [_distance(elsewhere[number], here[number]) for number in batch.texts]
-        heads = [(there[number].heads, here[number].heads) for number in batch.texts]
+        heads = []
+        for other, so_far in zip(others, distances, strict=True):
+            there = _read_rows(other, batch)
+            so_far += [_distance(there[number], here[number]) for number in batch.texts]
+            heads.append((there[batch.texts[0]].heads, here[batch.texts[0]].heads))
         if on_text is not None:
-            on_text(len(distances), len(texts))
-    distance_HH = np.stack(distances).mean(0)
-    section = SimilarModels(
-        model=other.id,
-        against=first.id,
-        by=BY_ATTENTION,
-        texts=len(texts),
-        rows=ROWS,
-        **summaries(np.stack(distances), seed=seed),
-        shuffled=DistanceSummaries(**summaries(np.stack(permuted_distances), seed=seed)),
-        partners=partners(distance_HH, *heads[-1]),
-    )
-    return SimilarHeads(similarity_table((other.id, first.id), BY_ATTENTION, distance_HH, *heads[-1]), section)
+            on_text(len(permuted_distances), len(texts))
+    shuffled = DistanceSummaries(**summaries(np.stack(permuted_distances), seed=seed))
+    similar = []
+    for other, of_texts, both in zip(others, distances, heads, strict=True):
+        distance_HH = np.stack(of_texts).mean(0)
+        section = SimilarModels(
+            model=other.id,
+            against=first.id,
+            by=BY_ATTENTION,
+            texts=len(texts),
+            rows=ROWS,
+            **summaries(np.stack(of_texts), seed=seed),
+            shuffled=shuffled,
+            partners=partners(distance_HH, *both),
+        )
+        table = similarity_table((other.id, first.id), BY_ATTENTION, distance_HH, *both)
+        similar.append(SimilarHeads(table, section))
+    return similar
 
 
 def _permuted(ids_T: Tensor, special_S: Tensor, generator: torch.Generator) -> Tensor:
@@ -135,6 +154,23 @@ def _refuse_other_tokens(
         )
 
 
+class WeightsReader(AttentionReader):
+    """Passes on attention alone; its logits are not decomposed."""
+
+    decomposes = False
+
+    def emit(
+        self,
+        site: AttentionSite,
+        chunk: Chunk,
+        attention_BHQK: Tensor,
+        allowed_BQK: Tensor,
+        decomposition: Decomposition | None = None,
+    ) -> None:
+        """Pass on what was computed for the rows of a chunk, as far as they are wanted."""
+        super().emit(site, chunk, attention_BHQK, allowed_BQK)
+
+
 def _read_rows(model: LoadedModel, batch: Batch) -> dict[int, LayerRows]:
     """The sampled rows of every text of a batch."""
     pieces: dict[int, dict[AttentionSite, list[AttentionRows]]] = defaultdict(lambda: defaultdict(list))
@@ -149,7 +185,8 @@ def _read_rows(model: LoadedModel, batch: Batch) -> dict[int, LayerRows]:
             )
         pieces[rows.text][rows.site].append(rows)
 
-    with capture(model.module, add) as captured:
+    reader = WeightsReader(add, next(model.module.parameters()).dtype)
+    with watched_by(reader, model.module) as captured:
         captured.read(batch)
     layers = numbered([site for site in captured.sites if site.part != "cross"])
     return {

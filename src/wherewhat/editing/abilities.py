@@ -15,11 +15,10 @@ from wherewhat.capture.outputs.language_model import (
     NO_TARGET,
     TokenTargets,
     measure_losses,
-    plain_tokens,
     prediction_kind,
-    special_tokens,
 )
 from wherewhat.capture.tokens.encode import EncodedTexts
+from wherewhat.capture.tokens.special_tokens import plain_tokens, special_tokens
 from wherewhat.errors import UserError
 from wherewhat.stats.bootstrap import draws, quantile_interval, ratio
 from wherewhat.stats.estimate import Estimate
@@ -27,6 +26,7 @@ from wherewhat.stats.estimate import Estimate
 MEASURES = ("loss", "copy", "induction")  # in the order a reader meets them
 HIDDEN = 0.15  # of a text's tokens that are masked at a time, as masked language models are trained
 ENOUGH = 8  # masked tokens of a text, in as many passes as that takes
+Pair = tuple[Tensor, Tensor]  # of the first half alone, and of both
 LEAST_HALF = 2  # tokens: the first of the second half cannot be predicted, so there must be another
 
 
@@ -89,7 +89,8 @@ def measure_ability(model: LoadedModel, tests: AbilityTests) -> Ability:
             raise UserError(f"text {number} holds nothing but special tokens, so there is no token to predict; drop it")
         groups = prediction.groups(slots, tests.generator(number))
         targets += [prediction.targets(model, number, ids_T, slots_Q) for slots_Q in groups]
-    nats_N, tokens_N, _ = _sums(model, targets, len(tests.encoded.ids))
+    texts, longest = len(tests.encoded.ids), max(map(len, tests.encoded.ids), default=0)
+    (nats_N, _), (tokens_N, _), _ = _sums(model, targets, texts, second=longest)
     if not np.isfinite(nats_N).all():
         raise UserError(
             f"the loss of {model.id} is not finite on text {int(np.isfinite(nats_N).argmin())}; "
@@ -121,33 +122,34 @@ def ability_estimates(before: Ability, after: Ability | None = None, *, seed: in
 def _copying(model: LoadedModel, tests: AbilityTests) -> tuple[np.ndarray | None, np.ndarray | None]:
     """For each random sequence: the share copied exactly, and how far the loss falls where it is repeated.
 
-    The same tokens are predicted twice: in the first half alone, and in the second half. The first of them is left
-    out, since nothing shows that the sequence begins again.
+    The same tokens are predicted twice, in the first half and in the second. The first of them is left out, since
+    nothing shows that the sequence begins again.
     """
     if tests.random is None:
         return None, None
-    prediction = PREDICTIONS[tests.predicts]
+    prediction, half = PREDICTIONS[tests.predicts], tests.random.shape[1] // 2
     before, after = (torch.tensor(ids, dtype=torch.long) for ids in special_tokens(model))
-    first, second = list[TokenTargets](), list[TokenTargets]()
+    targets = list[TokenTargets]()
     for number, repeated_T in enumerate(tests.random):
-        half_T = repeated_T[: len(repeated_T) // 2]
-        once_T, twice_T = (torch.cat([before, tokens_T, after]) for tokens_T in (half_T, repeated_T))
-        for slots_Q in prediction.groups(len(before) + torch.arange(1, len(half_T)), tests.generator(number)):
-            first.append(prediction.targets(model, number, once_T, slots_Q))
-            second.append(prediction.targets(model, number, twice_T, len(half_T) + slots_Q))
-    nats_M, tokens_M, _ = _sums(model, first, len(tests.random))
-    second_M, _, right_M = _sums(model, second, len(tests.random))
-    return right_M / tokens_M, (nats_M - second_M) / tokens_M
+        once_T, twice_T = (torch.cat([before, tokens_T, after]) for tokens_T in (repeated_T[:half], repeated_T))
+        for slots_Q in prediction.groups(len(before) + torch.arange(1, half), tests.generator(number)):
+            targets += prediction.halves(model, number, (once_T, twice_T), (slots_Q, half + slots_Q))
+    nats_2M, tokens_2M, right_2M = _sums(model, targets, len(tests.random), second=len(before) + half)
+    first_M, second_M = nats_2M / tokens_2M
+    return right_2M[1] / tokens_2M[1], first_M - second_M
 
 
-def _sums(model: LoadedModel, targets: Sequence[TokenTargets], texts: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """By text: nats, how many tokens were predicted, and how many of them had the largest logit."""
-    nats_N, tokens_N, right_N = np.zeros(texts), np.zeros(texts), np.zeros(texts)
+def _sums(
+    model: LoadedModel, targets: Sequence[TokenTargets], texts: int, *, second: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """By text, before slot `second` and from there on: nats, how many tokens were predicted, and how many exactly."""
+    nats_2N, tokens_2N, right_2N = (np.zeros((2, texts)) for _ in range(3))
     for sequence, losses in zip(targets, measure_losses(model, targets), strict=True):
-        nats_N[sequence.text] += losses.nats_Q.sum()
-        tokens_N[sequence.text] += len(losses.nats_Q)
-        right_N[sequence.text] += losses.right_Q.sum()
-    return nats_N, tokens_N, right_N
+        half_Q = ((sequence.targets_T != NO_TARGET).nonzero()[:, 0] >= second).long().numpy()
+        columns = (losses.nats_Q, np.ones_like(losses.nats_Q), losses.right_Q)
+        for sums_2N, each_Q in zip((nats_2N, tokens_2N, right_2N), columns, strict=True):
+            sums_2N[:, sequence.text] += np.bincount(half_Q, weights=each_Q, minlength=2)
+    return nats_2N, tokens_2N, right_2N
 
 
 def _some_at_a_time(slots: Tensor, generator: torch.Generator) -> list[Tensor]:
@@ -171,6 +173,16 @@ def _masked_tokens(model: LoadedModel, number: int, ids_T: Tensor, slots_Q: Tens
     return TokenTargets(number, masked_T, targets_T)
 
 
+def _halves_together(model: LoadedModel, number: int, texts: Pair, slots: Pair) -> list[TokenTargets]:
+    """Both halves in one pass: what a model that only looks back predicts does not depend on what comes later."""
+    return [_next_tokens(model, number, texts[1], torch.cat(slots))]
+
+
+def _halves_apart(model: LoadedModel, number: int, texts: Pair, slots: Pair) -> list[TokenTargets]:
+    """The first half read alone, then the second after it."""
+    return [_masked_tokens(model, number, ids_T, slots_Q) for ids_T, slots_Q in zip(texts, slots, strict=True)]
+
+
 def _task_answer(model: LoadedModel, number: int, ids_T: Tensor, slots_Q: Tensor) -> TokenTargets:
     """The answer to a sequence of the net's own task."""
     assert model.task is not None  # else it has been refused
@@ -186,12 +198,18 @@ class Prediction:
     slots: Callable[[LoadedModel, Tensor], Tensor]
     groups: Callable[[Tensor, torch.Generator], list[Tensor]]
     targets: Callable[[LoadedModel, int, Tensor, Tensor], TokenTargets]
+    halves: Callable[[LoadedModel, int, Pair, Pair], list[TokenTargets]] = lambda *_: []  # of a random sequence
 
 
 PREDICTIONS = {
-    NEXT: Prediction(lambda _, ids_T: torch.arange(1, len(ids_T)), lambda slots, _: [slots], _next_tokens),
+    NEXT: Prediction(
+        lambda _, ids_T: torch.arange(1, len(ids_T)), lambda slots, _: [slots], _next_tokens, _halves_together
+    ),
     MASKED: Prediction(
-        lambda model, ids_T: torch.isin(ids_T, plain_tokens(model)).nonzero()[:, 0], _some_at_a_time, _masked_tokens
+        lambda model, ids_T: torch.isin(ids_T, plain_tokens(model)).nonzero()[:, 0],
+        _some_at_a_time,
+        _masked_tokens,
+        _halves_apart,
     ),
     ANSWER: Prediction(lambda _, ids_T: torch.tensor([len(ids_T) - 1]), lambda slots, _: [slots], _task_answer),
 }

@@ -10,8 +10,9 @@ from torch import nn
 
 from wherewhat.capture.editing.survey import Layer, survey
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, wrap_module
-from wherewhat.capture.outputs.language_model import ANSWER, body, load_language_model, plain_tokens
+from wherewhat.capture.outputs.language_model import ANSWER, body, load_language_model
 from wherewhat.capture.tokens.encode import OWN
+from wherewhat.capture.tokens.special_tokens import plain_tokens
 from wherewhat.editing.abilities import Ability, AbilityTests, ability_estimates, ability_tests, measure_ability
 from wherewhat.editing.edit import applied
 from wherewhat.editing.plan import Edit

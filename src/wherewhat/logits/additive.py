@@ -6,7 +6,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from wherewhat.logits.base import Logits, Moments, dot, mean_and_variance, uniform_weights
+from wherewhat.logits.base import Logits, dot
+from wherewhat.logits.factors import Factors
 
 
 @dataclass(frozen=True)
@@ -35,30 +36,12 @@ class AdditiveLogits(Logits):
         table_HKS = self.content_HQK[:, query, contents_K, None].expand(-1, -1, len(slots_S))
         return table_HKS if self.slot_HQK is None else table_HKS + self.slot_HQK[:, query, None, slots_S]
 
-    def factors(self, query: int, slots_S: Tensor) -> tuple[Tensor, Tensor]:
-        content_HS = self.content_HQK[:, query, slots_S]
-        slot_HS = torch.zeros_like(content_HS) if self.slot_HQK is None else self.slot_HQK[:, query, slots_S]
-        one_HS = torch.ones_like(content_HS)
-        return torch.stack((content_HS, one_HS), -1), torch.stack((one_HS, slot_HS), -1)
+    def factors(self, rows_Q: Tensor, keys: int) -> Factors:
+        content_HQK = self.content_HQK[:, rows_Q, :keys]
+        slot_HQK = torch.zeros_like(content_HQK) if self.slot_HQK is None else self.slot_HQK[:, rows_Q, :keys]
+        one_HQK = torch.ones_like(content_HQK)
+        return Factors(torch.stack((content_HQK, one_HQK), -1), torch.stack((one_HQK, slot_HQK), -1))
 
     def rows(self, index_Q: Tensor) -> "AdditiveLogits":
         slot_HQK = None if self.slot_HQK is None else self.slot_HQK[:, index_Q]
         return replace(self, query_HQC=self.query_HQC[:, index_Q], slot_HQK=slot_HQK)
-
-    def moments(self, swappable_QK: Tensor) -> Moments:
-        return self.weighted_moments(uniform_weights(swappable_QK, self.content_HQK.dtype))
-
-    def weighted_moments(self, weights_HQK: Tensor) -> Moments:
-        slot_HQK = (
-            self.content_HQK.new_zeros(()).expand_as(self.content_HQK) if self.slot_HQK is None else self.slot_HQK
-        )
-        content_HQ, symbol_HQ = mean_and_variance(self.content_HQK, weights_HQK)
-        slot_HQ, position_HQ = mean_and_variance(slot_HQK, weights_HQK)
-        return Moments(
-            content_HQK=self.content_HQK + slot_HQ[..., None],
-            slot_HQK=slot_HQK + content_HQ[..., None],
-            grand_HQ=content_HQ + slot_HQ,
-            position_HQ=position_HQ,
-            symbol_HQ=symbol_HQ,
-            interaction_HQ=symbol_HQ.new_zeros(symbol_HQ.shape),
-        )

@@ -2,55 +2,28 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from wherewhat.logits.factors import Factors, Moments, moments_of
+
 if TYPE_CHECKING:
-    from wherewhat.logits.rotary import RotaryLogits
-
-# content_HK, slot_HK and interaction_H of one row, from its number and weights_HK.
-Row = Callable[[int, Tensor], tuple[Tensor, Tensor, Tensor]]
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Means and variances of the tables of some rows, over the contents and slots that may be swapped.
-
-    The three variances add up to the variance of the whole table. Entries of contents and slots that may not be swapped
-    are meaningless.
-    """
-
-    content_HQK: Tensor  # each content's mean over slots
-    slot_HQK: Tensor  # each slot's mean over contents
-    grand_HQ: Tensor  # the mean of the whole table
-    position_HQ: Tensor  # variance of the slots' means
-    symbol_HQ: Tensor  # variance of the contents' means
-    interaction_HQ: Tensor  # variance that neither explains
-    planes: "Planes | None" = None  # the same by rotary frequency, for rotary logits
-
-
-@dataclass(frozen=True)
-class Planes:
-    """What each rotary frequency contributes to the three variances of a row; signed, and the sum is exact."""
-
-    position_HQF: Tensor
-    symbol_HQF: Tensor
-    interaction_HQF: Tensor
+    from wherewhat.logits.planes import RotaryPlanes
 
 
 class Logits(ABC):
-    """The logits of some rows of one text in one layer, decomposed into contents and slots.
+    """The logits of some rows in one layer, decomposed into contents and slots.
 
     `actual_HQK` are the logits that the model computes, with every content in its own slot and without a mask. Heads
     that share keys are consecutive: with G groups, head h uses the keys of group h // (H / G).
     """
 
     position_free: bool = False  # the logits do not depend on slots: position, if any, is part of the contents
-    rotary: "RotaryLogits | None" = None  # the rotary logits, with or without a soft cap, if these are rotary
+    planes: "RotaryPlanes | None" = None  # what rotary logits are made of, with or without a soft cap
     by_table: bool = False  # moments need whole tables, so many rows are slow
+    nonlinearity: Callable[[Tensor], Tensor] | None = None  # what follows the product of a content with a slot
 
     @property
     @abstractmethod
@@ -62,24 +35,22 @@ class Logits(ABC):
         """table_HKS of row number `query`: these contents in these slots."""
 
     @abstractmethod
-    def factors(self, query: int, slots_S: Tensor) -> tuple[Tensor, Tensor]:
-        """content_HSX and slot_HSX of row number `query`, whose product is its table before `nonlinearity`."""
-
-    def nonlinearity(self, product: Tensor) -> Tensor:
-        """The logit for the product of a content with a slot: the product itself, unless there is a soft cap."""
-        return product
+    def factors(self, rows_Q: Tensor, keys: int) -> Factors:
+        """The tables of some rows, over the first so many keys, as products of contents and slots."""
 
     @abstractmethod
     def rows(self, index_Q: Tensor) -> "Logits":
         """Only some of the rows."""
 
-    @abstractmethod
     def moments(self, swappable_QK: Tensor) -> Moments:
         """Means and variances of each row's table over the contents and slots of `swappable_QK`, with equal weights."""
+        return self.weighted_moments(uniform_weights(swappable_QK, self.actual_HQK.dtype))
 
-    @abstractmethod
     def weighted_moments(self, weights_HQK: Tensor) -> Moments:
         """The same with a weight per key, both as content and as slot; the weights of a row add up to 1."""
+        every_Q = torch.arange(weights_HQK.shape[1], device=weights_HQK.device)
+        factors = self.factors(every_Q, weights_HQK.shape[-1])
+        return moments_of(factors, weights_HQK, by_plane=self.planes is not None and not self.by_table)
 
 
 def widest_dtype(device: torch.device) -> torch.dtype:
@@ -95,23 +66,6 @@ def uniform_weights(swappable_QK: Tensor, dtype: torch.dtype) -> Tensor:
     """
     weights_QK = swappable_QK.to(dtype)
     return (weights_QK / weights_QK.sum(-1, keepdim=True).clamp_min(1))[None]
-
-
-def moments_of_rows(row: Row, heads: int, weights_HQK: Tensor) -> Moments:
-    """Moments of all rows of so many heads, one row at a time."""
-    weights_HQK = weights_HQK.expand(heads, -1, -1)
-    rows = [row(query, weights_HK) for query, weights_HK in enumerate(weights_HQK.unbind(1))]
-    content_HQK, slot_HQK, interaction_HQ = (torch.stack(parts, 1) for parts in zip(*rows, strict=True))
-    grand_HQ, symbol_HQ = mean_and_variance(content_HQK, weights_HQK)
-    _, position_HQ = mean_and_variance(slot_HQK, weights_HQK)
-    return Moments(content_HQK, slot_HQK, grand_HQ, position_HQ, symbol_HQ, interaction_HQ)
-
-
-def mean_and_variance(value_HQK: Tensor, weights_HQK: Tensor) -> tuple[Tensor, Tensor]:
-    """Weighted mean_HQ and variance_HQ of each row."""
-    mean_HQ = (value_HQK * weights_HQK).sum(-1)
-    variance_HQ = ((value_HQK - mean_HQ[..., None]).square() * weights_HQK).sum(-1)
-    return mean_HQ, variance_HQ
 
 
 def dot(query_HQC: Tensor, key_GKC: Tensor) -> Tensor:

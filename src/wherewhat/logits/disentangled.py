@@ -6,7 +6,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from wherewhat.logits.base import Logits, Moments, dot, moments_of_rows, repeat_groups, uniform_weights
+from wherewhat.logits.base import Logits, dot, repeat_groups
+from wherewhat.logits.factors import Factors
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,16 @@ class DisentangledLogits(Logits):
         slot_query_HSC = self.position_query_HRC[:, self.index_QK[query, slots_S]]
         return added_HKS + dot(slot_query_HSC, self.key_GKC[:, contents_K]).mT
 
-    def factors(self, query: int, slots_S: Tensor) -> tuple[Tensor, Tensor]:
-        content_HS1, slot_HS1 = self.content_HQK[:, query, slots_S, None], self.slot_HQK[:, query, slots_S, None]
-        key_HSC = repeat_groups(self.key_GKC[:, slots_S], len(content_HS1))
-        slot_query_HSC = self.position_query_HRC[:, self.index_QK[query, slots_S]]
-        one_HS1 = torch.ones_like(slot_HS1)
-        return torch.cat((key_HSC, content_HS1, one_HS1), -1), torch.cat((slot_query_HSC, one_HS1, slot_HS1), -1)
+    def factors(self, rows_Q: Tensor, keys: int) -> Factors:
+        content_HQK1 = self.content_HQK[:, rows_Q, :keys, None]
+        slot_HQK1 = self.slot_HQK[:, rows_Q, :keys, None]
+        heads, queries = content_HQK1.shape[:2]
+        key_HQKC = repeat_groups(self.key_GKC[:, :keys], heads)[:, None].expand(-1, queries, -1, -1)
+        slot_query_HQKC = self.position_query_HRC[:, self.index_QK[rows_Q, :keys]].expand(heads, -1, -1, -1)
+        one_HQK1 = torch.ones_like(content_HQK1)
+        return Factors(
+            torch.cat((key_HQKC, content_HQK1, one_HQK1), -1), torch.cat((slot_query_HQKC, one_HQK1, slot_HQK1), -1)
+        )
 
     def rows(self, index_Q: Tensor) -> "DisentangledLogits":
         return replace(
@@ -52,32 +57,3 @@ class DisentangledLogits(Logits):
             slot_HQK=self.slot_HQK[:, index_Q],
             index_QK=self.index_QK[index_Q],
         )
-
-    def moments(self, swappable_QK: Tensor) -> Moments:
-        return self.weighted_moments(uniform_weights(swappable_QK, self.content_HQK.dtype))
-
-    def weighted_moments(self, weights_HQK: Tensor) -> Moments:
-        return moments_of_rows(self._row, len(self.content_HQK), weights_HQK)
-
-    def _row(self, query: int, weights_HK: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """content_HK, slot_HK and interaction_H of one row."""
-        content_HK, slot_HK, interaction_H = row_of_products(
-            repeat_groups(self.key_GKC, len(weights_HK)), self.position_query_HRC[:, self.index_QK[query]], weights_HK
-        )
-        own_HK, added_HK = self.content_HQK[:, query], self.slot_HQK[:, query]
-        return (
-            own_HK + content_HK + (weights_HK * added_HK).sum(-1, keepdim=True),
-            added_HK + slot_HK + (weights_HK * own_HK).sum(-1, keepdim=True),
-            interaction_H,
-        )
-
-
-def row_of_products(key_HKC: Tensor, slot_query_HKC: Tensor, weights_HK: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """content_HK, slot_HK and interaction_H of a table of products key_k · slot_query_j, without building it."""
-    key_H1C, slot_query_H1C = weights_HK[:, None] @ key_HKC, weights_HK[:, None] @ slot_query_HKC
-    both_HCC = _covariance(key_HKC - key_H1C, weights_HK) * _covariance(slot_query_HKC - slot_query_H1C, weights_HK)
-    return (key_HKC * slot_query_H1C).sum(-1), (slot_query_HKC * key_H1C).sum(-1), both_HCC.sum((-1, -2))
-
-
-def _covariance(centred_HKC: Tensor, weights_HK: Tensor) -> Tensor:
-    return (centred_HKC * weights_HK[..., None]).mT @ centred_HKC

@@ -8,20 +8,21 @@ import torch
 from torch import Tensor
 
 from wherewhat.logits.base import Logits
-from wherewhat.logits.dense import DenseLogits
+from wherewhat.logits.factors import Factors
 
 # The mixed logits for logits_HNS in these slots, where the query of row n is in slot queries_N[n].
 Mixing = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
-class HeadMixingLogits(DenseLogits):
+class HeadMixingLogits(Logits):
     """a[k, j] = a function of the inner a[k, j] of all heads, of the query and of slot j."""
 
     inner: Logits
     mixing: Mixing
     queries_Q: Tensor  # the slot of each row's query
     slot_dependent: bool = True  # the function differs between slots
+    by_table = True
 
     @property
     def position_free(self) -> bool:  # type: ignore[override]
@@ -37,10 +38,17 @@ class HeadMixingLogits(DenseLogits):
         queries_K = self.queries_Q[query].expand(len(contents_K))
         return self.mixing(queries_K, slots_S, self.inner.table(query, contents_K, slots_S))
 
-    def factors(self, query: int, slots_S: Tensor) -> tuple[Tensor, Tensor]:
-        """The table itself, and slots that select their own column: mixed heads allow nothing smaller."""
-        table_HSS = self.table(query, slots_S, slots_S)
-        return table_HSS, torch.eye(len(slots_S), dtype=table_HSS.dtype, device=table_HSS.device).expand_as(table_HSS)
+    def factors(self, rows_Q: Tensor, keys: int) -> Factors:
+        """Whole tables, and slots that select their own column: mixed heads allow nothing smaller."""
+        keys = min(keys, self.actual_HQK.shape[-1])
+        every_K = torch.arange(keys, device=rows_Q.device)
+        table_HQKK = torch.stack([self.table(query, every_K, every_K) for query in rows_Q.tolist()], 1)
+        eye_11KK = torch.eye(keys, dtype=table_HQKK.dtype, device=table_HQKK.device)[None, None]
+        return Factors(table_HQKK, eye_11KK, self.nonlinearity)
+
+    def nonlinearity(self, product: Tensor) -> Tensor:
+        """The table is finished; but its heads are mixed, so that its moments need it whole."""
+        return product
 
     def rows(self, index_Q: Tensor) -> "HeadMixingLogits":
         return replace(self, inner=self.inner.rows(index_Q), queries_Q=self.queries_Q[index_Q])

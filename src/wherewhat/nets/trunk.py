@@ -52,12 +52,13 @@ class Trunk(nn.Module, ABC):
     def __init__(self, config: NetConfig, *, generator: torch.Generator) -> None:
         super().__init__()
         self.config = config
-        with torch.device("meta"):  # shapes without numbers: PyTorch would draw them from its global generator
+        # PyTorch draws weights from its global generator, which is left as it was; ours are drawn below. (Layers on the
+        # device "meta" would have none, but importing what PyTorch needs for that takes longer than drawing them.)
+        with torch.random.fork_rng(devices=[]), torch.device("cpu"):
             self.tokens = nn.Embedding(config.vocabulary, config.width)
             self.blocks = nn.ModuleList(self.new_block() for _ in range(config.layers))
             self.norm = nn.LayerNorm(config.width)
             self.head = nn.Linear(config.width, config.vocabulary)
-        self.to_empty(device="cpu")
         first = config.make_encoding()
         more = 0 if first.shared else config.layers - 1
         others = [config.make_encoding() for _ in range(more)]

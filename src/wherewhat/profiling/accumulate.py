@@ -1,16 +1,19 @@
 """Scores while a model runs: rows in, one value per head, score and window out, then intervals and chance."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from wherewhat.capture.hooks.reader import AttentionRows, AttentionSite
 from wherewhat.capture.tokens.batch import ALL, generator_of
 from wherewhat.errors import UserError
-from wherewhat.scores.base import PerRow, Rows, RowScore
+from wherewhat.logits.base import Logits
+from wherewhat.logits.joined import JoinedLogits
+from wherewhat.scores.base import PerRow, Rows, RowScore, sum_by_text
 from wherewhat.scores.frequencies import Frequencies, frequencies
 from wherewhat.scores.offsets import offset_mass
 from wherewhat.stats.bootstrap import Resampling, quantile_interval, ratio
@@ -30,23 +33,47 @@ class SwapSettings:
     max_swaps: int | None = None  # of a row that are computed one by one; of more, a sample
     blocks: Sequence[Tensor] | None = None  # by window, stretches of slots that move as one
 
-    def prepare(self, captured: AttentionRows) -> Rows:
-        """Captured rows as scores take them."""
-        rows = Rows(
-            captured.attention_HQK,
-            captured.queries_Q,
-            captured.allowed_QK,
-            captured.tokens_K,
-            logits=captured.logits,
+    def prepare(self, captured: Sequence[AttentionRows]) -> Rows:
+        """Captured rows of some texts as scores take them."""
+        device = captured[0].attention_HQK.device
+        keys = max(rows.attention_HQK.shape[-1] for rows in captured)
+        counts = torch.tensor([len(rows.queries_Q) for rows in captured])
+        text_Q = torch.arange(len(captured)).repeat_interleave(counts).to(device)
+        blocks = None if self.blocks is None else [self.blocks[rows.text].to(device) for rows in captured]
+        return Rows(
+            torch.cat([_padded(rows.attention_HQK, keys) for rows in captured], 1),
+            torch.cat([rows.queries_Q for rows in captured]),
+            torch.cat([_padded(rows.allowed_QK, keys) for rows in captured]),
+            torch.stack([_padded(rows.tokens_K, keys) for rows in captured]),
+            text_Q=text_Q,
+            lengths_B=torch.tensor([len(rows.tokens_K) for rows in captured], device=device),
+            logits=self._logits(captured, text_Q),
             first=self.first,
-            blocks=None if self.blocks is None else self.blocks[captured.text].to(captured.attention_HQK.device),
-            taus=self.taus,
+            decomposed_Q=self._decomposed(captured),
             max_swaps=self.max_swaps,
+            blocks=blocks,
+            taus=self.taus,
         )
-        if self.rows == ALL or captured.logits is None:
-            return rows
-        count = max(1, self.rows // TABLES) if captured.logits.by_table else self.rows
-        return replace(rows, decomposed_Q=torch.isin(captured.queries_Q, spread_out(captured.wanted_Q, count)))
+
+    def _logits(self, captured: Sequence[AttentionRows], text_Q: Tensor) -> Logits | None:
+        parts = [rows.logits for rows in captured if rows.logits is not None]
+        if len(parts) < len(captured):
+            return None
+        return JoinedLogits.of(parts, text_Q) if len(parts) > 1 else parts[0]
+
+    def _decomposed(self, captured: Sequence[AttentionRows]) -> Tensor | None:
+        """decomposed_Q: which rows are among those of their text that have their logits decomposed."""
+        logits = captured[0].logits
+        if self.rows == ALL or logits is None:
+            return None
+        count = max(1, self.rows // TABLES) if logits.by_table else self.rows
+        return torch.cat([torch.isin(rows.queries_Q, spread_out(rows.wanted_Q, count)) for rows in captured])
+
+
+def _padded(tensor_XK: Tensor, keys: int) -> Tensor:
+    """With so many keys, those that are missing 0."""
+    missing = keys - tensor_XK.shape[-1]
+    return pad(tensor_XK, (0, missing)) if missing else tensor_XK
 
 
 def spread_out(rows_Q: Tensor, count: int) -> Tensor:
@@ -60,13 +87,14 @@ def spread_out(rows_Q: Tensor, count: int) -> Tensor:
 
 
 @dataclass
-class OpenWindow:
-    """What one window has shown at one site so far, in as many pieces as it came."""
+class OpenSite:
+    """What some texts have shown at one site so far, in as many pieces as they came."""
 
+    windows: dict[int, int] = field(default_factory=dict)  # the texts so far, each with its number here
     values: RowValues = field(default_factory=dict)
     chance: RowValues = field(default_factory=dict)
-    mass_HO: Tensor | None = None
-    rows_O: Tensor | None = None
+    text_Q: list[Tensor] = field(default_factory=list)  # of each piece, which of the texts its rows belong to
+    mass: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)  # by window: mass_HO and rows_O
     frequencies: Frequencies | None = None
 
 
@@ -102,6 +130,13 @@ class LayerScores:
         for by_score, value in zip(stores, (values.value_H, values.weight_H, chance, rows_H), strict=True):
             by_score.setdefault(score, {})[window] = value.cpu().double().numpy()
 
+    def add_windows(self, score: str, windows: Sequence[int], tables_HB: Sequence[Tensor]) -> None:
+        """Add what several windows give for a score: its values, weights, chances and rows, a column per window."""
+        stores = (self.values, self.weights, self.chances, self.rows)
+        for by_score, table_HB in zip(stores, tables_HB, strict=True):
+            columns = table_HB.T.cpu().double().contiguous().numpy()
+            by_score.setdefault(score, {}).update(zip(windows, columns, strict=True))
+
     def has_value(self, score: str) -> bool:
         """Whether any head has a value of a score in any window."""
         return any(np.isfinite(value_H).any() for value_H in self.values.get(score, {}).values())
@@ -119,38 +154,55 @@ class ScoreAccumulator:
         self._longest = longest
         self._seed = seed
         self._site: AttentionSite | None = None
-        self._open: dict[int, OpenWindow] = {}
-        self._known: dict[int, list[tuple[Tensor, Tensor, RowValues]]] = {}  # by text: queries_Q, allowed_QK and chance
+        self._open = OpenSite()
+        self._known: list[tuple[list[int], Tensor, Tensor, RowValues]] = []  # texts, queries_Q, allowed_QK and chance
 
-    def add(self, captured: AttentionRows) -> None:
-        """Compute every score of some rows. Rows of one site come together, so a new site closes the previous one."""
-        if captured.site != self._site:
+    def add(self, captured: Sequence[AttentionRows]) -> None:
+        """Compute every score of some rows of some texts, all of one site. A new site closes the previous one."""
+        site = captured[0].site
+        if site != self._site:
             self._close_site()
-            self._site = captured.site
-        if not torch.isfinite(captured.attention_HQK.sum()):
-            raise not_finite("attention", captured.site, f"on text {captured.text}")
-        self.layers.setdefault(captured.site, LayerScores(len(captured.attention_HQK)))
+            self._site = site
         rows = self._swaps.prepare(captured)
-        if captured.logits is not None:
-            self.position_free[captured.site] = captured.logits.position_free
-            if captured.logits.rotary is not None:
-                self.rotary.add(captured.site)
-            if not torch.isfinite(captured.logits.actual_HQK.sum()):
-                raise not_finite("logits", captured.site, f"on text {captured.text}")
-        window = self._open.setdefault(captured.text, OpenWindow())
-        scores = self._defined(captured.site)
+        self.layers.setdefault(site, LayerScores(len(rows.attention_HQK)))
+        finite_Q = rows.attention_HQK.sum((0, 2)).isfinite()
+        if not finite_Q.all():
+            raise not_finite("attention", site, f"on text {captured[int(rows.text_Q[~finite_Q][0])].text}")
+        if rows.logits is not None:
+            self.position_free[site] = rows.logits.position_free
+            if rows.logits.planes is not None:
+                self.rotary.add(site)
+        open_site, scores = self._open, self._defined(site)
+        numbers = [open_site.windows.setdefault(text.text, len(open_site.windows)) for text in captured]
+        open_site.text_Q.append(torch.tensor(numbers, device=rows.text_Q.device)[rows.text_Q])
         for name, score in scores.items():
-            window.values.setdefault(name, []).append(score.rows(rows))
+            open_site.values.setdefault(name, []).append(score.rows(rows))
+        self._refuse_infinite(site, rows, captured)
         matched = {name: [score.matched(rows)] for name, score in scores.items() if score.matched is not None}
-        for name, values in (self._chance(captured, rows) | matched).items():
-            window.chance.setdefault(name, []).extend(values)
+        for name, values in (self._chance(captured, rows, scores) | matched).items():
+            open_site.chance.setdefault(name, []).extend(values)
         needs_logits = any(score.logits for score in self.scores.values())
         if needs_logits and (by_frequency := frequencies(rows)) is not None:
-            window.frequencies = by_frequency if window.frequencies is None else window.frequencies.then(by_frequency)
-        if captured.site.part != "cross":
-            mass_HO, rows_O = offset_mass(rows)
-            window.mass_HO = mass_HO if window.mass_HO is None else window.mass_HO + mass_HO
-            window.rows_O = rows_O if window.rows_O is None else window.rows_O + rows_O
+            known = open_site.frequencies
+            open_site.frequencies = by_frequency if known is None else known.then(by_frequency)
+        if site.part != "cross":
+            self._add_mass(captured, rows)
+
+    def _refuse_infinite(self, site: AttentionSite, rows: Rows, captured: Sequence[AttentionRows]) -> None:
+        """Refuse logits that overflowed, as far as they were decomposed."""
+        exact = rows.exact if rows.logits is not None and any(score.logits for score in self.scores.values()) else None
+        if exact is not None and not (finite_Q := exact.variance_HQ.sum(0).isfinite()).all():
+            raise not_finite("logits", site, f"on text {captured[int(rows.text_Q[~finite_Q][0])].text}")
+
+    def _add_mass(self, captured: Sequence[AttentionRows], rows: Rows) -> None:
+        mass_HBO, rows_BO = offset_mass(rows)
+        middle = rows.attention_HQK.shape[-1] - 1
+        for number, text in enumerate(captured):
+            reach = len(text.tokens_K) - 1
+            here = slice(middle - reach, middle + reach + 1)
+            mass = mass_HBO[:, number, here], rows_BO[number, here]
+            known = self._open.mass.get(text.text)
+            self._open.mass[text.text] = mass if known is None else (known[0] + mass[0], known[1] + mass[1])
 
     def close(self) -> None:
         """The texts of a batch have been read to the end."""
@@ -172,16 +224,16 @@ class ScoreAccumulator:
             and (site in self.rotary or not score.rotary)
         }
 
-    def _chance(self, captured: AttentionRows, rows: Rows) -> RowValues:
+    def _chance(self, captured: Sequence[AttentionRows], rows: Rows, scores: Mapping[str, RowScore]) -> RowValues:
         """What uninformed heads get on these rows; computed once where layers share rows and mask."""
-        scores = self._defined(captured.site)
-        for queries_Q, allowed_QK, values in self._known.get(captured.text, []):
+        texts = [text.text for text in captured]
+        for known_texts, queries_Q, allowed_QK, values in self._known:
             same = torch.equal(queries_Q, rows.queries_Q) and torch.equal(allowed_QK, rows.allowed_QK)
-            if same and values.keys() == scores.keys():
+            if known_texts == texts and same and values.keys() == scores.keys():
                 return values
-        generator = generator_of(rows.tokens_K, self._seed, int(rows.queries_Q[0]))
         baselines = dict.fromkeys(score.baseline for score in scores.values() if score.baseline is not None)
-        uninformed = {baseline: baseline(rows, generator) for baseline in baselines}
+        seeds = [(text.tokens_K, self._seed, int(text.queries_Q[0])) for text in captured]
+        uninformed = {baseline: baseline(rows, [generator_of(*seed) for seed in seeds]) for baseline in baselines}
         values = {}
         for name, score in scores.items():
             if score.expected is not None:
@@ -190,44 +242,47 @@ class ScoreAccumulator:
                 values[name] = [score.rows(uninformed[score.baseline])]
             else:
                 values[name] = [rows.nothing]
-        self._known.setdefault(captured.text, []).append((rows.queries_Q, rows.allowed_QK, values))
+        self._known.append((texts, rows.queries_Q, rows.allowed_QK, values))
         return values
 
     def _close_site(self) -> None:
         if self._site is None:
             return
-        layer = self.layers[self._site]
-        for number, window in self._open.items():
-            for name in window.values:
-                score = self.scores[name]
-                value_HQ, weight_HQ = _joined(window.values[name])
-                weight_H = weight_HQ.sum(-1) if score.pooled else torch.ones_like(weight_HQ.sum(-1))
-                chance_H = score.pool(*_joined(window.chance[name]))
-                chance_H = chance_H.nanmean(0, keepdim=True) if score.matched is None else chance_H
-                value_H, rows_H = score.pool(value_HQ, weight_HQ), (weight_HQ > 0).sum(-1)
-                layer.add(name, number, WindowScore(value_H, weight_H, chance_H, rows_H))
-            self._add_offsets(layer, window)
-            if window.frequencies is not None:
-                known = layer.frequencies
-                layer.frequencies = window.frequencies if known is None else known + window.frequencies
-        self._open = {}
+        layer, open_site = self.layers[self._site], self._open
+        windows, text_Q = list(open_site.windows), torch.cat(open_site.text_Q)
+        for name in open_site.values:
+            score = self.scores[name]
+            value_HQ, weight_HQ = _joined(open_site.values[name])
+            weight_HB = sum_by_text(weight_HQ, text_Q)
+            chance_HB = score.pool(*_joined(open_site.chance[name]), text_Q)
+            tables_HB = (
+                score.pool(value_HQ, weight_HQ, text_Q),
+                weight_HB if score.pooled else torch.ones_like(weight_HB),
+                chance_HB.nanmean(0, keepdim=True) if score.matched is None else chance_HB,
+                sum_by_text((weight_HQ > 0).to(weight_HQ.dtype), text_Q).round(),
+            )
+            layer.add_windows(name, windows, tables_HB)
+        for mass_HO, rows_O in open_site.mass.values():
+            self._add_offsets(layer, mass_HO, rows_O)
+        if open_site.frequencies is not None:
+            known = layer.frequencies
+            layer.frequencies = open_site.frequencies if known is None else known + open_site.frequencies
+        self._open = OpenSite()
         self._site = None
 
-    def _add_offsets(self, layer: LayerScores, window: OpenWindow) -> None:
+    def _add_offsets(self, layer: LayerScores, mass_HO: Tensor, rows_O: Tensor) -> None:
         """Add one window's mean mass by offset, its middle aligned with the middle of the longest window's."""
-        if window.mass_HO is None or window.rows_O is None:
-            return
         if layer.mass_HO is None:
-            layer.mass_HO = np.zeros((window.mass_HO.shape[0], 2 * self._longest - 1))
+            layer.mass_HO = np.zeros((mass_HO.shape[0], 2 * self._longest - 1))
             layer.windows_O = np.zeros(2 * self._longest - 1, dtype=np.int64)
             layer.rows_O = np.zeros(2 * self._longest - 1, dtype=np.int64)
         assert layer.windows_O is not None and layer.rows_O is not None
-        rows_O = window.rows_O.cpu().numpy()
-        reach = len(rows_O) // 2
+        counts_O = rows_O.cpu().numpy()
+        reach = len(counts_O) // 2
         here = slice(self._longest - 1 - reach, self._longest + reach)
-        layer.mass_HO[:, here] += window.mass_HO.cpu().double().numpy() / np.maximum(rows_O, 1)
-        layer.windows_O[here] += rows_O > 0
-        layer.rows_O[here] += rows_O
+        layer.mass_HO[:, here] += mass_HO.cpu().double().numpy() / np.maximum(counts_O, 1)
+        layer.windows_O[here] += counts_O > 0
+        layer.rows_O[here] += counts_O
 
 
 def not_finite(what: str, site: AttentionSite, when: str) -> UserError:

@@ -7,8 +7,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from wherewhat.capture.capture import capture
-from wherewhat.capture.hooks.reader import AttentionRows, AttentionSite, numbered
+from wherewhat.capture.capture import watched_by
+from wherewhat.capture.hooks.reader import AttentionRows, AttentionSite, JointReader, numbered
 from wherewhat.capture.loading.load import LoadedModel
 from wherewhat.capture.tokens.batch import ALL, LAST, batches
 from wherewhat.capture.tokens.blocks import blocks_by
@@ -158,12 +158,13 @@ def read_attention(
     accumulator = ScoreAccumulator(settings.row_scores, swaps=swaps, longest=max(map(len, ids)), seed=settings.seed)
     done, unwarned = 0, [] if say is None else [say]  # emptied by the first warning
 
-    def add(captured: AttentionRows) -> None:
-        if unwarned and (warning := _slow(model, ids, settings, captured)):
+    def add(captured: Sequence[AttentionRows]) -> None:
+        if unwarned and (warning := _slow(model, ids, settings, captured[0])):
             unwarned.pop()(warning)
         accumulator.add(captured)
 
-    with capture(model.module, add) as session:
+    reader = JointReader(add, next(model.module.parameters()).dtype)
+    with watched_by(reader, model.module) as session:
         for batch in batches(ids, queries=settings.queries, seed=settings.seed, tokens=settings.batch_tokens):
             session.read(batch)
             accumulator.close()

@@ -11,7 +11,7 @@ from wherewhat.capture.tokens.blocks import ENDINGS
 from wherewhat.errors import UserError
 from wherewhat.names import HEAD_NAME, check_keywords, look_up
 from wherewhat.scores.base import HIDDEN_STATE, POSITIONAL_PART, REPEATED_TOKENS, RowScore, Score
-from wherewhat.scores.frequencies import SWAPPED_SLOTS
+from wherewhat.scores.planes import SWAPPED_SLOTS
 from wherewhat.scores.positional_part import COPIES
 from wherewhat.scores.registry import SCORES, scores_at
 from wherewhat.scores.swaps import DRAWN, PUBLISHED, at

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from wherewhat.capture.hooks.reader import AttentionSite
@@ -49,10 +50,10 @@ def offsets_table(reading: AttentionReading) -> pl.DataFrame:
         visible_O = scores.windows_O.nonzero()[0]
         mean_HO = scores.mass_HO[:, visible_O] / scores.windows_O[visible_O]
         offsets_O = visible_O - scores.mass_HO.shape[1] // 2
-        for head in heads:
-            columns = {"model": reading.model.id, "layer": layer, "head": head, "offset": offsets_O}
-            columns |= {"mass": mean_HO[head], "rows": scores.rows_O[visible_O]}
-            tables.append(pl.DataFrame(columns, schema=OFFSETS))
+        columns = {"model": reading.model.id, "layer": layer, "head": np.repeat(heads, len(offsets_O))}
+        columns |= {"offset": np.tile(offsets_O, len(heads)), "mass": mean_HO[heads].ravel()}
+        columns |= {"rows": np.tile(scores.rows_O[visible_O], len(heads))}
+        tables.append(pl.DataFrame(columns, schema=OFFSETS))
     return without_nan(pl.concat(tables))
 
 

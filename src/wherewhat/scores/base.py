@@ -1,6 +1,6 @@
-"""What a score is: a question asked of every attention row of one text in one layer."""
+"""What a score is: a question asked of every attention row of some texts in one layer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,8 +9,11 @@ from torch import Tensor
 
 from wherewhat.errors import UserError
 from wherewhat.logits.base import Logits
+from wherewhat.logits.factors import split_by_reach
+from wherewhat.scores.decomposed import DecomposedRows, Measured, join_rows
 from wherewhat.scores.exact import Exact, Parts, read_attended, read_exact
 from wherewhat.scores.pairs import MirroredPairs, read_pairs, stretches
+from wherewhat.scores.planes import PlaneSums, read_planes
 from wherewhat.scores.swaps import PUBLISHED, Swaps, read_block_swaps, read_swaps
 
 # The kinds of scores, in the order a reader meets them.
@@ -19,35 +22,49 @@ HIDDEN_STATE, POSITIONAL_PART, REPEATED_TOKENS = "Hidden state", "Positional par
 KINDS = (WHERE_OR_WHAT, ATTENTION, PUBLISHED_SCORES, HIDDEN_STATE, POSITIONAL_PART, REPEATED_TOKENS)
 ROW_KINDS = KINDS[:3]  # of the scores that are computed from rows of the texts as they are
 
+WIDTH = 64  # channels of most heads, by which the memory for their rows is estimated
+KEPT = 1 << 24  # numbers of factors that are kept from one measure to the next
 NOTHING = 1e-12  # a row whose attention sums to less than this attends to nothing
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Some attention rows of one text in one layer, padding already cut away.
+    """Attention rows of one or several texts in one layer, without rows of padding.
 
-    `queries_Q` holds the slot of each row's query, so rows need be neither adjacent nor complete.
-    What several scores need is computed once, on first use.
+    `queries_Q` holds the slot of each row's query, so rows need be neither adjacent nor complete. Where texts are of
+    different length, `K` is that of the longest, and keys beyond the end of a shorter one are not allowed. What several
+    scores need is computed once, on first use.
     """
 
     attention_HQK: Tensor  # not negative, 0 on keys not allowed; rows sum to 1, or less if the model has its own sink
     queries_Q: Tensor  # int64 slots
     allowed_QK: Tensor  # bool: which keys the row may attend to
-    tokens_K: Tensor  # int64 token ids of the keys
+    tokens_BK: Tensor  # int64 token ids of the keys of each text; of a single one, also without that axis
+    text_Q: Tensor = None  # type: ignore[assignment]  # int64, rising: the text of each row; all of one if not given
+    lengths_B: Tensor = None  # type: ignore[assignment]  # int64: how many keys each text has; all unless given
     logits: Logits | None = None  # what the attention is the softmax of, if they could be read
     first: int = 1  # keys in slots before this one are never swapped, as models rest on the first token
     decomposed_Q: Tensor | None = None  # bool: in which rows logits are decomposed and swapped; None means all
     max_swaps: int | None = None  # per row that are computed one by one; of more, a sample. None: no limit
-    blocks: Tensor | None = None  # int64 (blocks, 2): slots from the first to before the second form a block
+    blocks: Sequence[Tensor] | None = None  # by text, int64 (blocks, 2): from the first slot to before the second
     taus: tuple[float, ...] = (PUBLISHED,)  # temperatures at which swaps are weighted, all in one go
 
     def __post_init__(self) -> None:
-        shapes = [tuple(x.shape) for x in (self.attention_HQK, self.queries_Q, self.allowed_QK, self.tokens_K)]
+        if self.text_Q is None:
+            object.__setattr__(self, "text_Q", torch.zeros_like(self.queries_Q))
+        if self.tokens_BK.dim() == 1:
+            object.__setattr__(self, "tokens_BK", self.tokens_BK[None])
+        if self.lengths_B is None:
+            every = self.text_Q.new_full((len(self.tokens_BK),), self.tokens_BK.shape[-1])
+            object.__setattr__(self, "lengths_B", every)
+        given = (self.attention_HQK, self.queries_Q, self.text_Q, self.allowed_QK, self.tokens_BK)
+        shapes = [tuple(tensor.shape) for tensor in given]
         queries, keys = shapes[0][-2:] if len(shapes[0]) == 3 else (0, 0)
-        if not queries or not keys or shapes[1:] != [(queries,), (queries, keys), (keys,)]:
+        if not queries or not keys or shapes[1:4] != [(queries,), (queries,), (queries, keys)] or shapes[4][1] != keys:
             raise UserError(
-                f"attention rows do not fit together: attention, queries, allowed and tokens have shapes {shapes}; "
-                "give (heads, queries, keys), (queries,), (queries, keys) and (keys,), none of them empty"
+                "attention rows do not fit together: attention, queries, texts, allowed and tokens have shapes "
+                f"{shapes}; give (heads, queries, keys), (queries,), (queries,), (queries, keys) and (texts, keys), "
+                "none of them empty"
             )
 
     @cached_property
@@ -73,7 +90,8 @@ class Rows:
     @cached_property
     def same_QK(self) -> Tensor:
         """Which keys hold the same token as the query."""
-        return self.tokens_K[self.queries_Q][:, None] == self.tokens_K
+        tokens_QK = self.tokens_BK[self.text_Q]
+        return tokens_QK == tokens_QK.gather(1, self.queries_Q[:, None])
 
     @cached_property
     def earlier_QK(self) -> Tensor:
@@ -83,7 +101,7 @@ class Rows:
     @cached_property
     def pairs(self) -> MirroredPairs:
         """Sums over the keys at equal distance left and right of each query."""
-        return read_pairs(self.attention_HQK, self.queries_Q)
+        return read_pairs(self.attention_HQK, self.queries_Q, self.lengths_B[self.text_Q])
 
     @cached_property
     def swappable_QK(self) -> Tensor:
@@ -103,32 +121,79 @@ class Rows:
     @cached_property
     def exact(self) -> Exact | None:
         """What all permutations of each row's keys would do to its logits; None if no row can be measured."""
-        if self.logits is None or not self.measured_Q.any():
-            return None
-        return read_exact(self.logits, self.swappable_QK, self.measured_Q)
+        return self._measure(read_exact)
 
     @cached_property
     def attended(self) -> Parts | None:
         """How the variance of each row's logits divides if attended keys count as much as all others together."""
-        if self.logits is None or not self.measured_Q.any():
-            return None
-        return read_attended(self.logits, self.attention_HQK, self.swappable_QK, self.measured_Q)
+        return self._measure(read_attended)
 
     @cached_property
     def swaps(self) -> Swaps | None:
         """What swapping keys two by two does to the attention on them."""
-        if self.logits is None or not self.measured_Q.any():
-            return None
-        rows = (self.logits, self.attention_HQK, self.swappable_QK, self.measured_Q)
-        return read_swaps(*rows, self.taus, self.max_swaps)
+        return self._measure(lambda rows: read_swaps(rows, self.taus, self.max_swaps))
 
     @cached_property
     def block_swaps(self) -> Swaps | None:
         """What swapping blocks of keys two by two does to the attention on them."""
-        if self.logits is None or self.blocks is None:
+        blocks = self.blocks
+        if blocks is None:
             return None
-        rows = (self.logits, self.attention_HQK, self.swappable_QK, self.measured_Q)
-        return read_block_swaps(*rows, self.blocks, self.taus)
+        return self._measure(lambda rows: read_block_swaps(rows, blocks, self.taus))
+
+    @cached_property
+    def planes(self) -> PlaneSums | None:
+        """What each rotary frequency does to the logits of each row; None if they are not rotary."""
+        if self.logits is None or self.logits.planes is None:
+            return None
+        return self._measure(lambda rows: read_planes(rows, self.taus[0]))
+
+    @cached_property
+    def reach_groups(self) -> list[tuple[Tensor, int]]:
+        """The rows to be measured, those of similar reach together: their numbers, and up to which key they see."""
+        index_Q = self.measured_Q.nonzero()[:, 0]
+        if self.logits is None or not len(index_Q):
+            return []
+        groups = split_by_reach(self.allowed_QK[index_Q], len(self.attention_HQK) * WIDTH)
+        return [(index_Q[some_Q], keys) for some_Q, keys in groups]
+
+    @cached_property
+    def kept_groups(self) -> dict[int, DecomposedRows]:
+        """Groups that are kept for the next measure, as far as they fit."""
+        return {}
+
+    def group(self, number: int) -> DecomposedRows:
+        """One of the groups, with the factors of its tables."""
+        if number in self.kept_groups:
+            return self.kept_groups[number]
+        assert self.logits is not None
+        index_Q, keys = self.reach_groups[number]
+        factors = self.logits.factors(index_Q, keys)
+        group = DecomposedRows(
+            index_Q=index_Q,
+            text_Q=self.text_Q[index_Q],
+            factors=factors,
+            attention_HQK=self.attention_HQK[:, index_Q, :keys].to(factors.content_HQKX.dtype),
+            allowed_QK=self.allowed_QK[index_Q, :keys],
+            swappable_QK=self.swappable_QK[index_Q, :keys],
+            by_plane=self.logits.planes is not None and not self.logits.by_table,
+        )
+        if (number + 1) * factors.content_HQKX.numel() <= KEPT:  # groups are about equally large
+            self.kept_groups[number] = group
+        return group
+
+    def _measure(self, measure: Callable[[DecomposedRows], Measured]) -> Measured | None:
+        """What a function measures of the rows to be measured, each in its place; None if there are none."""
+        if not self.reach_groups:
+            return None
+        index_Q = torch.cat([index_Q for index_Q, _ in self.reach_groups])
+        parts = [measure(self.group(number)) for number in range(len(self.reach_groups))]
+        return join_rows(parts, index_Q, len(self.queries_Q))
+
+    def text_sums(self, value_HQX: Tensor) -> Tensor:
+        """The sum of finite numbers over the rows of every text, sum_HBX."""
+        texts_B1 = torch.arange(len(self.tokens_BK), device=self.text_Q.device)[:, None]
+        return (texts_B1 == self.text_Q).to(value_HQX.dtype) @ value_HQX
 
     @property
     def nothing(self) -> "PerRow":
@@ -157,14 +222,24 @@ class Rows:
 PerRow = tuple[Tensor, Tensor]  # value_HQ and weight_HQ; a weight of 0 leaves the row out
 
 
-def weighted_mean(value_HQ: Tensor, weight_HQ: Tensor) -> Tensor:
-    """Average rows by weight; a head without a row that counts gets NaN.
+def weighted_mean(value_HQ: Tensor, weight_HQ: Tensor, text_Q: Tensor) -> Tensor:
+    """Average the rows of every text by weight, value_HB; a head without a row that counts gets NaN.
 
-    >>> weighted_mean(torch.tensor([[0.2, 0.8]]), torch.tensor([[3.0, 1.0]]))
-    tensor([0.3500])
+    >>> weighted_mean(torch.tensor([[0.2, 0.8, 0.5]]), torch.tensor([[3.0, 1.0, 1.0]]), torch.tensor([0, 0, 1]))
+    tensor([[0.3500, 0.5000]])
     """
-    total_H = weight_HQ.sum(-1)
-    return torch.where(weight_HQ > 0, value_HQ * weight_HQ, 0).sum(-1) / total_H
+    weighed_HQ = torch.where(weight_HQ > 0, value_HQ * weight_HQ, 0)
+    return sum_by_text(weighed_HQ, text_Q) / sum_by_text(weight_HQ, text_Q)
+
+
+def sum_by_text(value_HQ: Tensor, text_Q: Tensor) -> Tensor:
+    """The sum over the rows of every text, sum_HB.
+
+    >>> sum_by_text(torch.tensor([[1.0, 2.0, 4.0]]), torch.tensor([0, 0, 1]))
+    tensor([[3., 4.]])
+    """
+    texts = int(text_Q.max()) + 1
+    return value_HQ.new_zeros(len(value_HQ), texts).scatter_add_(1, text_Q.expand_as(value_HQ), value_HQ)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,10 +267,10 @@ class RowScore(Score):
     """
 
     rows: Callable[[Rows], PerRow]
-    baseline: Callable[[Rows, torch.Generator], Rows] | None = None  # attention of uninformed heads on the same rows
+    baseline: Callable[[Rows, Sequence[torch.Generator]], Rows] | None = None  # the same rows of uninformed heads
     expected: Callable[[Rows], PerRow] | None = None  # what uninformed heads get, in closed form
     matched: Callable[[Rows], PerRow] | None = None  # what a random head as peaked as each head gets
-    pool: Callable[[Tensor, Tensor], Tensor] = weighted_mean  # (value_HQ, weight_HQ) -> value_H
+    pool: Callable[[Tensor, Tensor, Tensor], Tensor] = weighted_mean  # (value_HQ, weight_HQ, text_Q) -> value_HB
     relative: bool = True  # asks how query and key are placed relative to each other: undefined for cross-attention
     logits: bool = False  # needs logits that could be decomposed and that depend on slots
     rotary: bool = False  # needs rotary frequencies

@@ -1,5 +1,6 @@
 """Attention of uninformed heads on the same rows: the baseline that a score must exceed before it means anything."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -13,21 +14,25 @@ from wherewhat.scores.base import PerRow, Rows
 PSEUDO_HEADS = 4
 
 
-def uniform(rows: Rows, generator: torch.Generator) -> Rows:
-    """One head with uniform attention over the allowed keys. `generator` is part of the signature and not used."""
+def uniform(rows: Rows, generators: Sequence[torch.Generator]) -> Rows:
+    """One head with uniform attention over the allowed keys. `generators` are part of the signature and not used."""
     share_Q1 = 1 / rows.visible_Q.clamp_min(1)[:, None].to(rows.attention_HQK.dtype)
     return replace(rows, attention_HQK=(rows.allowed_QK * share_Q1)[None])
 
 
-def random_logits(rows: Rows, generator: torch.Generator) -> Rows:
-    """A few heads whose logits are standard normal noise.
+def random_logits(rows: Rows, generators: Sequence[torch.Generator]) -> Rows:
+    """A few heads whose logits are standard normal noise, drawn for each text by its own generator.
 
     For scores that need another baseline than uniform attention, which is perfectly symmetric and has no peak.
     """
-    shape = (PSEUDO_HEADS, *rows.allowed_QK.shape)
-    # Always drawn as float32, so that the same seed means the same heads in every dtype.
-    noise_HQK = torch.randn(shape, generator=generator, device=generator.device).to(rows.attention_HQK)
-    odds_HQK = noise_HQK.exp_().mul_(rows.allowed_QK)
+    odds_HQK = rows.attention_HQK.new_zeros(PSEUDO_HEADS, *rows.allowed_QK.shape)
+    for text, generator in enumerate(generators):
+        here_Q = (rows.text_Q == text).nonzero()[:, 0]
+        shape = (PSEUDO_HEADS, len(here_Q), int(rows.lengths_B[text]))
+        # Always drawn as float32, so that the same seed means the same heads in every dtype.
+        noise_HQK = torch.randn(shape, generator=generator, device=generator.device).to(odds_HQK)
+        odds_HQK[:, here_Q, : shape[-1]] = noise_HQK.exp_()
+    odds_HQK.mul_(rows.allowed_QK)
     return replace(rows, attention_HQK=odds_HQK.div_(odds_HQK.sum(-1, keepdim=True).clamp_min_(1e-30)))
 
 

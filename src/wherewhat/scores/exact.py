@@ -1,14 +1,13 @@
 """How far permuting keys moves logits, and how their variance divides: read once for all scores about logits."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import torch
 from torch import Tensor
 
 from wherewhat.errors import InternalError
-from wherewhat.logits.base import Logits, Moments, Planes, mean_and_variance, uniform_weights
+from wherewhat.logits.factors import Moments, Planes, mean_and_variance, moments_of
+from wherewhat.scores.decomposed import DecomposedRows
 
 ROUNDING = 16  # logits that differ by less than this many machine epsilons of the largest are the same
 LEAST = 1e-30
@@ -50,46 +49,34 @@ class Exact:
         return self.parts.flat_HQ
 
 
-def read_exact(logits: Logits, swappable_QK: Tensor, measured_Q: Tensor) -> Exact:
-    """Measure some rows, each with two or more keys to permute, over all permutations."""
-    index_Q = measured_Q.nonzero()[:, 0]
-    logits, swappable_QK = logits.rows(index_Q), swappable_QK[index_Q]
-    moments = logits.moments(swappable_QK)
-    weights_1QK = uniform_weights(swappable_QK, moments.grand_HQ.dtype)
-    size_HQ = _size(logits, moments, swappable_QK)
+def read_exact(rows: DecomposedRows) -> Exact:
+    """Measure rows over all permutations of their keys."""
+    moments = moments_of(rows.factors, rows.even_1QK, by_plane=rows.by_plane)
+    actual_HQK, weights_1QK = rows.actual_HQK, rows.even_1QK
+    size_HQ = _size(actual_HQK, moments, rows.swappable_QK)
     # Permuting keys moves a slot's logit to every content's in turn: by how far the actual one lies from the slot's
     # mean, and by how the contents spread around that. Nothing is subtracted, so nothing is lost to a common offset.
-    off_slot_HQ = ((logits.actual_HQK - moments.slot_HQK).square() * weights_1QK).sum(-1)
-    off_content_HQ = ((logits.actual_HQK - moments.content_HQK).square() * weights_1QK).sum(-1)
+    off_slot_HQ = ((actual_HQK - moments.slot_HQK).square_() * weights_1QK).sum(-1)
+    off_content_HQ = ((actual_HQK - moments.content_HQK).square_() * weights_1QK).sum(-1)
     positional_HQ = off_slot_HQ + moments.symbol_HQ + moments.interaction_HQ
     symbolic_HQ = off_content_HQ + moments.position_HQ + moments.interaction_HQ
-    _, variance_HQ = mean_and_variance(logits.actual_HQK, weights_1QK)
+    _, variance_HQ = mean_and_variance(actual_HQK, weights_1QK)
     _check(variance_HQ, positional_HQ + symbolic_HQ, size_HQ)
-    place = partial(_place, index_Q=index_Q, rows=len(measured_Q))
-    return Exact(
-        positional_HQ=place(positional_HQ),
-        symbolic_HQ=place(symbolic_HQ),
-        variance_HQ=place(variance_HQ),
-        parts=_parts(moments, size_HQ, place),
-    )
+    return Exact(positional_HQ, symbolic_HQ, variance_HQ, _parts(moments, size_HQ))
 
 
-def read_attended(logits: Logits, attention_HQK: Tensor, swappable_QK: Tensor, measured_Q: Tensor) -> Parts:
-    """Divide the variance of some rows' tables with every key counting half by its attention and half like the others.
+def read_attended(rows: DecomposedRows) -> Parts:
+    """Divide the variance of rows' tables with every key counting half by its attention and half like the others.
 
     So the keys that a row attends to are contrasted with all the others: weighted by attention alone the others would
     not count, and weighted equally the attended ones would not.
     """
-    index_Q = measured_Q.nonzero()[:, 0]
-    logits, attention_HQK, swappable_QK = logits.rows(index_Q), attention_HQK[:, index_Q], swappable_QK[index_Q]
-    attention_HQK = attention_HQK * swappable_QK
-    shared_HQK = attention_HQK / attention_HQK.sum(-1, keepdim=True).clamp_min(LEAST)
-    weights_HQK = shared_HQK + uniform_weights(swappable_QK, attention_HQK.dtype)
-    weights_HQK /= weights_HQK.sum(-1, keepdim=True)
-    moments = logits.weighted_moments(weights_HQK)
-    place = partial(_place, index_Q=index_Q, rows=len(measured_Q))
-    noise_HQ = place(_noise_share(logits.actual_HQK, weights_HQK, uniform_weights(swappable_QK, attention_HQK.dtype)))
-    return replace(_parts(moments, _size(logits, moments, weights_HQK > 0), place), noise_HQ=noise_HQ)
+    attention_HQK = rows.attention_HQK * rows.swappable_QK
+    weights_HQK = attention_HQK.div_(attention_HQK.sum(-1, keepdim=True).clamp_min(LEAST)).add_(rows.even_1QK)
+    weights_HQK.div_(weights_HQK.sum(-1, keepdim=True))
+    moments = moments_of(rows.factors, weights_HQK)
+    noise_HQ = _noise_share(rows.actual_HQK, weights_HQK, rows.even_1QK)
+    return replace(_parts(moments, _size(rows.actual_HQK, moments, rows.swappable_QK)), noise_HQ=noise_HQ)
 
 
 def _noise_share(actual_HQK: Tensor, weights_HQK: Tensor, even_1QK: Tensor) -> Tensor:
@@ -108,33 +95,21 @@ def _noise_share(actual_HQK: Tensor, weights_HQK: Tensor, even_1QK: Tensor) -> T
     return torch.where(total_HQ > 0, slots_HQ / total_HQ, 0)
 
 
-def _place(value_HQ: Tensor, *, index_Q: Tensor, rows: int) -> Tensor:
-    """Put what was measured of some rows back among all rows."""
-    return value_HQ.new_zeros(len(value_HQ), rows, *value_HQ.shape[2:]).index_copy_(1, index_Q, value_HQ)
-
-
-def _parts(moments: Moments, size_HQ: Tensor, place: Callable[[Tensor], Tensor]) -> Parts:
-    position_HQ, symbol_HQ = moments.position_HQ.clamp_min(0), moments.symbol_HQ.clamp_min(0)
-    interaction_HQ = moments.interaction_HQ.clamp_min(0)
+def _parts(moments: Moments, size_HQ: Tensor) -> Parts:
+    variances = (moments.position_HQ, moments.symbol_HQ, moments.interaction_HQ)
+    position_HQ, symbol_HQ, interaction_HQ = (variance_HQ.clamp_min(0) for variance_HQ in variances)
     flat_HQ = position_HQ + symbol_HQ + interaction_HQ <= _noise(size_HQ).square()
     planes = moments.planes
     if planes is not None:
         by_part = (planes.position_HQF, planes.symbol_HQF, planes.interaction_HQF)
-        planes = Planes(*(place(part_HQF * ~flat_HQ[..., None]) for part_HQF in by_part))
-    return Parts(
-        position_HQ=place(position_HQ),
-        symbol_HQ=place(symbol_HQ),
-        interaction_HQ=place(interaction_HQ),
-        flat_HQ=place(flat_HQ),
-        measured_HQ=place(torch.ones_like(flat_HQ)),
-        planes=planes,
-    )
+        planes = Planes(*(part_HQF * ~flat_HQ[..., None] for part_HQF in by_part))
+    return Parts(position_HQ, symbol_HQ, interaction_HQ, flat_HQ, torch.ones_like(flat_HQ), planes)
 
 
-def _size(logits: Logits, moments: Moments, counts_HQK: Tensor) -> Tensor:
+def _size(actual_HQK: Tensor, moments: Moments, counts_QK: Tensor) -> Tensor:
     """size_HQ: how large the logits of each table are."""
-    tables = (logits.actual_HQK, moments.content_HQK, moments.slot_HQK)
-    return torch.stack([(table_HQK.abs() * counts_HQK).amax(-1) for table_HQK in tables]).amax(0)
+    tables = (actual_HQK, moments.content_HQK, moments.slot_HQK)
+    return torch.stack([(table_HQK.abs() * counts_QK).amax(-1) for table_HQK in tables]).amax(0)
 
 
 def _noise(size_HQ: Tensor) -> Tensor:

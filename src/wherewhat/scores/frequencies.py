@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from wherewhat.logits.rotary import RotaryLogits
+from wherewhat.logits.planes import RotaryPlanes
 from wherewhat.scores.base import PerRow, Rows
-from wherewhat.scores.swaps import cosines, in_order
-
-SWAPPED_SLOTS = 32  # of so many slots, spread evenly, every two are swapped in every frequency
 
 PARTS = ("position_part", "symbol_part", "interaction_part")
 
@@ -33,8 +30,8 @@ class Frequencies:
     unlike: bool = False  # not all texts were rotated by the same angles
 
     def then(self, later: "Frequencies") -> "Frequencies":
-        """With more rows of the same text."""
-        return replace(self + later, texts=1)
+        """With more rows of the same texts, or of some of them."""
+        return replace(self + later, texts=max(self.texts, later.texts))
 
     def __add__(self, other: "Frequencies") -> "Frequencies":
         added = {**self.sums, **other.sums}  # a text too short for a measure has none of it
@@ -59,22 +56,27 @@ class Frequencies:
 
 def frequencies(rows: Rows) -> Frequencies | None:
     """What some rows show of every rotary frequency; None if the logits are not rotary."""
-    rotary = None if rows.logits is None else rows.logits.rotary
-    if rotary is None:
+    planes = None if rows.logits is None else rows.logits.planes
+    if planes is None:
         return None
-    return Frequencies(rotary.theta_F, {**_norms(rows, rotary), **_parts(rows, rotary), **_logit_sums(rows, rotary)})
+    theta_F = planes.theta_BF.mean(0)
+    unlike = not torch.allclose(planes.theta_BF, theta_F, rtol=1e-3, atol=1e-6)
+    sums = {**_norms(rows, planes), **_parts(rows, planes), **_logit_sums(rows, planes)}
+    return Frequencies(theta_F, sums, texts=len(planes.theta_BF), unlike=unlike)
 
 
-def _norms(rows: Rows, rotary: RotaryLogits) -> Sums:
+def _norms(rows: Rows, planes: RotaryPlanes) -> Sums:
     """Lengths of the queries of rows that can swap keys, and of the keys that each of these can swap."""
-    heads = len(rotary.query_HQF)
-    query_HQF = rotary.query_HQF[:, rows.several_Q]
-    lengths_GKF = _lengths(rotary.key_GKF)
-    times_K = (rows.swappable_QK & rows.several_Q[:, None]).sum(0).to(lengths_GKF.dtype)  # in how many rows
-    key_HF = (times_K @ lengths_GKF).cpu().double().repeat_interleave(heads // len(lengths_GKF), 0)
+    heads = len(planes.query_HQF)
+    query_HQF = planes.query_HQF[:, rows.several_Q]
+    lengths_BGKF = _lengths(planes.key_BGKF)
+    times_QK = (rows.swappable_QK & rows.several_Q[:, None]).to(lengths_BGKF.dtype)
+    times_BK = rows.text_sums(times_QK)  # in how many rows of its text
+    key_GF = (times_BK[:, None, None] @ lengths_BGKF)[:, :, 0].sum(0)
+    key_HF = key_GF.cpu().double().repeat_interleave(heads // len(key_GF), 0)
     return {
         "query_norm": (_lengths(query_HQF).sum(1).cpu().double(), key_HF.new_full((heads,), query_HQF.shape[1])),
-        "key_norm": (key_HF, key_HF.new_full((heads,), float(times_K.sum()))),
+        "key_norm": (key_HF, key_HF.new_full((heads,), float(times_BK.sum()))),
     }
 
 
@@ -83,54 +85,34 @@ def _lengths(pairs: Tensor) -> Tensor:
     return (pairs.real.square() + pairs.imag.square()).sqrt()
 
 
-def _parts(rows: Rows, rotary: RotaryLogits) -> Sums:
+def _parts(rows: Rows, planes: RotaryPlanes) -> Sums:
     """What each frequency adds to the three variances, to be divided by the whole variance.
 
     Under a soft cap, frequencies do not add up, so they have no parts.
     """
-    if rows.logits is not rotary:
+    if rows.logits is None or rows.logits.by_table:
         return {}
     if rows.exact is None or rows.exact.parts.planes is None:
-        none_HF = torch.zeros(len(rotary.query_HQF), len(rotary.theta_F), dtype=torch.float64)
-        return dict.fromkeys(PARTS, (none_HF, none_HF[:, 0]))
-    parts, planes = rows.exact.parts, rows.exact.parts.planes
+        return dict.fromkeys(PARTS, _nothing(planes))
+    parts, by_frequency = rows.exact.parts, rows.exact.parts.planes
     total_H = parts.weight_HQ.sum(-1).cpu().double()
-    by_part = (planes.position_HQF, planes.symbol_HQF, planes.interaction_HQF)
+    by_part = (by_frequency.position_HQF, by_frequency.symbol_HQF, by_frequency.interaction_HQF)
     return {part: (sum_HQF.sum(1).cpu().double(), total_H) for part, sum_HQF in zip(PARTS, by_part, strict=True)}
 
 
-def _logit_sums(rows: Rows, rotary: RotaryLogits) -> Sums:
-    """What is read off the logits of each frequency alone, for rows whose tables may be built."""
-    heads, planes = len(rotary.query_HQF), len(rotary.theta_F)
-    queries = rows.measured_Q.nonzero()[:, 0].tolist()
-    sums = torch.zeros(4, heads, planes, dtype=torch.float64)  # small, so kept where every device has double precision
-    for query in queries:
-        logits_HFK = rotary.plane_rows(query)
-        swappable_K = rows.swappable_QK[query]
-        sums[0] += (logits_HFK.abs() @ (swappable_K.to(logits_HFK.dtype) / swappable_K.sum())).cpu()
-        sums[1] += logits_HFK[..., swappable_K].amax(-1).cpu()
-        weight_HFK = logits_HFK.masked_fill(~rows.allowed_QK[query], -torch.inf).softmax(-1)
-        slots_S = swappable_K.nonzero()[:, 0]
-        if len(slots_S) > SWAPPED_SLOTS:  # the first and the last stay among these
-            slots_S = slots_S[torch.linspace(0, len(slots_S) - 1, SWAPPED_SLOTS, device=slots_S.device).round().long()]
-        table_HFKS = rotary.plane_tables(query, slots_S)
-        sums[2:] += torch.stack(_mean_cosines(table_HFKS, weight_HFK[..., slots_S], rows.taus[0])).cpu()
-    count_H = sums.new_full((heads,), len(queries))
+def _logit_sums(rows: Rows, planes: RotaryPlanes) -> Sums:
+    """What is read off the logits of each frequency alone."""
     names = ("logit", "peak", "positional", "symbolic")
-    return {measure: (sum_HF, count_H) for measure, sum_HF in zip(names, sums, strict=True)}
+    if rows.planes is None:
+        return dict.fromkeys(names, _nothing(planes))
+    measured = (rows.planes.size_HQF, rows.planes.peak_HQF, rows.planes.positional_HQF, rows.planes.symbolic_HQF)
+    count_H = torch.full((len(planes.query_HQF),), float(rows.measured_Q.sum()), dtype=torch.float64)
+    return {name: (value_HQF.sum(1).cpu().double(), count_H) for name, value_HQF in zip(names, measured, strict=True)}
 
 
-def _mean_cosines(table_HFKS: Tensor, weight_HFS: Tensor, tau: float) -> tuple[Tensor, Tensor]:
-    """positional_HF and symbolic_HF over swaps of every two slots, weighted by exp(gap / tau)."""
-    slots = table_HFKS.shape[-1]
-    one_P, other_P = torch.triu_indices(slots, slots, 1, device=table_HFKS.device)
-    actual_HFS, flat_HFS = table_HFKS.diagonal(dim1=-2, dim2=-1), table_HFKS.flatten(-2)
-    before_HFP = actual_HFS[..., other_P] - actual_HFS[..., one_P]
-    after_HFP = flat_HFS[..., one_P * slots + other_P] - flat_HFS[..., other_P * slots + one_P]
-    positional_HFP, symbolic_HFP = cosines(*in_order(before_HFP, after_HFP))
-    gap_HFP = (weight_HFS[..., one_P] - weight_HFS[..., other_P]).abs()
-    alpha_HFP = ((gap_HFP - gap_HFP.amax(-1, keepdim=True)) / tau).softmax(-1)
-    return (positional_HFP * alpha_HFP).sum(-1), (symbolic_HFP * alpha_HFP).sum(-1)
+def _nothing(planes: RotaryPlanes) -> tuple[Tensor, Tensor]:
+    none_HF = torch.zeros(len(planes.query_HQF), planes.theta_BF.shape[1], dtype=torch.float64)
+    return none_HF, none_HF[:, 0]
 
 
 def mean_frequency(rows: Rows) -> PerRow:
@@ -139,14 +121,9 @@ def mean_frequency(rows: Rows) -> PerRow:
     A frequency that raises no logit above 0 counts nothing. A row counts by what all its frequencies count, so that
     pooling gives the mean over all rows' frequencies together.
     """
-    rotary = None if rows.logits is None else rows.logits.rotary
-    if rotary is None or not rows.measured_Q.any():
+    if rows.planes is None:
         return rows.nothing
-    value_HQ, weight_HQ = (zeros_HQ.clone() for zeros_HQ in rows.nothing)
-    number_F = torch.arange(len(rotary.theta_F), device=value_HQ.device)
-    for query in rows.measured_Q.nonzero()[:, 0].tolist():
-        peak_HF = (rotary.plane_rows(query) * rows.swappable_QK[query]).amax(-1).clamp_min_(0)
-        total_H = peak_HF.sum(-1)
-        value_HQ[:, query] = torch.where(total_H > 0, (peak_HF * number_F).sum(-1) / total_H, 0)
-        weight_HQ[:, query] = total_H
-    return value_HQ, weight_HQ
+    peak_HQF = rows.planes.peak_HQF.clamp_min(0)
+    number_F = torch.arange(peak_HQF.shape[-1], device=peak_HQF.device, dtype=peak_HQF.dtype)
+    total_HQ = peak_HQF.sum(-1)
+    return torch.where(total_HQ > 0, (peak_HQF @ number_F) / total_HQ, 0), total_HQ

@@ -23,10 +23,10 @@ class MirroredPairs:
     mass_HQ: Tensor  # left + right, summed over the row's pairs
 
 
-def read_pairs(attention_HQK: Tensor, queries_Q: Tensor) -> MirroredPairs:
-    """Sum over every pair of every row, farthest first."""
+def read_pairs(attention_HQK: Tensor, queries_Q: Tensor, length_Q: Tensor) -> MirroredPairs:
+    """Sum over every pair of every row, farthest first; a row's own text has `length_Q` keys."""
     keys = attention_HQK.shape[-1]
-    count_Q = torch.minimum(queries_Q, keys - 1 - queries_Q)
+    count_Q = torch.minimum(queries_Q, length_Q - 1 - queries_Q)
     width = min((int(count_Q.max()) // EVEN + 1) * EVEN, keys)  # decides a shape, so it has to leave the device
     left_HQP, right_HQP = _sides(attention_HQK, queries_Q, width)
     # Rows of `width` places: 0 in the first of them, 1 in the last `count`, which hold the pairs.

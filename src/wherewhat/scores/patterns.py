@@ -6,7 +6,6 @@ attention on it, how far that is above chance, and how often the key with the mo
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -116,6 +115,7 @@ PATTERNS: dict[str, Callable[[Rows], Tensor]] = {"previous": before, "duplicate"
 def answers(rows: Rows, name: str) -> dict[str, Answer]:
     """The scores of a pattern on some rows, by measure.
 
+    >>> import torch
     >>> eye = torch.eye(4).roll(-1, -1)[None]  # a head that looks one back, and in its first row nowhere
     >>> allowed = torch.ones(4, 4).tril().bool()
     >>> rows = Rows(eye.tril(), torch.arange(4), allowed, torch.tensor([5, 6, 5, 6]))
@@ -124,16 +124,16 @@ def answers(rows: Rows, name: str) -> dict[str, Answer]:
     """
     pattern_QK = PATTERNS[name](rows)
     value_HQ, weight_HQ = on_pattern(rows, pattern_QK)
-    mass_H, count_H = weighted_mean(value_HQ, weight_HQ), weight_HQ.sum(-1)
-    even_HQ, _ = on_pattern(uniform(rows, torch.Generator()), pattern_QK)
-    chance_H = weighted_mean(even_HQ.expand_as(weight_HQ), weight_HQ)
+    mass_H, count_H = weighted_mean(value_HQ, weight_HQ, rows.text_Q)[:, 0], weight_HQ.sum(-1)
+    even_HQ, _ = on_pattern(uniform(rows, []), pattern_QK)
+    chance_H = weighted_mean(even_HQ.expand_as(weight_HQ), weight_HQ, rows.text_Q)[:, 0]
     chance = float(chance_H.nanmean())
     strongest_HQ = rows.attention_HQK.masked_fill(~rows.allowed_QK, -1).argmax(-1)  # the first of equals
     hit_HQ = pattern_QK.expand_as(rows.attention_HQK).gather(-1, strongest_HQ[..., None])[..., 0]
     return {
         "": (mass_H, count_H, chance),
         ".excess": ((mass_H - chance_H) / (1 - chance_H), count_H, 0.0),
-        ".argmax": (weighted_mean(hit_HQ.to(weight_HQ), weight_HQ), count_H, chance),
+        ".argmax": (weighted_mean(hit_HQ.to(weight_HQ), weight_HQ, rows.text_Q)[:, 0], count_H, chance),
     }
 
 

@@ -49,7 +49,7 @@ def measures(attention_HTT: Tensor, allowed_TT: Tensor) -> dict[str, Tensor]:
     """Every measure that is defined under the mask, value_H. Rows are divided by their sums first."""
     attention_HTT = attention_HTT.double() * allowed_TT
     rows = _rows(attention_HTT / attention_HTT.sum(-1, keepdim=True).clamp_min(TINY), allowed_TT)
-    values = {name: weighted_mean(*measure(rows)) for name, measure in OF_ROWS.items()}
+    values = {name: weighted_mean(*measure(rows), rows.text_Q)[:, 0] for name, measure in OF_ROWS.items()}
     even = even_levels(allowed_TT)["locality"]
     values["excess"] = (values["locality"] - even) / (1 - even)
     return {name: values[name] for name in measures_under(allowed_TT)}
@@ -62,8 +62,10 @@ def measures_under(allowed_TT: Tensor) -> tuple[str, ...]:
 
 def even_levels(allowed_TT: Tensor) -> dict[str, float]:
     """What uniform attention over the allowed keys gets, whatever the mask."""
-    rows = uniform(_rows(torch.zeros(1, *allowed_TT.shape, dtype=torch.float64), allowed_TT), torch.Generator())
-    near = {name: float(weighted_mean(*OF_ROWS[name](rows))[0]) for name in ("locality", "off_diagonal_locality")}
+    rows = uniform(_rows(torch.zeros(1, *allowed_TT.shape, dtype=torch.float64), allowed_TT), [])
+    near = {
+        name: float(weighted_mean(*OF_ROWS[name](rows), rows.text_Q)) for name in ("locality", "off_diagonal_locality")
+    }
     return {**near, "excess": 0.0, "symmetry": 1.0, "balance": 1.0, "left_right_bias": 0.0}
 
 

@@ -6,14 +6,18 @@ which decides how much their swap counts, is a product of what each of them brin
 (at the published temperature nearly all, unless attention is flat) need not be looked at.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding, pad
 
-from wherewhat.logits.base import Logits, widest_dtype
+from wherewhat.logits.base import widest_dtype
+from wherewhat.logits.factors import Factors
+from wherewhat.scores.decomposed import DecomposedRows
 
 PUBLISHED = 1e-4  # the temperature of the published code
 FAINT = 1e-17  # what all swaps that are not looked at may count for together
@@ -21,7 +25,8 @@ DRAWN = 1024  # swaps that represent all where there are too many to compute
 GOLDEN = (5**0.5 - 1) / 2
 MATCHED = 256  # random swaps from which the level of a random head is computed
 STEPS = tuple(1.2207440846057596**-power for power in (1, 2, 3))  # fills a cube evenly; 1.22... solves x**4 = x + 1
-ROOM = 1 << 16  # swaps in work at once: what is known of them stays near the processor
+ROOM = 1 << 18  # swaps in work at once: what is known of them stays near the processor
+VECTOR_ROOM = 1 << 19  # numbers of the keys that are swapped, likewise
 BLOCK_ROOM = 1 << 22  # numbers in work at once when blocks are swapped
 
 
@@ -45,24 +50,18 @@ class Swaps:
     chance_THQ: Tensor | None = None  # either score of a random head that is as peaked; None: not computed
 
 
-def read_swaps(
-    logits: Logits,
-    attention_HQK: Tensor,
-    swappable_QK: Tensor,
-    measured_Q: Tensor,
-    taus: tuple[float, ...],
-    most: int | None = None,
-) -> Swaps:
-    """Swap every two swappable keys of every measured row; where more than `most` swaps count, DRAWN represent them."""
-    score_3THQ = attention_HQK.new_zeros(3, len(taus), *attention_HQK.shape[:2])
-    for query in measured_Q.nonzero()[:, 0].tolist():
-        slots_S = swappable_QK[query].nonzero()[:, 0]
-        weight_HS, actual_HS = attention_HQK[:, query, slots_S], logits.actual_HQK[:, query, slots_S]
-        content_HSX, slot_HSX = logits.factors(query, slots_S)
-        row = _SwappableRow(logits, actual_HS, content_HSX, slot_HSX)
-        score_3THQ[..., query] = _mean_cosines(row, weight_HS, taus, most).to(score_3THQ.dtype)
-    positional_THQ, symbolic_THQ, chance_THQ = score_3THQ
-    return Swaps(taus, positional_THQ, symbolic_THQ, measured_Q.expand(attention_HQK.shape[:2]), chance_THQ)
+def read_swaps(rows: DecomposedRows, taus: tuple[float, ...], most: int | None = None) -> Swaps:
+    """Swap every two swappable keys of every row; where more than `most` swaps count, DRAWN represent them."""
+    tables = _SortedTables.of(rows)
+    # Weights fall as logits do, but for the rounding of a model in half precision.
+    weight_NK = rows.attention_HQK.flatten(0, 1).gather(1, tables.order_NK).cummin(-1).values
+    heads, queries, _ = rows.attention_HQK.shape
+    score_3THQ = rows.attention_HQK.new_empty(3, len(taus), heads, queries)
+    for number, tau in enumerate(taus):
+        score_3N = _mean_cosines(tables, _KeyContributions.of(weight_NK, tables.count_N, tau), most)
+        score_3THQ[:, number] = score_3N.view(3, heads, queries).to(score_3THQ.dtype)
+    measured_HQ = torch.ones(heads, queries, dtype=torch.bool, device=weight_NK.device)
+    return Swaps(taus, score_3THQ[0], score_3THQ[1], measured_HQ, score_3THQ[2])
 
 
 def cosines(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
@@ -75,7 +74,7 @@ def cosines(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
     (tensor(1.), tensor(0.2658))
     """
     steep = 40 if before.dtype == torch.float32 else 300  # ratios beyond that are 0 or infinite to all digits
-    before, after = before.clamp_(min=-steep).exp_(), after.clamp_(-steep, steep).exp_()
+    before, after = _exp(before.clamp_(min=-steep)), _exp(after.clamp_(-steep, steep))
     # Of (1, x) and (1, y) the inner product is 1 + xy, that of (1, x) and (y, 1) is x + y, and the square of the
     # product of their lengths is (1 - xy)² + (x + y)². In place, as every pass over all swaps costs.
     positional = before * after
@@ -84,221 +83,243 @@ def cosines(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
     return positional.add_(1).mul_(length), symbolic.mul_(length)
 
 
+def _exp(logits: Tensor) -> Tensor:
+    """The exponential, in place: powers of two are several times quicker than those of e."""
+    return logits.mul_(1 / math.log(2)).exp2_()
+
+
 def in_order(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
     """Exchange first and second where the second got more before the swap, as `cosines` needs it."""
     return -before.abs(), torch.where(before > 0, -after, after)
 
 
 @dataclass(frozen=True)
-class _SwappableRow:
-    """The row of some heads over its swappable slots: the logits as they are, and the factors of the tables."""
+class _SortedTables:
+    """N rows of heads, the swappable keys of each first and by falling logit, with the factors of their tables."""
 
-    logits: Logits
-    actual_HS: Tensor
-    content_HSX: Tensor
-    slot_HSX: Tensor
+    factors: Factors
+    queries: int  # how many rows each head has
+    order_NK: Tensor  # the slots in that order
+    count_N: Tensor  # how many of them can be swapped
+    actual_NK: Tensor  # the logits in that order; 0 where a key cannot be swapped
 
-    def ordered(self, heads_H: Tensor, order_HS: Tensor) -> "_SwappableRow":
-        """Some heads, and of each some slots in an order of its own."""
-        here = heads_H[:, None], order_HS
-        return _SwappableRow(self.logits, self.actual_HS[here], self.content_HSX[here], self.slot_HSX[here])
+    @classmethod
+    def of(cls, rows: DecomposedRows) -> "_SortedTables":
+        actual_HQK = rows.actual_HQK.masked_fill(~rows.swappable_QK, -torch.inf)
+        actual_NK, order_NK = actual_HQK.flatten(0, 1).sort(descending=True)
+        count_N = rows.swappable_QK.sum(-1).expand(actual_HQK.shape[:2]).flatten()
+        return cls(rows.factors, actual_HQK.shape[1], order_NK, count_N, actual_NK.masked_fill_(actual_NK.isinf(), 0))
 
-    def cosines(self, ones: slice, others: slice) -> tuple[Tensor, Tensor]:
-        """positional_HST and symbolic_HST of swapping each one slot with each other."""
-        before_HST = self.actual_HS[:, None, others] - self.actual_HS[:, ones, None]
-        there_HST = self.content_HSX[:, ones] @ self.slot_HSX[:, others].mT
-        here = self.slot_HSX[:, ones], self.content_HSX[:, others].mT
-        if self.logits.by_table:
-            after_HST = self.logits.nonlinearity(there_HST).sub_(self.logits.nonlinearity(here[0] @ here[1]))
-        else:
-            after_HST = there_HST.baddbmm_(*here, alpha=-1)
-        return cosines(before_HST, after_HST)
+    def vectors(self, units_N: Tensor, places_NS: Tensor) -> tuple[Tensor, Tensor]:
+        """content_NSX and slot_NSX of some rows of heads, at these places of their order."""
+        slots_NS = self.order_NK[units_N].gather(1, places_NS)
+        content_NSX, slot_NSX = (
+            self._take(side_HQKX, units_N, slots_NS)
+            for side_HQKX in (self.factors.content_HQKX, self.factors.slot_HQKX)
+        )
+        return content_NSX, slot_NSX
 
-    def pair_cosines(self, heads_H: Tensor, one_HD: Tensor, other_HD: Tensor) -> tuple[Tensor, Tensor]:
-        """positional_HD and symbolic_HD of some heads, swapping one slot with another, pair by pair."""
-        first, second = (heads_H[:, None], one_HD), (heads_H[:, None], other_HD)
-        there_HD = self.logits.nonlinearity((self.content_HSX[first] * self.slot_HSX[second]).sum(-1))
-        here_HD = self.logits.nonlinearity((self.slot_HSX[first] * self.content_HSX[second]).sum(-1))
-        return cosines(self.actual_HS[second] - self.actual_HS[first], there_HD - here_HD)
+    def _take(self, vectors_HQKX: Tensor, units_N: Tensor, slots_NS: Tensor) -> Tensor:
+        """vectors_NSX of some slots of some rows of heads; heads or rows may share their vectors."""
+        heads, queries, keys, channels = vectors_HQKX.shape
+        head_N, query_N = units_N // self.queries, units_N % self.queries
+        row_N = (head_N if heads > 1 else 0) * queries + (query_N if queries > 1 else 0) + torch.zeros_like(units_N)
+        return embedding(row_N[:, None] * keys + slots_NS, vectors_HQKX.reshape(-1, channels))
 
 
-def _mean_cosines(row: _SwappableRow, weight_HS: Tensor, taus: tuple[float, ...], most: int | None) -> Tensor:
-    """score_3TH: both cosines over all swaps, weighted by exp(gap / tau); gap is how far the two weights differ.
+def _mean_cosines(tables: _SortedTables, contributions: "_KeyContributions", most: int | None) -> Tensor:
+    """score_3N: both cosines over all swaps, weighted by exp(gap / tau); gap is how far the two weights differ.
 
     Then what either would be for a random head as peaked as this one.
     """
-    if most is not None and len(taus) > 1:  # each has too many swaps, or not, for itself
-        return torch.cat([_mean_cosines(row, weight_HS, (tau,), most) for tau in taus], 1)
-    order_HS = row.actual_HS.argsort(descending=True)  # which is also that of the weights
-    weight_HS = weight_HS.gather(1, order_HS)
-    score_3TH = weight_HS.new_zeros(3, len(taus), len(weight_HS), dtype=widest_dtype(weight_HS.device))
-    contributions = _KeyContributions.of(weight_HS, taus)
-    score_3TH[2] = _matched(row.actual_HS.gather(1, order_HS), contributions)
-    many_H = contributions.swaps_H > (most or torch.inf)
-    if bool(many_H.any()):
-        heads = many_H.nonzero()[:, 0]
-        score_3TH[:2, :, heads] = _drawn(row, heads, order_HS[heads], _KeyContributions.of(weight_HS[heads], taus))
-    # Heads are taken together as long as all their swaps fit; beyond that, each may leave out swaps of its own.
-    for heads in (~many_H).nonzero()[:, 0].split(max(1, ROOM // weight_HS.shape[1] ** 2)):
-        score_3TH[:2, :, heads] = _sum_up(
-            row.ordered(heads, order_HS[heads]), _KeyContributions.of(weight_HS[heads], taus)
-        )
-    return score_3TH
+    score_3N = contributions.high_NK.new_zeros(3, len(contributions.high_NK))
+    score_3N[2] = _matched(tables, contributions)
+    many_N = contributions.swaps_N > (most or torch.inf)
+    channels = tables.factors.content_HQKX.shape[-1]
+    for units_N in _groups(many_N.nonzero()[:, 0], VECTOR_ROOM // (DRAWN * channels)):
+        score_3N[:2, units_N] = _drawn(tables, units_N, contributions.of_units(units_N))
+    rest_N = (~many_N).nonzero()[:, 0]
+    rest_N = rest_N[contributions.highs_N[rest_N].argsort()]  # those with equally many swaps together
+    for units_N in _groups(rest_N, VECTOR_ROOM // (tables.order_NK.shape[1] * channels)):
+        score_3N[:2, units_N] = _sum_up(tables, units_N, contributions.of_units(units_N))
+    return score_3N
+
+
+def _groups(units_N: Tensor, most: int) -> Sequence[Tensor]:
+    """At most so many at a time."""
+    return units_N.split(max(1, most)) if len(units_N) else ()
 
 
 @dataclass(frozen=True)
 class _KeyContributions:
     """What each key, in order of weight, contributes to its swaps: as the one with more, and as the one with less."""
 
-    high_HTS: Tensor
-    low_HTS: Tensor
-    highs: int  # how many from the first count at all as the one with more
-    lows: int  # and how many up to the last as the one with less
-    least: float
+    high_NK: Tensor
+    low_NK: Tensor
+    least_N: Tensor  # less than this is nothing
 
     @classmethod
-    def of(cls, weight_HS: Tensor, taus: tuple[float, ...]) -> "_KeyContributions":
-        fine = widest_dtype(weight_HS.device)
-        weight_H1S = weight_HS.to(fine)[:, None]
-        tau_T1 = torch.tensor(taus, dtype=fine, device=weight_HS.device)[:, None]
-        high_HTS = ((weight_H1S - weight_H1S.amax(-1, keepdim=True)) / tau_T1).exp_()
-        low_HTS = ((weight_H1S.amin(-1, keepdim=True) - weight_H1S) / tau_T1).exp_()
-        least = FAINT / weight_HS.shape[-1] ** 2
-        highs, lows = (int((bring_HTS >= least).flatten(0, 1).any(0).sum()) for bring_HTS in (high_HTS, low_HTS))
-        return cls(high_HTS, low_HTS, highs, lows, least)
+    def of(cls, weight_NK: Tensor, count_N: Tensor, tau: float) -> "_KeyContributions":
+        weight_NK = weight_NK.to(widest_dtype(weight_NK.device))
+        inside_NK = torch.arange(weight_NK.shape[1], device=weight_NK.device) < count_N[:, None]
+        largest_N1 = weight_NK.masked_fill(~inside_NK, -torch.inf).amax(-1, keepdim=True)
+        smallest_N1 = weight_NK.masked_fill(~inside_NK, torch.inf).amin(-1, keepdim=True)
+        high_NK = weight_NK.sub(largest_N1).div_(tau).exp_().masked_fill_(~inside_NK, 0)
+        low_NK = smallest_N1.sub(weight_NK).div_(tau).exp_().masked_fill_(~inside_NK, 0)
+        return cls(high_NK, low_NK, FAINT / count_N.to(weight_NK.dtype).square())
 
-    @property
-    def swaps_H(self) -> Tensor:
-        """How many swaps of each head count at all, at the most."""
-        highs_H, lows_H = (bring_HTS.ge(self.least).any(1).sum(-1) for bring_HTS in (self.high_HTS, self.low_HTS))
-        size = self.high_HTS.shape[-1]
-        return (highs_H * lows_H).clamp(max=size * (size - 1) // 2)
+    def of_units(self, units_N: Tensor) -> "_KeyContributions":
+        """Only some rows of heads."""
+        return _KeyContributions(self.high_NK[units_N], self.low_NK[units_N], self.least_N[units_N])
 
-    def swaps_at(self, across_D: Tensor, within_D: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """By temperature one_HD and other_HD, the two keys of the swaps at these points of the unit square.
+    @cached_property
+    def highs_N(self) -> Tensor:
+        """How many keys, from the first, count at all as the one with more weight."""
+        return self.high_NK.ge(self.least_N[:, None]).sum(-1)
+
+    @cached_property
+    def swaps_N(self) -> Tensor:
+        """How many swaps count at all, at the most."""
+        lows_N = self.low_NK.ge(self.least_N[:, None]).sum(-1)
+        count_N = (FAINT / self.least_N).sqrt().round().long()
+        return torch.minimum(self.highs_N * lows_N, count_N * (count_N - 1) // 2)
+
+    def swaps_at(self, across_D: Tensor, within_D: Tensor) -> tuple[Tensor, Tensor]:
+        """one_ND and other_ND, the two keys of the swaps at these points of the unit square.
 
         Swaps are laid out over it by how much they count, first by the key with less weight, then by the one with
         more, so that points spread evenly meet most what counts most.
         """
-        for high_HS, low_HS in zip(self.high_HTS.unbind(1), self.low_HTS.unbind(1), strict=True):
-            up_to_HS = high_HS.cumsum(-1)
-            reached_HS = (low_HS * (up_to_HS - high_HS)).cumsum(-1)
-            other_HD = torch.searchsorted(reached_HS, reached_HS[:, -1:] * across_D).clamp_(1, high_HS.shape[1] - 1)
-            below_HD = up_to_HS.gather(1, other_HD - 1)
-            yield torch.minimum(torch.searchsorted(up_to_HS, below_HD * within_D), other_HD - 1), other_HD
+        up_to_NK = self.high_NK.cumsum(-1)
+        reached_NK = (self.low_NK * (up_to_NK - self.high_NK)).cumsum(-1)
+        other_ND = torch.searchsorted(reached_NK, reached_NK[:, -1:] * across_D).clamp_(1, up_to_NK.shape[1] - 1)
+        below_ND = up_to_NK.gather(1, other_ND - 1)
+        return torch.minimum(torch.searchsorted(up_to_NK, below_ND * within_D), other_ND - 1), other_ND
 
     @property
-    def total_HT(self) -> Tensor:
+    def total_N(self) -> Tensor:
         """What all swaps count together."""
-        return (self.high_HTS * (self.low_HTS.flip(-1).cumsum(-1).flip(-1) - self.low_HTS)).sum(-1)
+        below_NK = pad(self.low_NK[:, 1:].flip(-1).cumsum(-1).flip(-1), (0, 1))
+        return (self.high_NK * below_NK).sum(-1)
 
 
-def _sum_up(row: _SwappableRow, contributions: _KeyContributions) -> Tensor:
-    """score_2TH of keys in order of weight, a block of them with all that weigh less at a time."""
-    heads, _, size = contributions.high_HTS.shape
+def _sum_up(tables: _SortedTables, units_N: Tensor, contributions: _KeyContributions) -> Tensor:
+    """score_2N of some rows of heads: a block of keys with all that weigh less at a time."""
+    keys = int(tables.count_N[units_N].max())
+    every_K = torch.arange(keys, device=units_N.device).expand(len(units_N), -1)
+    content_NKX, slot_NKX = tables.vectors(units_N, every_K)
+    actual_NK = tables.actual_NK[units_N, :keys]
     # No numbers so small that they slow all down.
-    low_HST = (contributions.low_HTS * contributions.low_HTS.ge(contributions.least)).to(row.actual_HS.dtype).mT
-    sum_2HT = contributions.high_HTS.new_zeros(2, *contributions.high_HTS.shape[:2])
-    start = 0
-    while start < min(contributions.highs, size - 1):
-        first = max(start, size - contributions.lows)
-        stop = min(start + max(ROOM // ((size - first) * heads), 16), contributions.highs)
-        for sum_HT, cosine_HSS in zip(sum_2HT, row.cosines(slice(start, stop), slice(first, size)), strict=True):
-            if stop > first:  # each two once, the one with more weight first
-                cosine_HSS[..., : stop - first].triu_(1 + start - first)
-            sum_HT += ((cosine_HSS @ low_HST[:, first:]).mT * contributions.high_HTS[..., start:stop]).sum(-1)
+    low_NK1 = (contributions.low_NK * contributions.low_NK.ge(contributions.least_N[:, None])).to(actual_NK.dtype)[
+        ..., None
+    ]
+    sum_2N = contributions.high_NK.new_zeros(2, len(units_N))
+    start, highs = 0, min(int(contributions.highs_N.max()), keys - 1)
+    while start < highs:
+        stop = min(start + max(ROOM // ((keys - start) * len(units_N)), 8), highs)
+        ones, others = slice(start, stop), slice(start, keys)
+        before_NST = actual_NK[:, None, others] - actual_NK[:, ones, None]
+        there_NST = content_NKX[:, ones] @ slot_NKX[:, others].mT
+        here = slot_NKX[:, ones], content_NKX[:, others].mT
+        if tables.factors.nonlinearity is None:
+            after_NST = there_NST.baddbmm_(*here, alpha=-1)
+        else:
+            after_NST = tables.factors.logits(there_NST) - tables.factors.logits(here[0] @ here[1])
+        for sum_N, cosine_NST in zip(sum_2N, cosines(before_NST, after_NST), strict=True):
+            cosine_NST[..., : stop - start].triu_(1)  # each two once, the one with more weight first
+            sum_NS = (cosine_NST @ low_NK1[:, others])[..., 0]
+            sum_N += (sum_NS * contributions.high_NK[:, ones]).sum(-1)
         start = stop
-    return (sum_2HT / contributions.total_HT).clamp_(0, 1).mT
+    return (sum_2N / contributions.total_N).clamp_(0, 1)
 
 
-def _drawn(row: _SwappableRow, heads_H: Tensor, order_HS: Tensor, contributions: _KeyContributions) -> Tensor:
-    """score_2TH of some heads from DRAWN swaps, each standing for an equal part of what all count together.
+def _drawn(tables: _SortedTables, units_N: Tensor, contributions: _KeyContributions) -> Tensor:
+    """score_2N of some rows of heads from DRAWN swaps, each standing for an equal part of what all count together.
 
     They are taken at even steps of one axis and golden ones of the other: nothing is random.
     """
-    step_D = torch.arange(DRAWN, dtype=contributions.high_HTS.dtype, device=row.actual_HS.device) + 0.5
-    scores = []
-    for one_HD, other_HD in contributions.swaps_at(step_D / DRAWN, (step_D * GOLDEN) % 1):
-        cosines_HD = row.pair_cosines(heads_H, order_HS.gather(1, one_HD), order_HS.gather(1, other_HD))
-        scores.append(torch.stack([cosine_HD.to(step_D.dtype).mean(-1) for cosine_HD in cosines_HD]))
-    return torch.stack(scores, 1)
+    step_D = torch.arange(DRAWN, dtype=contributions.high_NK.dtype, device=units_N.device) + 0.5
+    one_ND, other_ND = contributions.swaps_at(step_D / DRAWN, (step_D * GOLDEN) % 1)
+    (content_NDX, slot_NDX), (other_content_NDX, other_slot_NDX) = (
+        tables.vectors(units_N, places_ND) for places_ND in (one_ND, other_ND)
+    )
+    there_ND = tables.factors.logits(content_NDX.mul_(other_slot_NDX).sum(-1))
+    here_ND = tables.factors.logits(other_content_NDX.mul_(slot_NDX).sum(-1))
+    actual_NK = tables.actual_NK[units_N]
+    cosines_ND = cosines(actual_NK.gather(1, other_ND) - actual_NK.gather(1, one_ND), there_ND - here_ND)
+    return torch.stack([cosine_ND.to(step_D.dtype).mean(-1) for cosine_ND in cosines_ND])
 
 
-def _matched(actual_HS: Tensor, contributions: _KeyContributions) -> Tensor:
-    """chance_TH: what either score is for a random head as peaked as this one; logits in falling order.
+def _matched(tables: _SortedTables, contributions: _KeyContributions) -> Tensor:
+    """chance_N: what either score is for a random head as peaked as this one.
 
     After a swap, such a head gives the two slots any two of the logits that the row has: independent of the slots and
     of what was swapped. As likely as a difference is its opposite, which exchanges the two scores, so both get the
     same. Taken from MATCHED swaps and as many differences, spread evenly over all there are.
     """
-    step_D = torch.arange(MATCHED, dtype=contributions.high_HTS.dtype, device=actual_HS.device) + 0.5
+    step_D = torch.arange(MATCHED, dtype=contributions.high_NK.dtype, device=tables.order_NK.device) + 0.5
     golden_D, first_D, second_D = ((step_D * step) % 1 for step in STEPS)
-    slots = actual_HS.shape[1]
-    after_HD = actual_HS[:, (first_D * slots).long()] - actual_HS[:, (second_D * slots).long()]
-    chances = []
-    for one_HD, other_HD in contributions.swaps_at(step_D / MATCHED, golden_D):
-        before_HD = actual_HS.gather(1, other_HD) - actual_HS.gather(1, one_HD)
-        positional_HD, symbolic_HD = cosines(before_HD, after_HD.clone())
-        chances.append((positional_HD + symbolic_HD).to(step_D.dtype).mean(-1) / 2)
-    return torch.stack(chances)
+    one_ND, other_ND = contributions.swaps_at(step_D / MATCHED, golden_D)
+    drawn = [(point_D * tables.count_N[:, None]).long() for point_D in (first_D, second_D)]
+    first_ND, second_ND, ones_ND, others_ND = (
+        tables.actual_NK.gather(1, place_ND) for place_ND in (*drawn, one_ND, other_ND)
+    )
+    positional_ND, symbolic_ND = cosines(others_ND - ones_ND, first_ND - second_ND)
+    return (positional_ND + symbolic_ND).to(step_D.dtype).mean(-1) / 2
 
 
-def read_block_swaps(
-    logits: Logits,
-    attention_HQK: Tensor,
-    swappable_QK: Tensor,
-    measured_Q: Tensor,
-    blocks: Tensor,
-    taus: tuple[float, ...],
-) -> Swaps:
-    """Swap every two blocks of every measured row, as far as all their keys can be swapped."""
-    score_2THQ = attention_HQK.new_zeros(2, len(taus), *attention_HQK.shape[:2])
-    measured_Q = measured_Q.clone()
-    for query in measured_Q.nonzero()[:, 0].tolist():
-        swaps = _swaps(blocks, swappable_QK[query])
-        measured_Q[query] = len(swaps) > 0
+def read_block_swaps(rows: DecomposedRows, blocks: Sequence[Tensor], taus: tuple[float, ...]) -> Swaps:
+    """Swap every two blocks of every row, as far as all their keys can be swapped."""
+    heads, queries, _ = rows.attention_HQK.shape
+    score_2THQ = rows.attention_HQK.new_zeros(2, len(taus), heads, queries)
+    measured_HQ = torch.zeros(heads, queries, dtype=torch.bool, device=score_2THQ.device)
+    for query, text in enumerate(rows.text_Q.tolist()):
+        swaps = _swaps(blocks[text], rows.swappable_QK[query])
+        measured_HQ[:, query] = len(swaps) > 0
         if len(swaps):
-            row = _BlockRow(logits, query, attention_HQK[:, query])
-            score_2THQ[:, :, :, query] = row.mean_cosines(swaps, taus)
-    return Swaps(taus, score_2THQ[0], score_2THQ[1], measured_Q.expand(attention_HQK.shape[:2]))
+            score_2THQ[:, :, :, query] = _BlockRow(rows, query).mean_cosines(swaps, taus)
+    return Swaps(taus, score_2THQ[0], score_2THQ[1], measured_HQ)
 
 
 @dataclass(frozen=True)
 class _BlockRow:
-    logits: Logits
+    rows: DecomposedRows
     query: int
-    attention_HK: Tensor
 
     def mean_cosines(self, swaps_P22: Tensor, taus: tuple[float, ...]) -> Tensor:
         """score_2TH over swaps of two blocks, weighted by exp(gap / tau) of the blocks' mean weights."""
-        slots_S = torch.arange(self.attention_HK.shape[-1], device=swaps_P22.device)
-        factors = self.logits.factors(self.query, slots_S)
+        heads, _, _, channels = self.rows.factors.content_HQKX.shape
         longest = int((swaps_P22[..., 1] - swaps_P22[..., 0]).max())
-        at_once = max(1, BLOCK_ROOM // (factors[0][:, 0].numel() * longest))
-        pieces = [self._cosines(some_P22, factors) for some_P22 in swaps_P22.split(at_once)]
+        at_once = max(1, BLOCK_ROOM // (heads * channels * longest))
+        pieces = [self._cosines(some_P22) for some_P22 in swaps_P22.split(at_once)]
         gap_HP, positional_HP, symbolic_HP = (torch.cat(parts, -1) for parts in zip(*pieces, strict=True))
         alpha_THP = torch.stack([((gap_HP - gap_HP.amax(-1, keepdim=True)) / tau).softmax(-1) for tau in taus])
         return (alpha_THP * torch.stack((positional_HP, symbolic_HP))[:, None]).sum(-1)
 
-    def _cosines(self, swaps_P22: Tensor, factors: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    def _cosines(self, swaps_P22: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """gap_HP, positional_HP and symbolic_HP of some swaps.
 
         The later block moves up to where the earlier began; that one moves down to where the later ended.
         """
         (early_P, early_end_P), (late_P, late_end_P) = swaps_P22.permute(1, 2, 0)
         earlier, later = _Stretch(early_P, early_end_P - early_P), _Stretch(late_P, late_end_P - late_P)
-        actual_HK = self.logits.actual_HQK[:, self.query]
+        actual_HK, attention_HK = self.rows.actual_HQK[:, self.query], self.rows.attention_HQK[:, self.query]
         before_HP = later.worth(actual_HK[:, later.slots_PL]) - earlier.worth(actual_HK[:, earlier.slots_PL])
         up = _Stretch(early_P, later.length_P)
         down = _Stretch(late_end_P - earlier.length_P, earlier.length_P)
-        after_HP = down.worth(self._moved(factors, earlier, down)) - up.worth(self._moved(factors, later, up))
-        gap_HP = (earlier.mean(self.attention_HK) - later.mean(self.attention_HK)).abs()
+        after_HP = down.worth(self._moved(earlier, down)) - up.worth(self._moved(later, up))
+        gap_HP = (earlier.mean(attention_HK) - later.mean(attention_HK)).abs()
         return gap_HP, *cosines(*in_order(before_HP, after_HP))
 
-    def _moved(self, factors: tuple[Tensor, Tensor], contents: "_Stretch", slots: "_Stretch") -> Tensor:
+    def _moved(self, contents: "_Stretch", slots: "_Stretch") -> Tensor:
         """logits_HPL of the contents of one stretch in the slots of another."""
-        content_HSX, slot_HSX = factors
-        return self.logits.nonlinearity((content_HSX[:, contents.slots_PL] * slot_HSX[:, slots.slots_PL]).sum(-1))
+        factors = self.rows.factors
+        content_HKX, slot_HKX = (
+            side_HQKX[:, min(self.query, side_HQKX.shape[1] - 1)]
+            for side_HQKX in (factors.content_HQKX, factors.slot_HQKX)
+        )
+        product_HPL = (content_HKX[:, contents.slots_PL] * slot_HKX[:, slots.slots_PL]).sum(-1)
+        return factors.logits(product_HPL)
 
 
 @dataclass(frozen=True)
@@ -331,7 +352,8 @@ def _swaps(blocks: Tensor, swappable_K: Tensor) -> Tensor:
 
     Blocks of different length shift what is between them, so all of that must be free to move as well.
     """
-    stuck_K = torch.nn.functional.pad((~swappable_K).long().cumsum(0), (1, 0))
+    blocks = blocks[blocks[:, 1] <= len(swappable_K)]
+    stuck_K = pad((~swappable_K).long().cumsum(0), (1, 0))
     inside = blocks[stuck_K[blocks[:, 1]] == stuck_K[blocks[:, 0]]]
     inside = inside[inside[:, 0].argsort()]
     first, second = torch.triu_indices(len(inside), len(inside), 1, device=blocks.device)

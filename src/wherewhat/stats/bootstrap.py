@@ -34,9 +34,12 @@ def ratio(draws_RN: np.ndarray, sums_N: np.ndarray, weights_N: np.ndarray) -> np
 
 
 @cache
+@lru_cache(maxsize=8)  # many intervals rest on the same draws
 def draws(count: int, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
     """draws_RN: how often each resample takes each of so many texts or heads."""
-    return np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples)
+    draws_RN = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples)
+    draws_RN.setflags(write=False)
+    return draws_RN
 
 
 def quantiles(drawn: np.ndarray) -> tuple[float, float]:

@@ -71,8 +71,8 @@ def _layer(
     undecomposed: str | None,
 ) -> Layer:
     site, heads = rows.site, len(rows.attention_HQK)
-    rotary, unknown = None if rows.logits is None else rows.logits.rotary, undecomposed is not None
-    if rotations is None or rotary is None:
+    planes, unknown = None if rows.logits is None else rows.logits.planes, undecomposed is not None
+    if rotations is None or planes is None:
         if isinstance(model, Trunk):
             reason = f"the encoding is {model.config.called}"
         elif undecomposed is not None or rows.logits is None:
@@ -83,8 +83,8 @@ def _layer(
             reason = "position enters the logits by other means than rotation"
         return Layer(number, site.module, site.part, heads, None, no_rotation_reason=reason, unknown=unknown)
     pairs = rotations[1].pairs
-    theta_F, sliced = rotations[1].theta_F[: pairs.count].abs(), 2 * rotary.theta_F.shape[0] - pairs.channels
-    groups = len(rotary.key_GKF)
+    theta_F, sliced = rotations[1].theta_F[: pairs.count].abs(), 2 * planes.theta_BF[0].shape[0] - pairs.channels
+    groups = len(planes.key_BGKF[0])
     return Layer(number, site.module, site.part, heads, theta_F, rotations, sliced, groups, unknown=unknown)
 
 
@@ -107,7 +107,7 @@ def _rotations_of_net(
     by_site = {}
     blocks = {name: block for block, (name, _) in enumerate(attentions(net))}
     for site, rows in first_rows.items():
-        if rows.logits is None or rows.logits.rotary is None:
+        if rows.logits is None or rows.logits.planes is None:
             continue
         encoding = net.encoding(blocks[site.module])
         tokens = min(TOKENS, encoding.max_length or TOKENS)

@@ -26,7 +26,7 @@ from wherewhat.encodings.base import wide
 from wherewhat.errors import UserError
 from wherewhat.logits.additive import AdditiveLogits
 from wherewhat.logits.base import Logits
-from wherewhat.logits.dense import CappedLogits
+from wherewhat.logits.capped import CappedLogits
 
 FUSED = "wherewhat-fused"
 EAGER = "wherewhat-eager"

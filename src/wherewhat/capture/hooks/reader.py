@@ -140,18 +140,32 @@ class AttentionReader:
         decomposition: Decomposition | None = None,
     ) -> None:
         """Pass on what was computed for the rows of a chunk, as far as they are wanted."""
+        texts = []
         for b, rows_Q in enumerate(chunk.rows_BQ):
             if chunk.counts is None:
                 here = torch.isin(rows_Q, self._padded_rows(b).to(rows_Q.device)).nonzero().squeeze(1)
             else:
                 here = torch.arange(chunk.counts[b])
-            self._emit_text(site, b, rows_Q[here], attention_BHQK[b][:, here], allowed_BQK[b, here], decomposition)
+            if len(here):
+                whole = len(here) == len(rows_Q)  # then nothing need be copied
+                attention_HQK, allowed_QK = attention_BHQK[b], allowed_BQK[b]
+                attention_HQK, allowed_QK = (
+                    (attention_HQK, allowed_QK) if whole else (attention_HQK[:, here], allowed_QK[here])
+                )
+                texts.append(self._rows(site, b, rows_Q[here], attention_HQK, allowed_QK, decomposition))
+        if texts:
+            with self.noting_errors():
+                self._pass_on(texts)
+
+    def _pass_on(self, texts: Sequence[AttentionRows]) -> None:
+        for rows in texts:
+            self._on_rows(rows)
 
     def _padded_rows(self, b: int) -> Tensor:
         assert self._batch is not None
         return self._batch.rows[b] + self._spans[b][0]
 
-    def _emit_text(
+    def _rows(
         self,
         site: AttentionSite,
         b: int,
@@ -159,9 +173,8 @@ class AttentionReader:
         attention_HQK: Tensor,
         allowed_QK: Tensor,
         decomposition: Decomposition | None,
-    ) -> None:
-        if len(rows_Q) == 0:
-            return
+    ) -> AttentionRows:
+        """What was computed for some rows of one text, without its padding."""
         assert self._batch is not None
         first, stop = self._spans[b]
         ids_BT = self._batch.decoder_ids_BT if site.part == "decoder" else None
@@ -183,8 +196,7 @@ class AttentionReader:
                 if not matches_attention(logits.actual_HQK, rows.attention_HQK, rows.allowed_QK, self._dtype):
                     self.undecomposed[site] = "its logits contain more than queries, keys and a known position term"
             rows = rows if site in self.undecomposed else replace(rows, logits=logits)
-        with self.noting_errors():
-            self._on_rows(rows)
+        return rows
 
     @contextmanager
     def noting_errors(self) -> Iterator[None]:
@@ -194,6 +206,17 @@ class AttentionReader:
         except Exception as error:
             self.callback_error = error
             raise
+
+
+class JointReader(AttentionReader):
+    """Passes on the rows of all texts that were computed together, text by text in one list."""
+
+    def __init__(self, on_texts: Callable[[Sequence[AttentionRows]], None], dtype: torch.dtype = torch.float32) -> None:
+        super().__init__(lambda rows: None, dtype)
+        self._on_texts = on_texts
+
+    def _pass_on(self, texts: Sequence[AttentionRows]) -> None:
+        self._on_texts(texts)
 
 
 @dataclass(frozen=True)

@@ -3,43 +3,35 @@
 import hashlib
 import os
 import re
-import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-import transformers
-from safetensors import SafetensorError
 from torch import Tensor, nn
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
-from transformers.utils import cached_file
 
-from wherewhat.capture.loading.check_config import CONFIG, check_config, layers_in, why_not_built
 from wherewhat.corpora.base import Corpus
 from wherewhat.corpora.vocabulary import MASK, PAD, UNKNOWN, WordVocabulary
 from wherewhat.errors import UserError, suggests_fields
-from wherewhat.hub import HUB_ID, must_be_cached
 from wherewhat.models.folder import StoredNet, load_model, net_folder
 from wherewhat.models.registry import MODELS
-from wherewhat.models.stored import LONGEST_NAME, StoredTensor, stored_in
-from wherewhat.names import look_up, suggestion
+from wherewhat.models.stored import LONGEST_NAME
+from wherewhat.names import look_up
 from wherewhat.nets.build import build
 from wherewhat.nets.trunk import Trunk
 from wherewhat.tasks.base import Task
 from wherewhat.tasks.mixture import Mixture
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
 POSITION_TABLE = re.compile(r"(^|\.)(position_embeddings?|wpe|embed_positions)$")
 OTHER_MODALITIES = re.compile(r"vision|visual|image|audio|speech")  # modules whose positions are not the text's
 LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
-TOKENIZER_FILES = ("tokenizer*", "vocab*", "*.model", "merges.txt", "*.tiktoken")
-LEAST_SHARE = 10  # a tokenizer with less than a tenth of the model's vocabulary does not belong to the model
 LONGEST_PATH = 4095  # bytes of a path on Linux; elsewhere less
 SAMPLED = 1024  # evenly spaced values of each tensor that are part of the fingerprint
 
@@ -138,22 +130,22 @@ class LoadedModel:
         return min((size for size in stated if isinstance(size, int) and 0 < size < 10**6), default=None)
 
 
-def load_by_name(
-    name: str, loading: LoadSettings, *, from_pretrained: FromPretrained = AutoModel.from_pretrained
-) -> LoadedModel:
+def load_by_name(name: str, loading: LoadSettings, *, from_pretrained: FromPretrained | None = None) -> LoadedModel:
     """Load the model called `name` on the requested device and in the requested type, and check its weights.
 
-    `from_pretrained` loads models of transformers.
+    `from_pretrained` loads models of transformers: their bodies, unless another one is given.
     """
     dtype = look_up("dtype", loading.dtype, DTYPES)
     device = _device(loading.device)
     _check_request(name, loading)
     if (folder := MODELS[name].folder if name in MODELS else net_folder(name)) is not None:
         stored = load_model(folder)
-        model = replace(_own(stored), id=_short(name), path=None if name in MODELS else name)
+        model = replace(_own(stored), id=short_name(name), path=None if name in MODELS else name)
         model = replace(model, module=stored.net.to(device=device, dtype=dtype))
     else:
-        model = _from_transformers(name, loading, from_pretrained, dtype)
+        from wherewhat.capture.loading.from_transformers import load_from_transformers  # slow; our nets do without
+
+        model = load_from_transformers(name, loading, dtype, from_pretrained=from_pretrained)
         model = model if loading.device_map else replace(model, module=model.module.to(device))
     return _checked(model)
 
@@ -168,7 +160,11 @@ def wrap_module(module: nn.Module, tokenizer: Any = None) -> LoadedModel:
 
 def check_supported(module: nn.Module) -> None:
     """Refuse a module that is neither a transformers model nor one of our nets."""
-    if not isinstance(module, Trunk | PreTrainedModel):
+    if isinstance(module, Trunk):
+        return
+    from transformers import PreTrainedModel  # takes a second or two, and our own nets do without
+
+    if not isinstance(module, PreTrainedModel):
         raise UserError(
             f"{type(module).__name__} is neither a transformers model nor a wherewhat net, so its attention cannot be "
             "read; load it with transformers' AutoModel"
@@ -219,94 +215,22 @@ def _own(stored: StoredNet) -> LoadedModel:
     return LoadedModel("", stored.net, tokenizer, task, stored.question_corpus or stored.corpus, notes=notes)
 
 
-def word_tokenizer(words: WordVocabulary) -> PreTrainedTokenizerFast:
+def word_tokenizer(words: WordVocabulary) -> "PreTrainedTokenizerFast":
     """A vocabulary of whole words as a transformers tokenizer that adds no special tokens."""
+    from transformers import PreTrainedTokenizerFast
+
     return PreTrainedTokenizerFast(tokenizer_object=words.tokenizer, pad_token=PAD, unk_token=UNKNOWN, mask_token=MASK)
 
 
-def _from_transformers(
-    name: str, loading: LoadSettings, from_pretrained: FromPretrained, dtype: torch.dtype
-) -> LoadedModel:
-    _check_transformers_request(name, loading)
-    if must_be_cached(name, loading.revision, offline=loading.offline, built_in=MODELS):
-        loading = replace(loading, offline=True)
-    source = {"revision": loading.revision, "local_files_only": loading.offline or Path(name).is_dir()}
-    shared = {**source, "trust_remote_code": loading.trust_remote_code}
-    with _sentences_for(name, loading), _quiet():
-        folder = Path(cached_file(name, CONFIG, **source)).parent
-    stored = stored_in(folder, cached=not Path(name).is_dir())
-    check_config(folder / CONFIG, stored)
-    with _sentences_for(name, loading, (folder, stored)), _quiet():
-        model, loading_info = from_pretrained(
-            name,
-            dtype=dtype,
-            use_safetensors=None if loading.allow_pickle else True,
-            device_map=loading.device_map,
-            output_loading_info=True,
-            **shared,
-        )
-    # Missing weights would be random; a pooler may be missing, since attention does not depend on it.
-    if lacking := sorted(key for key in loading_info["missing_keys"] if "pooler" not in key):
-        raise UserError(
-            f"the weights of {name} lack {len(lacking)} tensor(s) that its config asks for, the first is {lacking[0]}; "
-            "weights and config.json must belong together"
-        )
-    if getattr(model, "main_input_name", "input_ids") != "input_ids":
-        raise UserError(f"{name} reads {model.main_input_name}, not tokens; wherewhat profiles language models")
-    tokenizer, unread = _tokenizer(name, shared, int(model.get_input_embeddings().weight.shape[0]))
-    revision, where = getattr(model.config, "_commit_hash", None), name if Path(name).is_dir() else None
-    return LoadedModel(
-        _short(name),
-        model.eval(),
-        tokenizer,
-        revision=revision,
-        path=where,
-        notes=_unused(model, loading_info["unexpected_keys"], stored or {}),
-        unread=unread,
-    )
-
-
-def _unused(model: Any, unexpected: Any, stored: Mapping[str, StoredTensor]) -> tuple[str, ...]:
-    """A note on weights that the model does not use; a head is left out on purpose where only the body is loaded."""
-    inside = f"{model.base_model_prefix}."
-    whole = type(model).__name__ in (getattr(model.config, "architectures", None) or ())
-    extra = sorted(key for key in unexpected if whole or key.startswith(inside) or f"{inside}{key}" in stored)
-    if not extra:
-        return ()
-    layers, held = LoadedModel("", model).layers, layers_in(stored)
-    if layers is not None and layers < held and any(f".{layers}." in f".{key}" for key in extra):
-        return (f"The config asks for {layers} of the {held} layers that the weights hold; the others are not used.",)
-    many = "1 tensor" if len(extra) == 1 else f"{len(extra)} tensors"
-    return (f"The weights hold {many} that {type(model).__name__} has no place for, such as {extra[0]}: not used.",)
-
-
-def _tokenizer(name: str, shared: dict[str, Any], vocabulary: int) -> tuple[Any, str | None]:
-    """The model's tokenizer, or None: token ids can be read without one. Second, why its files could not be read.
-
-    Where tokenizer files are missing, transformers may create an empty tokenizer to which every word is unknown. It is
-    recognised by its small size compared with the model's vocabulary, or by a folder without any tokenizer file.
-    """
-    if Path(name).is_dir() and not any(path for pattern in TOKENIZER_FILES for path in Path(name).glob(pattern)):
-        return None, None
-    try:
-        with _quiet():
-            tokenizer = AutoTokenizer.from_pretrained(name, **shared)
-            known = len(tokenizer)
-    except ImportError as error:
-        raise UserError(f"the tokenizer of {name} needs a package that is not installed: {_reason(error)}") from error
-    except Exception as error:  # damaged files can raise anything
-        return None, _reason(error)
-    return (tokenizer, None) if known * LEAST_SHARE >= vocabulary else (None, None)
-
-
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """What an error says, in one line."""
     return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
     """The name of a model in results: the last part of a folder's path; a Hub id or a built-in name as it is.
 
-    >>> _short("openai-community/gpt2")
+    >>> short_name("openai-community/gpt2")
     'openai-community/gpt2'
     """
     folder = Path(name)
@@ -326,72 +250,6 @@ def _check_request(name: str, loading: LoadSettings) -> None:
         raise UserError(
             f"{name} {kind} and has no revision '{loading.revision}'; leave --revision out, or give a Hub id"
         )
-
-
-def _check_transformers_request(name: str, loading: LoadSettings) -> None:
-    """Refuse a mistyped path before the network is asked for a Hub id, and a device map without its package."""
-    path = Path(name)
-    if path.is_file():
-        raise UserError(f"{name} is a file; name the folder that holds the model's config.json")
-    if path.is_dir() and not (path / "config.json").is_file():
-        raise UserError(f"the folder {name} holds no model (no config.json); name a model's or a training run's folder")
-    if not path.exists() and not HUB_ID.fullmatch(name):
-        raise UserError(f"there is no folder {name}; name a folder, a Hub id, or one of: {', '.join(sorted(MODELS))}")
-    if loading.device_map is not None and find_spec("accelerate") is None:
-        raise UserError("--device-map needs the package accelerate; install it with pip, or leave the option out")
-
-
-@contextmanager
-def _sentences_for(
-    name: str, loading: LoadSettings, held: tuple[Path, Mapping[str, StoredTensor] | None] | None = None
-) -> Iterator[None]:
-    """Turn whatever transformers raises while it loads into a UserError; bugs of ours are raised as they are.
-
-    `held` is the folder of the model's files, and what its weights hold.
-    """
-    try:
-        yield
-    except UserError:
-        raise
-    except SafetensorError as error:
-        raise UserError(f"the weights of {name} are damaged or cut short ({error}); fetch them again") from error
-    except OSError as error:
-        raise UserError(_why_not_found(name, loading, error)) from error
-    except Exception as error:
-        *_, last = traceback.walk_tb(error.__traceback__)
-        if Path(last[0].f_code.co_filename).is_relative_to(Path(__file__).parents[1]):  # our own code failed
-            raise
-        why = _reason(error) if held is None else why_not_built(error, *held, trust=loading.trust_remote_code)
-        raise UserError(f"{name} could not be loaded: {why}") from error
-
-
-def _why_not_found(name: str, loading: LoadSettings, error: OSError) -> str:
-    if Path(name).is_dir():
-        safe = loading.allow_pickle or any(Path(name).glob("*.safetensors"))
-        hint = "" if safe else "; there are no safetensors, add --allow-pickle to read .bin files"
-        return f"{name} could not be loaded: {(str(error).strip() or type(error).__name__).splitlines()[0]}{hint}"
-    where = "in the local cache" if loading.offline else "on the Hub"
-    return (
-        f"there is no model '{name}' here, and it was not found {where}; {suggestion(name, MODELS)}"
-        f"check the name and the network, or name a local folder (built in: {', '.join(sorted(MODELS))})"
-    )
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress transformers' log lines, warnings and progress bars: what matters is reported by us."""
-    logs: Any = transformers.utils.logging
-    before, bars = logs.get_verbosity(), logs.is_progress_bar_enabled()
-    logs.set_verbosity_error()
-    logs.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logs.set_verbosity(before)
-        if bars:
-            logs.enable_progress_bar()
 
 
 def _checked(model: LoadedModel) -> LoadedModel:
@@ -429,7 +287,7 @@ def _device(name: str) -> torch.device:
             device = torch.zeros(1, device=name).add(1).device
     except Exception as error:  # torch raises a different error for every kind of missing device
         raise UserError(
-            f"the device {name!r} cannot be used ({_reason(error)[:120]}); try --device auto or cpu"
+            f"the device {name!r} cannot be used ({reason_of(error)[:120]}); try --device auto or cpu"
         ) from None
     if device.type == "meta":
         raise UserError("the device 'meta' cannot be used (it holds no numbers); try --device auto or cpu")

@@ -1,6 +1,7 @@
 """Load models with the head that predicts tokens, measure their losses on given targets, and generate texts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
@@ -19,6 +21,7 @@ from wherewhat.capture.capture import as_user_errors, check_finite, first_device
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name
 from wherewhat.capture.tokens.batch import LAST, Batch, batches
 from wherewhat.capture.tokens.full_texts import FullText, check_lengths, encode_full_texts, with_opening
+from wherewhat.capture.tokens.special_tokens import opening_token, plain_tokens, special_tokens
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk, evaluating
 
@@ -115,30 +118,55 @@ def measure_losses(model: LoadedModel, targets: Sequence[TokenTargets]) -> list[
     tokens = max(1, ENTRIES // model.vocabulary)
     with torch.no_grad(), evaluating(model.module):
         for batch in batches([target.ids_T for target in targets], queries=LAST, seed=0, tokens=min(2048, tokens)):
-            logits_BTV = _logits(model.module, batch.to(first_device(model.module)))
-            for logits_TV, number in zip(logits_BTV, batch.texts, strict=True):
-                losses[number] = _losses(logits_TV, targets[number].targets_T)
+            targets_BT = pad_sequence([targets[number].targets_T for number in batch.texts], True, NO_TARGET)
+            wanted_BT, batch = targets_BT != NO_TARGET, batch.to(first_device(model.module))
+            nats_Q, right_Q = _compare(_logits(model.module, batch, wanted_BT), targets_BT[wanted_BT])
+            ends = wanted_BT.sum(-1).cumsum(0)[:-1].numpy()
+            by_text = zip(np.split(nats_Q, ends), np.split(right_Q, ends), strict=True)
+            losses |= {number: TokenLosses(*each) for number, each in zip(batch.texts, by_text, strict=True)}
     return [losses[number] for number in range(len(targets))]
 
 
-def _losses(logits_TV: Tensor, targets_T: Tensor) -> TokenLosses:
-    """Compare in at least 32 bits, some slots at a time."""
-    dtype = torch.promote_types(logits_TV.dtype, torch.float32)
+def _compare(logits_QV: Tensor, target_Q: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """nats_Q and right_Q, compared in at least 32 bits, some slots at a time."""
+    dtype, at_once = torch.promote_types(logits_QV.dtype, torch.float32), max(1, AT_ONCE // logits_QV.shape[-1])
     nats, right = [], []
-    for slots_Q in (targets_T != NO_TARGET).nonzero()[:, 0].split(max(1, AT_ONCE // logits_TV.shape[-1])):
-        logits_QV = logits_TV[slots_Q.to(logits_TV.device)].to(dtype)
-        target_Q = targets_T[slots_Q].to(logits_TV.device)
-        nats.append(cross_entropy(logits_QV, target_Q, reduction="none").cpu().double())
-        right.append((logits_QV.argmax(-1) == target_Q).cpu())
-    return TokenLosses(torch.cat(nats).numpy(), torch.cat(right).numpy())
+    for some_QV, some_Q in zip(logits_QV.split(at_once), target_Q.to(logits_QV.device).split(at_once), strict=True):
+        some_QV = some_QV.to(dtype)
+        nats.append(cross_entropy(some_QV, some_Q, reduction="none").cpu().double())
+        right.append((some_QV.argmax(-1) == some_Q).cpu())
+    return torch.cat(nats).numpy(), torch.cat(right).numpy()
 
 
-def _logits(model: nn.Module, batch: Batch) -> Tensor:
-    """logits_BTV of one batch."""
-    with as_user_errors(model):
+def _logits(model: nn.Module, batch: Batch, wanted_BT: Tensor) -> Tensor:
+    """logits_QV of a batch at the wanted slots, text by text."""
+    with as_user_errors(model), _only_at(wanted_BT, model):
         own = isinstance(model, Trunk)
         logits_BTV: Tensor = model(batch.ids_BT, batch.real_BT) if own else model(**inputs_for(model, batch)).logits
-    return logits_BTV
+    whole = logits_BTV.shape[:2] == wanted_BT.shape  # the head was not reached, or nothing was left out
+    return logits_BTV[wanted_BT.to(logits_BTV.device)] if whole else logits_BTV[0]
+
+
+@contextmanager
+def _only_at(wanted_BT: Tensor, model: nn.Module) -> Iterator[None]:
+    """Let the output embeddings of a transformers model read the wanted slots alone, as if they were one text.
+
+    In a small model with a large vocabulary they cost more than all layers. They are the last layer, so what follows
+    treats every slot alike.
+    """
+
+    def pick(module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        if not args or args[0].dim() != 3 or args[0].shape[:2] != wanted_BT.shape:
+            return None
+        return args[0][wanted_BT.to(args[0].device)][None], *args[1:]
+
+    head = model.get_output_embeddings() if isinstance(model, PreTrainedModel) else None
+    hook = None if head is None else head.register_forward_pre_hook(pick)
+    try:
+        yield
+    finally:
+        if hook is not None:
+            hook.remove()
 
 
 def nats(model: LoadedModel, texts: Sequence[str], *, on_text: OnText | None = None) -> list[np.ndarray]:
@@ -287,41 +315,3 @@ def _probe(model: nn.Module, last: int) -> Any:
     batch = Batch((0,), ids, torch.ones_like(ids, dtype=torch.bool), (torch.tensor([0]),)).to(first_device(model))
     with as_user_errors(model), torch.no_grad(), evaluating(model):
         return model(**inputs_for(model, batch))
-
-
-def special_tokens(model: LoadedModel) -> tuple[list[int], list[int]]:
-    """The special tokens that the tokenizer adds before and after every text."""
-    around = [] if model.tokenizer is None else list(model.tokenizer("")["input_ids"])
-    opening = {getattr(model.tokenizer, name, None) for name in ("bos_token_id", "cls_token_id")}
-    return [id for id in around if id in opening], [id for id in around if id not in opening]
-
-
-def plain_tokens(model: LoadedModel) -> Tensor:
-    """ids_V of all tokens that are not special."""
-    known = model.vocabulary if model.tokenizer is None else min(model.vocabulary, len(model.tokenizer))
-    config = getattr(model.module, "config", None)
-    stated = [id for name in ("bos_token_id", "eos_token_id", "pad_token_id") for id in _stated(config, name)]
-    ids_V = torch.arange(known)
-    return ids_V[~torch.isin(ids_V, torch.tensor(sorted({*stated, *_marked(model)}), dtype=torch.long))]
-
-
-def opening_token(model: LoadedModel) -> int | None:
-    """The token to add before a text so that its first token can be predicted: beginning-of-text, or else end-of-text.
-
-    A config's token counts only if the tokenizer treats it as special: many configs hold unchanged defaults.
-    """
-    holders, marked = (model.tokenizer, model.text_config), _marked(model)
-    candidates = (id for name in ("bos_token_id", "eos_token_id") for each in holders for id in _stated(each, name))
-    return next((id for id in candidates if id in marked and id < model.vocabulary), None)
-
-
-def _stated(holder: Any, name: str) -> list[int]:
-    """The ids that a tokenizer or a config has under a name: none, one or several."""
-    stated = getattr(holder, name, None)
-    return [id for id in (stated if isinstance(stated, (list, tuple)) else [stated]) if isinstance(id, int)]
-
-
-def _marked(model: LoadedModel) -> set[int]:
-    """The tokens that the tokenizer treats as special."""
-    added = getattr(model.tokenizer, "added_tokens_decoder", {})
-    return {*getattr(model.tokenizer, "all_special_ids", ()), *(id for id, token in added.items() if token.special)}

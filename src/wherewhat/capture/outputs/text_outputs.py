@@ -27,7 +27,6 @@ from wherewhat.capture.outputs.language_model import (
     NoTokenHeadError,
     body,
     names_tokens,
-    opening_token,
     prediction_kind,
     with_token_head,
 )
@@ -39,6 +38,7 @@ from wherewhat.capture.tokens.full_texts import (
     too_long,
     with_opening,
 )
+from wherewhat.capture.tokens.special_tokens import opening_token
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk, evaluating
 

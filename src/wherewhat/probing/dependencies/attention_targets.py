@@ -43,24 +43,23 @@ class AttentionTargets:
 class TargetRecorder:
     """What was recorded so far, site by site."""
 
-    firsts: Sequence[int]  # the first word of every sentence, and then the number of all words
+    sentences: int
+    words: int  # of all sentences
     targets: dict[str, dict[AttentionSite, Targets]] = field(default_factory=dict)  # by part
     numbers: dict[str, dict[AttentionSite, Floats]] = field(default_factory=dict)  # by name, one row per sentence
 
-    def record_targets(self, part: str, site: AttentionSite, sentences: Sequence[int], target_SHU: Tensor) -> None:
-        """The target of every head of a site from the words of some sentences."""
+    def record_targets(self, part: str, site: AttentionSite, words_N: Ints, target_NH: Tensor) -> None:
+        """The target of every head of a site from some words, counted over all sentences."""
         by_site = self.targets.setdefault(part, {})
         if site not in by_site:
-            by_site[site] = np.zeros((self.firsts[-1], target_SHU.shape[1]), dtype=np.int16)
-        for number, target_HU in zip(sentences, target_SHU.to(torch.int16).cpu().numpy(), strict=True):
-            first, end = self.firsts[number : number + 2]
-            by_site[site][first:end] = target_HU[:, : end - first].T
+            by_site[site] = np.zeros((self.words, target_NH.shape[1]), dtype=np.int16)
+        by_site[site][words_N] = target_NH.to(torch.int16).cpu().numpy()
 
     def record_numbers(self, name: str, site: AttentionSite, sentences: Sequence[int], value_SH: Tensor) -> None:
         """A number of every head on some sentences."""
         by_site = self.numbers.setdefault(name, {})
         if site not in by_site:
-            by_site[site] = np.full((len(self.firsts) - 1, value_SH.shape[1]), np.nan)
+            by_site[site] = np.full((self.sentences, value_SH.shape[1]), np.nan)
         by_site[site][list(sentences)] = value_SH.double().cpu().numpy()
 
     def finish(self, repeated: tuple[int, ...] = (), place_W: Ints | None = None) -> AttentionTargets:

@@ -1,17 +1,18 @@
 """The positional part of attention: attention on a text in which one word is repeated."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 
 import torch
 from torch import Tensor
 
 from wherewhat.capture.hooks.reader import AttentionSite, BatchRows
 from wherewhat.capture.loading.load import LoadedModel
-from wherewhat.capture.tokens.batch import ALL, Batch, batches
+from wherewhat.capture.tokens.batch import Batch
 from wherewhat.capture.tokens.word_ids import word_ids
 from wherewhat.probing.dependencies.settings import DependencySettings
+from wherewhat.probing.dependencies.text_batches import padded_batch, runs_of
 from wherewhat.probing.dependencies.treebanks import NONE, EncodedSentence
 from wherewhat.tasks.stream import Stream
 
@@ -40,35 +41,71 @@ def words_to_repeat(
     return Stream(settings.seed, "dependencies", "words").sample(known, min(settings.copies, len(known)))
 
 
+@dataclass(frozen=True)
+class RepeatedWordBatch:
+    """Texts of one repeated word each: shapes and the words that are repeated in them, the shortest shape first."""
+
+    words: tuple[tuple[Shape, tuple[int, ...]], ...]
+
+    @property
+    def batch(self) -> Batch:
+        """The texts of the first shape, then those of the second, ..."""
+        return padded_batch([_repeated(word, shape) for shape, words in self.words for word in words])
+
+    @property
+    def texts(self) -> int:
+        """How many there are."""
+        return sum(len(words) for _, words in self.words)
+
+
+def _repeated(word: int, shape: Shape) -> Tensor:
+    """One text; tokens of no word are where they are in a sentence."""
+    length, special = shape
+    ids_T = torch.full((length,), word)
+    for slot, id in special:
+        ids_T[slot] = id
+    return ids_T
+
+
+def repeated_word_batches(
+    sentences: Sequence[EncodedSentence], words: Sequence[int], settings: DependencySettings
+) -> list[RepeatedWordBatch]:
+    """Every word repeated in every shape of the sentences, up to so many padded tokens at once."""
+    sets = list[tuple[Shape, tuple[int, ...]]]()
+    for shape in sorted(set(map(shape_of, sentences))):
+        most = max(1, settings.batch_tokens // shape[0])
+        sets += [(shape, tuple(words[first : first + most])) for first in range(0, len(words), most)]
+    sizes = [(len(some), length) for (length, _), some in sets]
+    return [RepeatedWordBatch(tuple(sets[run])) for run in runs_of(sizes, settings.batch_tokens)]
+
+
 @dataclass
 class RepeatedWordSums:
-    """Attention on repeated words, summed over words; only for the shapes that are needed now."""
+    """Attention on repeated words, summed over words; only for the shapes that are needed now, or next."""
 
-    words: Sequence[int]
-    settings: DependencySettings
+    waiting: deque[RepeatedWordBatch]  # still to be read
     sums: dict[Shape, dict[AttentionSite, Tensor]] = field(default_factory=dict)
-    _shape: Shape = (0, ())  # of what is being read
+    _batch: RepeatedWordBatch = RepeatedWordBatch(())  # what is being read
 
     def add(self, block: BatchRows) -> None:
-        """Add some rows of texts of one repeated word each, all of one length."""
-        sums = self.sums[self._shape]
-        if block.site not in sums:
-            heads, tokens = block.attention_BHQK.shape[1], block.attention_BHQK.shape[-1]
-            sums[block.site] = block.attention_BHQK.new_zeros(heads, tokens, tokens)
-        sums[block.site][:, block.rows_BQ[0]] += block.attention_BHQK.sum(0)
+        """Add some rows of all texts; they are the same rows of every text, in order."""
+        rows_Q, counts = block.rows_BQ[0], [len(words) for _, words in self._batch.words]
+        for (shape, _), attention_BHQK in zip(self._batch.words, block.attention_BHQK.split(counts), strict=True):
+            length, sums = shape[0], self.sums.setdefault(shape, {})
+            if block.site not in sums:
+                sums[block.site] = attention_BHQK.new_zeros(attention_BHQK.shape[1], length, length)
+            first, count = int(rows_Q[0]), int((rows_Q < length).sum())  # without rows of padding
+            sums[block.site][:, first : first + count] += attention_BHQK[:, :, :count, :length].sum(0)
 
     def prepare(self, shapes: set[Shape], read: Callable[[Batch], None]) -> int:
-        """Read the texts of these shapes and drop others; returns how many texts were read.
+        """Read the texts of these shapes and drop shorter ones; returns how many texts were read.
 
-        Sentences come sorted by length, so what is dropped will not be needed again.
+        Sentences come sorted by shape, so what is dropped will not be needed again.
         """
-        self.sums = {shape: sums for shape, sums in self.sums.items() if shape in shapes}
-        missing = [shape for shape in sorted(shapes) if shape not in self.sums]
-        for self._shape in missing:
-            self.sums[self._shape] = {}
-            texts = [torch.full((self._shape[0],), word) for word in self.words]
-            for ids_T, (slot, id) in product(texts, self._shape[1]):
-                ids_T[slot] = id  # tokens of no word stay where they are
-            for batch in batches(texts, queries=ALL, seed=self.settings.seed, tokens=self.settings.batch_tokens):
-                read(batch)
-        return len(missing) * len(self.words)
+        self.sums = {shape: sums for shape, sums in self.sums.items() if shape >= min(shapes)}
+        texts = 0
+        while self.waiting and self.waiting[0].words[0][0] <= max(shapes):
+            self._batch = self.waiting.popleft()
+            read(self._batch.batch)
+            texts += self._batch.texts
+        return texts

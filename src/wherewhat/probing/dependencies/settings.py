@@ -71,6 +71,11 @@ class DependencySettings:
         """How many permutations of every sentence a model reads."""
         return self.permutations if CONTEXTUAL in self.parts else int(SHUFFLED in self.parts)
 
+    @property
+    def reads_as_it_is(self) -> bool:
+        """Whether a model reads the sentences as they are; position alone is looked up while it does."""
+        return bool({FULL, POSITIONAL} & set(self.parts))
+
     def as_used(self, *, grammar: bool) -> dict[str, Any]:
         """The settings for the manifest, with what None stood for."""
         return asdict(self) | {

@@ -135,13 +135,13 @@ def encode_treebank(
     """
     usable, skipped = list[EncodedSentence](), Counter[str]()
     for number, sentence in sentences:
-        if len(usable) == most:
-            break
         encoded = _encode(model, sentence, number)
         if isinstance(encoded, str):
             skipped[encoded] += 1
         else:
             usable.append(encoded)
+        if len(usable) == most:  # before the next is drawn: the grammar would draw many more
+            break
     return EncodedTreebank(name, source, tuple(sorted(usable, key=lambda each: each.number)), skipped)
 
 

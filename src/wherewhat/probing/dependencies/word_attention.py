@@ -35,15 +35,20 @@ class WordPooling:
 
     def pool(self, attention_BHTT: Tensor) -> Tensor:
         """Attention between words, attention_BHUU."""
-        sum_BTU, mean_BUT = (matrix.to(attention_BHTT) for matrix in (self.sum_BTU, self.mean_BUT))
-        return mean_BUT[:, None] @ (attention_BHTT @ sum_BTU[:, None])
+        return self.mean_BUT.to(attention_BHTT)[:, None] @ self._to_words(attention_BHTT)
 
     def pool_rows(self, block: BatchRows) -> Tensor:
         """The part of attention between words that comes from some rows."""
-        sum_BTU, mean_BUT = (matrix.to(block.attention_BHQK) for matrix in (self.sum_BTU, self.mean_BUT))
         rows_BUQ = block.rows_BQ[:, None].expand(-1, self.words, -1)
-        mean_BUQ = mean_BUT.gather(2, rows_BUQ) * block.real_BQ[:, None]
-        return mean_BUQ[:, None] @ (block.attention_BHQK @ sum_BTU[:, None])
+        mean_BUQ = self.mean_BUT.to(block.attention_BHQK).gather(2, rows_BUQ) * block.real_BQ[:, None]
+        return mean_BUQ[:, None] @ self._to_words(block.attention_BHQK)
+
+    def _to_words(self, attention_BHQK: Tensor) -> Tensor:
+        """Attention from tokens to words, attention_BHQU."""
+        # All heads in one product: between tensors of four axes every head would get its own copy of the matrix.
+        flat_BXU = attention_BHQK.flatten(1, 2) @ self.sum_BTU.to(attention_BHQK)
+        words_BHQU: Tensor = flat_BXU.unflatten(1, attention_BHQK.shape[1:3])
+        return words_BHQU
 
 
 def strongest_word(attention_BHUU: Tensor) -> Tensor:

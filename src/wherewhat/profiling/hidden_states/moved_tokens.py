@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from wherewhat.capture.capture import CaptureSession, capture
-from wherewhat.capture.hooks.reader import AttentionRows, AttentionSite
+from wherewhat.capture.capture import CaptureSession, watched_by
+from wherewhat.capture.hooks.reader import AttentionReader, AttentionRows, AttentionSite, Chunk, Decomposition
 from wherewhat.capture.tokens.batch import Batch, generator_of
 from wherewhat.errors import UserError
 from wherewhat.profiling.accumulate import LayerScores, WindowScore, not_finite
@@ -30,40 +30,87 @@ from wherewhat.scores.input_level import (
 MOVED_TEXTS = 8  # texts that are run again with tokens moved: each runs up to two hundred times
 SLOTS = 64  # tokens of a text that move: all between those that stay in front and the next, which is the query
 LEAST_SLOTS = 3  # after those that stay: two that move, and the query
+FAINT = torch.finfo(torch.float32).tiny  # weights below this have lost their last digits
 PAIRS = 32  # random pairs of a text that are swapped, and at most as many more for the heads' largest gaps
 
 
 @dataclass(frozen=True)
-class QueryRow:
-    """The query's row at one site in one run, at the slots whose tokens move."""
+class QueryRows:
+    """The query's row at one site in some runs, at the slots whose tokens move."""
 
-    log_HS: Tensor  # logits, or logarithms of weights: their differences are the same
-    weight_HS: Tensor
+    log_NHS: Tensor  # logits, or logarithms of weights: their differences are the same
+    weight_NHS: Tensor
     visible_S: Tensor
 
+    def runs(self, number_N: Tensor) -> "QueryRows":
+        """Some of the runs, by number."""
+        return QueryRows(self.log_NHS[number_N], self.weight_NHS[number_N], self.visible_S)
 
-@dataclass
-class QueryRows:
-    """Collects the query's row at every site, run after run."""
+    @staticmethod
+    def joined(pieces: Sequence["QueryRows"]) -> "QueryRows":
+        """All runs of several pieces, in order."""
+        log_NHS = torch.cat([rows.log_NHS for rows in pieces])
+        return QueryRows(log_NHS, torch.cat([rows.weight_NHS for rows in pieces]), pieces[0].visible_S)
 
-    slots_S: Tensor
-    rows: dict[AttentionSite, list[QueryRow]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, captured: AttentionRows) -> None:
-        weight_HK = captured.attention_HQK[:, 0]
-        if captured.logits is None:  # a weight of 0 has been rounded to it: the smallest number stands for it
-            log_HK = weight_HK.clamp_min(torch.finfo(weight_HK.dtype).tiny).log()
-        else:
-            log_HK = captured.logits.actual_HQK[:, 0]
-        if not torch.isfinite(log_HK.sum()):
-            raise not_finite("attention", captured.site, "when tokens are moved")
-        row = (log_HK, weight_HK, captured.allowed_QK[0])
-        self.rows[captured.site].append(QueryRow(*(x.cpu()[..., self.slots_S] for x in row)))
+class QueryReader(AttentionReader):
+    """Collects the query's row at every site, run after run; the query is the last token, and no run is padded.
 
-    def of_one_sequence(self) -> dict[AttentionSite, list[QueryRow]]:
-        """In a model of two stacks only the encoder: the query of the decoder is itself one of the moved tokens."""
-        two_stacks = any(site.part == "cross" for site in self.rows)
-        return {site: rows for site, rows in self.rows.items() if site.part == "encoder" or not two_stacks}
+    Rows are read off the weights of all runs of a batch at once. Where a weight is rounded to 16 bits, or to 0, they
+    are read off the decomposed logits, run by run.
+    """
+
+    def __init__(self, dtype: torch.dtype = torch.float32) -> None:
+        super().__init__(self._add_logits, dtype)
+        self.slots_S = torch.empty(0, dtype=torch.long)  # whose tokens move
+        self._pieces: dict[AttentionSite, list[QueryRows]] = defaultdict(list)
+
+    def take(self) -> dict[AttentionSite, QueryRows]:
+        """Everything collected since the last time, by site.
+
+        In a model of two stacks only the encoder: the query of the decoder is itself one of the moved tokens.
+        """
+        two_stacks = any(site.part == "cross" for site in self._pieces)
+        pieces = {site: some for site, some in self._pieces.items() if site.part == "encoder" or not two_stacks}
+        self._pieces.clear()
+        return {site: QueryRows.joined(some) for site, some in pieces.items()}
+
+    def emit(
+        self,
+        site: AttentionSite,
+        chunk: Chunk,
+        attention_BHQK: Tensor,
+        allowed_BQK: Tensor,
+        decomposition: Decomposition | None = None,
+    ) -> None:
+        """Keep the query's row of every run, if it is in this chunk."""
+        here = (chunk.rows_BQ[0] == allowed_BQK.shape[-1] - 1).nonzero().flatten()[:1]
+        if not len(here):
+            return
+        slots_S = self.slots_S.to(attention_BHQK.device)
+        weight_BHS, visible_S = attention_BHQK[:, :, here[0], slots_S], allowed_BQK[0, here[0], slots_S]
+        precise = torch.finfo(weight_BHS.dtype).bits >= 32 and not (weight_BHS[..., visible_S] < FAINT).any()
+        if decomposition is not None and site not in self.undecomposed and not precise:
+            return super().emit(site, chunk, attention_BHQK, allowed_BQK, decomposition)
+        weight_BHS = weight_BHS.to(torch.promote_types(weight_BHS.dtype, torch.float32))
+        with self.noting_errors():
+            self._add(site, _log(weight_BHS), weight_BHS, visible_S)
+
+    def _add_logits(self, captured: AttentionRows) -> None:
+        """The query's row of one run."""
+        weight_HS, visible_S = captured.attention_HQK[:, 0, self.slots_S], captured.allowed_QK[0, self.slots_S]
+        log_HS = _log(weight_HS) if captured.logits is None else captured.logits.actual_HQK[:, 0, self.slots_S]
+        self._add(captured.site, log_HS[None], weight_HS[None], visible_S)
+
+    def _add(self, site: AttentionSite, log_BHS: Tensor, weight_BHS: Tensor, visible_S: Tensor) -> None:
+        if not torch.isfinite(log_BHS.sum()):
+            raise not_finite("attention", site, "when tokens are moved")
+        self._pieces[site].append(QueryRows(log_BHS.cpu(), weight_BHS.cpu(), visible_S.cpu()))
+
+
+def _log(weight: Tensor) -> Tensor:
+    """The logarithm of weights. One of 0 has been rounded to it: the smallest number stands for it."""
+    return weight.clamp_min(torch.finfo(weight.dtype).tiny).log()
 
 
 @dataclass(frozen=True)
@@ -73,15 +120,14 @@ class Permutations:
     squares: dict[str, Tensor]  # order_NS, by the prefix of the scores' names
     pairs_P2: Tensor
 
-    def swaps(self, rows: list[QueryRow], visible_S: Tensor) -> TokenSwaps | None:
+    def swaps(self, rows: QueryRows) -> TokenSwaps | None:
         """What the swaps of visible slots did; None if there are none."""
-        kept_P = visible_S[self.pairs_P2].all(-1)
+        kept_P = rows.visible_S[self.pairs_P2].all(-1)
         if not kept_P.any():
             return None
-        swapped = [row.log_HS for row in rows[-len(self.pairs_P2) :]]
-        after_HPS = torch.stack(swapped, 1).double()[:, kept_P]
+        after_HPS = rows.log_NHS[-len(self.pairs_P2) :][kept_P].transpose(0, 1).double()
         pairs_HP2 = self.pairs_P2[kept_P].expand(len(after_HPS), -1, -1)
-        as_is = (rows[0].log_HS, rows[0].weight_HS)
+        as_is = (rows.log_NHS[0], rows.weight_NHS[0])
         as_is_HPS, weight_HPS = (x_HS.double()[:, None].expand_as(after_HPS) for x_HS in as_is)
         before, after, apart = (
             -x.gather(-1, pairs_HP2).diff(dim=-1)[..., 0] for x in (as_is_HPS, after_HPS, weight_HPS)
@@ -98,17 +144,17 @@ class MovedTokens:
     layers: dict[AttentionSite, LayerScores] = field(default_factory=lambda: defaultdict(LayerScores))
 
     def add(
-        self, text: int, site: AttentionSite, rows: list[QueryRow], permutations: Permutations, context: ProfileContext
+        self, text: int, site: AttentionSite, rows: QueryRows, permutations: Permutations, context: ProfileContext
     ) -> None:
         """All runs of one text at one site. Slots that the query cannot see there are left out of the table."""
-        visible_S = rows[0].visible_S
+        visible_S = rows.visible_S
         if visible_S.sum() < 2:
             return
         dtypes = (parameter.dtype for parameter in context.model.module.parameters())
         eps = torch.finfo(next(dtype for dtype in dtypes if dtype.is_floating_point)).eps  # that the model computes in
         layer = self.layers[site]
         chances = chance_shares(len(visible_S), int(visible_S.sum()))
-        log_HRS, begin = torch.stack([row.log_HS for row in rows], 1).double(), 0
+        log_HRS, begin = rows.log_NHS.transpose(0, 1).double(), 0
         for square, order_NS in permutations.squares.items():
             log_HNS = log_HRS[:, begin : begin + len(order_NS)]
             begin += len(order_NS)
@@ -117,7 +163,7 @@ class MovedTokens:
                 # Weighted by the whole, the mean over texts is the share of sums over texts.
                 score = WindowScore(part_H / table.total_H, table.total_H, chance, rows=1)
                 layer.add(f"{square}{part}_share", text, score)
-        swaps = permutations.swaps(rows, visible_S)
+        swaps = permutations.swaps(rows)
         for tau in context.settings.tau if swaps else ():
             assert swaps is not None
             chance = float(swaps.chance(tau).mean())
@@ -153,14 +199,14 @@ def move_tokens(context: ProfileContext, on_text: OnText | None = None) -> Moved
     long = [number for number, ids_T in enumerate(context.ids) if len(ids_T) >= first + LEAST_SLOTS]
     # Of the texts that are long enough, a sample that does not depend on their order.
     texts = sorted(sorted(long, key=lambda text: generator_of(context.ids[text], seed).initial_seed())[:MOVED_TEXTS])
-    rows = QueryRows(torch.empty(0))
-    with capture(context.model.module, lambda captured: rows.add(captured)) as session:
+    reader = QueryReader(next(context.model.module.parameters()).dtype)
+    with watched_by(reader, context.model.module) as session:
         for done, text in enumerate(texts):
             ids_T = context.ids[text][: first + SLOTS + 1]
-            rows = QueryRows(torch.arange(first, len(ids_T) - 1))
-            permutations = _run_permutations(session, rows, ids_T, context)
-            moved.slots.append(len(rows.slots_S))
-            for site, runs in rows.of_one_sequence().items():
+            reader.slots_S = torch.arange(first, len(ids_T) - 1)
+            permutations, rows = _run_permutations(session, reader, ids_T, context)
+            moved.slots.append(len(reader.slots_S))
+            for site, runs in rows.items():
                 moved.add(text, site, runs, permutations, context)
             if on_text is not None:
                 on_text(done + 1, len(texts))
@@ -173,35 +219,45 @@ def move_tokens(context: ProfileContext, on_text: OnText | None = None) -> Moved
     return moved
 
 
-def _run_permutations(session: CaptureSession, rows: QueryRows, ids_T: Tensor, context: ProfileContext) -> Permutations:
+def _run_permutations(
+    session: CaptureSession, reader: QueryReader, ids_T: Tensor, context: ProfileContext
+) -> tuple[Permutations, dict[AttentionSite, QueryRows]]:
     """Run a text as it is and rotated, then with all tokens scrambled, then with pairs swapped."""
     generator, batch_tokens = generator_of(ids_T, context.settings.seed), context.settings.batch_tokens
-    size = len(rows.slots_S)
+    size = len(reader.slots_S)
     squares = {SHIFTED: shifts(size), SCRAMBLED: latin_square(size, generator)}
-    _rerun(session, ids_T, rows.slots_S, torch.cat(list(squares.values())), batch_tokens)
-    as_is = [runs[0] for runs in rows.of_one_sequence().values()]
-    pairs_P2 = choose_pairs(size, widest_gaps(as_is), generator)
-    _rerun(session, ids_T, rows.slots_S, swap_orders(pairs_P2, size), batch_tokens)
-    return Permutations(squares, pairs_P2)
+    in_squares = _rerun(session, reader, ids_T, torch.cat(list(squares.values())), batch_tokens)
+    pairs_P2 = choose_pairs(size, widest_gaps(in_squares.values()), generator)
+    swapped = _rerun(session, reader, ids_T, swap_orders(pairs_P2, size), batch_tokens)
+    rows = {site: QueryRows.joined((runs, swapped[site])) for site, runs in in_squares.items()}
+    return Permutations(squares, pairs_P2), rows
 
 
-def _rerun(session: CaptureSession, ids_T: Tensor, slots_S: Tensor, order_NS: Tensor, batch_tokens: int) -> None:
-    """Run copies of a text with these tokens in these slots; positions stay, because only ids move."""
+def _rerun(
+    session: CaptureSession, reader: QueryReader, ids_T: Tensor, order_NS: Tensor, batch_tokens: int
+) -> dict[AttentionSite, QueryRows]:
+    """Run a text with these tokens in these slots; positions stay, because only ids move.
+
+    A token may occur twice: what is the same text again is run once.
+    """
     moved_NT = ids_T.repeat(len(order_NS), 1)
-    moved_NT[:, slots_S] = ids_T[slots_S][order_NS]
+    moved_NT[:, reader.slots_S] = ids_T[reader.slots_S][order_NS]
+    numbers = dict[tuple[int, ...], int]()  # of every distinct text, in the order in which they run
+    number_N = torch.tensor([numbers.setdefault(tuple(moved_T), len(numbers)) for moved_T in moved_NT.tolist()])
     query_Q = torch.tensor([len(ids_T) - 1])
-    for moved_BT in moved_NT.split(max(1, batch_tokens // len(ids_T))):
+    for moved_BT in torch.tensor(list(numbers)).split(max(1, batch_tokens // len(ids_T))):
         copies, real_BT = len(moved_BT), torch.ones_like(moved_BT, dtype=torch.bool)
         session.read(Batch(tuple(range(copies)), moved_BT, real_BT, (query_Q,) * copies))
+    return {site: rows.runs(number_N) for site, rows in reader.take().items()}
 
 
-def widest_gaps(rows: Iterable[QueryRow]) -> list[tuple[int, int]]:
-    """The pair of slots with the most unequal weights, of every head; those that most heads share come first."""
+def widest_gaps(rows: Iterable[QueryRows]) -> list[tuple[int, int]]:
+    """The pair of slots with the most unequal weights in the first run, of every head; the most frequent come first."""
     count: Counter[tuple[int, int]] = Counter()
-    for row in rows:
-        if row.visible_S.sum() >= 2:
-            high_H = row.weight_HS.masked_fill(~row.visible_S, -1.0).argmax(-1)
-            low_H = row.weight_HS.masked_fill(~row.visible_S, 2.0).argmin(-1)
+    for each in rows:
+        if each.visible_S.sum() >= 2:
+            high_H = each.weight_NHS[0].masked_fill(~each.visible_S, -1.0).argmax(-1)
+            low_H = each.weight_NHS[0].masked_fill(~each.visible_S, 2.0).argmin(-1)
             count.update((min(pair), max(pair)) for pair in zip(high_H.tolist(), low_H.tolist(), strict=True))
     return [pair for pair, _ in count.most_common() if pair[0] != pair[1]]
 

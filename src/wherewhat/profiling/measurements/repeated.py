@@ -9,8 +9,8 @@ from torch import Tensor
 from wherewhat.capture.capture import capture
 from wherewhat.capture.hooks.reader import AttentionRows, AttentionSite
 from wherewhat.capture.loading.load import LoadedModel
-from wherewhat.capture.outputs.language_model import plain_tokens, special_tokens
 from wherewhat.capture.tokens.batch import ALL, batches
+from wherewhat.capture.tokens.special_tokens import plain_tokens, special_tokens
 from wherewhat.errors import UserError
 from wherewhat.profiling.accumulate import LayerScores, WindowScore, not_finite, summarise_all
 from wherewhat.profiling.measurements.base import Measurement, MeasurementResult, ProfileContext

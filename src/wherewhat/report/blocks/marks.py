@@ -84,8 +84,11 @@ def text_labels(rows: alt.Chart, words: str, place: Place, **look: Any) -> list[
 
 
 def layered(*layers: Any, **parameters: Any) -> dict[str, Any]:
-    """Lay charts over each other."""
-    return completed(alt.layer(*layers).to_dict(validate=True), **parameters)
+    """Lay charts over each other.
+
+    They are not checked against the schema of Vega-Lite, which takes as long as building them; tests do that.
+    """
+    return completed(alt.layer(*layers).to_dict(validate=False), **parameters)
 
 
 def completed(spec: Mapping[str, Any], **parameters: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -19,6 +20,7 @@ from wherewhat.report.core.html import Html, join, prose, sound, tag, text
 from wherewhat.report.core.page import Page, Section
 from wherewhat.report.core.palette import DARK, LIGHT, variables
 from wherewhat.report.core.theme import config
+from wherewhat.tables.cache import keep, recall
 
 SCRIPTS = (
     *("charts.js", "state.js", "address.js", "tips.js", "plane.js", "triangle.js", "summary.js", "bounds.js"),
@@ -28,6 +30,7 @@ SCRIPTS = (
 DANGEROUS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 ESCAPED = str.maketrans(DANGEROUS)
 STYLES = ("page.css", "probe.css")
+EMBED = "window.vegaEmbed = vegaEmbed;"  # what the drawing library's bundle ends with
 
 
 def render(page: Page) -> str:
@@ -114,8 +117,16 @@ def _script() -> str:
 
 @cache
 def _library() -> str:
-    """The drawing library, as the converter carries it. Pure text, the same in every page."""
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
+    """The drawing library, as the converter carries it. Pure text, the same in every page.
+
+    Bundling it takes longer than drawing a page, so it is cached for each version of the converter.
+    """
+    key = hashlib.sha256(f"{version('vl-convert-python')} {EMBED}".encode()).hexdigest()
+    bundle = recall("library", key)
+    if not isinstance(bundle, str):
+        bundle = vl_convert.javascript_bundle(EMBED)
+        keep("library", key, bundle)
+    return bundle.replace("</script", "<\\/script")
 
 
 @cache

@@ -12,7 +12,7 @@ from torch import Tensor
 from wherewhat.jobs.job import JobContext
 from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.scores import swaps
-from wherewhat.scores.exact import read_exact
+from wherewhat.scores.base import Rows
 from wherewhat.studies.canonical import BASES, BINS, CONTEXT, INDEX, INTEGERS, SYMBOLS, TOKENS
 from wherewhat.studies.canonical.claims import CLAIMS
 from wherewhat.studies.canonical.net import AdamState, Floats, Net, forward, learn
@@ -133,13 +133,19 @@ def rotary_logits(heads: TrainedHeads, sequences: TaskSequences, number: int) ->
 
 def scores(heads: TrainedHeads, sequences: TaskSequences) -> Iterator[Row]:
     """Published scores and exact shares of every head, at the query over the slots of the context."""
-    swappable_QK, measured_Q = (torch.arange(TOKENS) < CONTEXT)[None], torch.ones(1, dtype=torch.bool)
+    swappable_QK, query_Q, slots_K = (
+        (torch.arange(TOKENS) < CONTEXT)[None],
+        torch.tensor([CONTEXT]),
+        torch.arange(TOKENS),
+    )
     by_seed = (len(heads.seeds), -1)
     for number, base in enumerate(BASES):
         logits = rotary_logits(heads, sequences, number)
         attention_HQK = logits.actual_HQK.masked_fill(~swappable_QK, -torch.inf).softmax(-1)
-        swapped = swaps.read_swaps(logits, attention_HQK, swappable_QK, measured_Q, TAUS)
-        parts = read_exact(logits, swappable_QK, measured_Q).parts
+        rows = Rows(attention_HQK, query_Q, swappable_QK, slots_K, logits=logits, first=0, taus=TAUS)
+        swapped, exact = rows.swaps, rows.exact
+        assert swapped is not None and exact is not None, "every row has keys to swap"
+        parts = exact.parts
         score_HQ: dict[str, Tensor] = {}
         for tau, positional_HQ, symbolic_HQ in zip(TAUS, swapped.positional_THQ, swapped.symbolic_THQ, strict=True):
             score_HQ |= {f"positional{swaps.at(tau)}": positional_HQ, f"symbolic{swaps.at(tau)}": symbolic_HQ}

@@ -1,0 +1,185 @@
+"""The tables of some rows as products of contents and slots, and the means and variances of these tables.
+
+Nothing larger than a row's factors is built: a mean over a table is a product with a mean factor, and its variance
+follows from the covariances of both factors. Only where a nonlinearity follows the product is a table built whole.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+ROOM = 1 << 19  # numbers of one factor in work at once
+TABLE_ROOM = 1 << 22  # entries of whole tables in work at once
+
+
+@dataclass(frozen=True)
+class Factors:
+    """a[k, j] = nonlinearity(content_k · slot_j), for every head and row. Axes H and Q of size 1 are shared by all."""
+
+    content_HQKX: Tensor
+    slot_HQKX: Tensor
+    nonlinearity: Callable[[Tensor], Tensor] | None = None
+
+    @property
+    def actual_HQK(self) -> Tensor:
+        """The logits as they are, every content in its own slot."""
+        return self.logits((self.content_HQKX * self.slot_HQKX).sum(-1))
+
+    def logits(self, products: Tensor) -> Tensor:
+        """The logits for products of contents with slots."""
+        return products if self.nonlinearity is None else self.nonlinearity(products)
+
+
+@dataclass(frozen=True)
+class Planes:
+    """What each rotary frequency contributes to the three variances of a row; signed, and the sum is exact."""
+
+    position_HQF: Tensor
+    symbol_HQF: Tensor
+    interaction_HQF: Tensor
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Means and variances of the tables of some rows, over the contents and slots that may be swapped.
+
+    The three variances add up to the variance of the whole table. Entries of contents and slots that may not be swapped
+    are meaningless.
+    """
+
+    content_HQK: Tensor  # each content's mean over slots
+    slot_HQK: Tensor  # each slot's mean over contents
+    grand_HQ: Tensor  # the mean of the whole table
+    position_HQ: Tensor  # variance of the slots' means
+    symbol_HQ: Tensor  # variance of the contents' means
+    interaction_HQ: Tensor  # variance that neither explains
+    planes: Planes | None = None  # the same by rotary frequency, for rotary logits
+
+
+def moments_of(factors: Factors, weights_HQK: Tensor, *, by_plane: bool = False) -> Moments:
+    """Moments of every row's table with a weight per key, both as content and as slot; a row's weights add up to 1.
+
+    `by_plane` also tells frequencies apart; then the factors hold real parts first, and imaginary parts behind them.
+    """
+    if factors.nonlinearity is not None:
+        return _moments_of_tables(factors, weights_HQK)
+    content = _Side.of(factors.content_HQKX, weights_HQK)
+    slot = _Side.of(factors.slot_HQKX, weights_HQK)
+    grand_HQ = (content.mean_HQ1X * slot.mean_HQ1X).sum((-2, -1))
+    # What each channel contributes: its covariance with the sum over all channels.
+    centred_content_HQK, symbol_HQX = content.with_means_of(slot, weights_HQK)
+    centred_slot_HQK, position_HQX = slot.with_means_of(content, weights_HQK)
+    interaction_HQX = (content.covariance_HQXX * slot.covariance_HQXX).sum(-1)
+    return Moments(
+        content_HQK=centred_content_HQK + grand_HQ[..., None],
+        slot_HQK=centred_slot_HQK + grand_HQ[..., None],
+        grand_HQ=grand_HQ,
+        position_HQ=position_HQX.sum(-1),
+        symbol_HQ=symbol_HQX.sum(-1),
+        interaction_HQ=interaction_HQX.sum(-1),
+        planes=Planes(*map(_by_plane, (position_HQX, symbol_HQX, interaction_HQX))) if by_plane else None,
+    )
+
+
+def _by_plane(part_HQX: Tensor) -> Tensor:
+    """part_HQF: real and imaginary channels together."""
+    real_HQF, imaginary_HQF = part_HQX.chunk(2, -1)
+    return real_HQF + imaginary_HQF
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The contents of each row, or its slots: their mean, and what is left of them without it."""
+
+    mean_HQ1X: Tensor
+    centred_HQKX: Tensor
+    weighed_HQKX: Tensor  # the same times the weights
+
+    @classmethod
+    def of(cls, vectors_HQKX: Tensor, weights_HQK: Tensor) -> "_Side":
+        if vectors_HQKX.shape[:2] == (1, 1):  # one product for all heads and rows
+            mean_HQ1X = (weights_HQK @ vectors_HQKX[0, 0])[..., None, :]
+        else:
+            mean_HQ1X = weights_HQK[..., None, :] @ vectors_HQKX
+        centred_HQKX = vectors_HQKX - mean_HQ1X
+        return cls(mean_HQ1X, centred_HQKX, centred_HQKX * weights_HQK[..., None])
+
+    @property
+    def covariance_HQXX(self) -> Tensor:
+        return self.weighed_HQKX.mT @ self.centred_HQKX
+
+    def with_means_of(self, other: "_Side", weights_HQK: Tensor) -> tuple[Tensor, Tensor]:
+        """The mean of every vector's products with the other side, from the grand mean; its variance by channel."""
+        centred_HQK = (self.centred_HQKX @ other.mean_HQ1X.mT)[..., 0]
+        variance_HQX = (centred_HQK[..., None, :] @ self.weighed_HQKX)[..., 0, :] * other.mean_HQ1X[..., 0, :]
+        return centred_HQK, variance_HQX
+
+
+def _moments_of_tables(factors: Factors, weights_HQK: Tensor) -> Moments:
+    """The same off whole tables, some rows at a time. Keys without any weight are left out of means."""
+    assert factors.nonlinearity is not None
+    heads, queries, keys = torch.broadcast_shapes(factors.content_HQKX.shape[:3], factors.slot_HQKX.shape[:3])
+    content_HQKX = factors.content_HQKX.expand(heads, queries, -1, -1)
+    slot_HQKX = factors.slot_HQKX.expand(heads, queries, -1, -1)
+    weights_HQK = weights_HQK.expand(heads, -1, -1)
+    step = max(1, TABLE_ROOM // (heads * keys**2))
+    parts = []
+    for content, slot, weights in zip(
+        content_HQKX.split(step, 1), slot_HQKX.split(step, 1), weights_HQK.split(step, 1), strict=True
+    ):
+        table_HQKS = factors.nonlinearity(content @ slot.mT)
+        content_HQK, slot_HQK = (
+            (table_HQKS @ weights[..., None])[..., 0],
+            (weights[..., None, :] @ table_HQKS)[..., 0, :],
+        )
+        grand_HQ, symbol_HQ = mean_and_variance(content_HQK, weights)
+        _, position_HQ = mean_and_variance(slot_HQK, weights)
+        left_HQKS = table_HQKS.sub_(content_HQK[..., None]).sub_(slot_HQK[..., None, :]).add_(grand_HQ[..., None, None])
+        interaction_HQ = ((left_HQKS.square_() @ weights[..., None])[..., 0] * weights).sum(-1)
+        parts.append((content_HQK, slot_HQK, grand_HQ, position_HQ, symbol_HQ, interaction_HQ))
+    content_HQK, slot_HQK, grand_HQ, position_HQ, symbol_HQ, interaction_HQ = (
+        torch.cat(same, 1) for same in zip(*parts, strict=True)
+    )
+    return Moments(content_HQK, slot_HQK, grand_HQ, position_HQ, symbol_HQ, interaction_HQ)
+
+
+def mean_and_variance(value_HQK: Tensor, weights_HQK: Tensor) -> tuple[Tensor, Tensor]:
+    """Weighted mean_HQ and variance_HQ of each row."""
+    mean_HQ = (value_HQK * weights_HQK).sum(-1)
+    variance_HQ = ((value_HQK - mean_HQ[..., None]).square() * weights_HQK).sum(-1)
+    return mean_HQ, variance_HQ
+
+
+def join_factors(parts: Sequence[Factors], order_Q: Tensor, keys: int) -> Factors:
+    """The factors of rows of several texts, with so many keys each, in an order of their own."""
+
+    def side(of_parts: Sequence[Tensor]) -> Tensor:
+        channels = max(vectors_HQKX.shape[-1] for vectors_HQKX in of_parts)
+        padded = [pad(x_HQKX, (0, channels - x_HQKX.shape[3], 0, keys - x_HQKX.shape[2])) for x_HQKX in of_parts]
+        return torch.cat(padded, 1)[:, order_Q]
+
+    both = [torch.broadcast_tensors(part.content_HQKX[..., :1], part.slot_HQKX[..., :1])[0].shape for part in parts]
+    contents, slots = (
+        side([vectors.expand(*shape[:2], -1, -1) for vectors, shape in zip(of_parts, both, strict=True)])
+        for of_parts in ([part.content_HQKX for part in parts], [part.slot_HQKX for part in parts])
+    )
+    return Factors(contents, slots, parts[0].nonlinearity)
+
+
+def split_by_reach(seen_QK: Tensor, numbers_per_key: int) -> Iterator[tuple[Tensor, int]]:
+    """Rows of similar reach together, as index_Q and the number of keys up to the last that any of them sees.
+
+    Rows of long reach come last. A group has ROOM for the factors of its rows, or is a single row.
+    """
+    keys = seen_QK.shape[-1]
+    reach_Q = (seen_QK * torch.arange(1, keys + 1, device=seen_QK.device)).amax(-1)
+    reaches, order_Q = reach_Q.sort(stable=True)
+    ends = reaches.tolist()
+    start = 0
+    for stop in range(1, len(ends) + 1):
+        if stop == len(ends) or (stop + 1 - start) * max(1, ends[stop]) * numbers_per_key > ROOM:
+            yield order_Q[start:stop], max(1, ends[stop - 1])
+            start = stop
