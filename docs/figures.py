@@ -111,10 +111,11 @@ def speed(latest: Path) -> dict[str, Any]:
     rows = {row[0]: row for row in known["tables"]["ratios"]}
     for each in json.loads(latest.read_text()):
         what, _, against = each["name"].partition(": ")
-        least, bound = "faster" in against, each["bound"]
-        goal = "" if bound is None else f"{'≥' if least else '≤'} {bound:g}{'' if each['met'] else ': missed'}"
+        faster, bound = against.endswith("faster"), each["bound"]
+        goal = "" if bound is None else f"{'≥' if faster else '≤'} {bound:,g}{'' if each['met'] else ': missed'}"
         spread = f"{_short(each['ratio'])} × ({_short(each['low'])}–{_short(each['high'])})"
-        rows[what] = [what, against, spread, goal]
+        against = rows[what][1] if what in rows else against
+        rows[what] = [what, against, f"{spread} faster" if faster else spread, goal]
     return {**known, "date": date.today().isoformat(), "tables": {"ratios": list(rows.values())}}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from wherewhat.logits.factors import Factors, Moments, moments_of
+from wherewhat.logits.factors import WIDTH, Factors, Moments, join_rows, moments_of, split_by_reach
 
 if TYPE_CHECKING:
     from wherewhat.logits.planes import RotaryPlanes
@@ -48,9 +48,13 @@ class Logits(ABC):
 
     def weighted_moments(self, weights_HQK: Tensor) -> Moments:
         """The same with a weight per key, both as content and as slot; the weights of a row add up to 1."""
-        every_Q = torch.arange(weights_HQK.shape[1], device=weights_HQK.device)
-        factors = self.factors(every_Q, weights_HQK.shape[-1])
-        return moments_of(factors, weights_HQK, by_plane=self.planes is not None and not self.by_table)
+        by_plane, keys = self.planes is not None and not self.by_table, weights_HQK.shape[-1]
+        parts, index = [], []
+        for index_Q, reach in split_by_reach(weights_HQK.ne(0).any(0), len(self.actual_HQK) * WIDTH):
+            factors = self.factors(index_Q, reach)
+            parts.append(moments_of(factors, weights_HQK[:, index_Q, :reach], by_plane=by_plane).padded(keys))
+            index.append(index_Q)
+        return join_rows(parts, torch.cat(index), weights_HQK.shape[1])
 
 
 def widest_dtype(device: torch.device) -> torch.dtype:

@@ -5,7 +5,8 @@ follows from the covariances of both factors. Only where a nonlinearity follows 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,6 +14,9 @@ from torch.nn.functional import pad
 
 ROOM = 1 << 19  # numbers of one factor in work at once
 TABLE_ROOM = 1 << 22  # entries of whole tables in work at once
+WIDTH = 64  # channels of most heads, by which the room for their rows is estimated
+
+Measured = TypeVar("Measured")
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,11 @@ class Moments:
     symbol_HQ: Tensor  # variance of the contents' means
     interaction_HQ: Tensor  # variance that neither explains
     planes: Planes | None = None  # the same by rotary frequency, for rotary logits
+
+    def padded(self, keys: int) -> "Moments":
+        """With so many keys, those that are missing 0."""
+        missing = (0, keys - self.content_HQK.shape[-1])
+        return replace(self, content_HQK=pad(self.content_HQK, missing), slot_HQK=pad(self.slot_HQK, missing))
 
 
 def moments_of(factors: Factors, weights_HQK: Tensor, *, by_plane: bool = False) -> Moments:
@@ -183,3 +192,21 @@ def split_by_reach(seen_QK: Tensor, numbers_per_key: int) -> Iterator[tuple[Tens
         if stop == len(ends) or (stop + 1 - start) * max(1, ends[stop]) * numbers_per_key > ROOM:
             yield order_Q[start:stop], max(1, ends[stop - 1])
             start = stop
+
+
+def join_rows(parts: Sequence[Measured], index_Q: Tensor, rows: int) -> Measured:
+    """What was measured of some rows after others as one, with every row in its place and zeros elsewhere.
+
+    The axis of rows is the one that a field's name calls Q.
+    """
+    joined: dict[str, Any] = {}
+    for field in fields(parts[0]):  # type: ignore[arg-type]
+        values = [getattr(part, field.name) for part in parts]
+        if isinstance(values[0], Tensor):
+            axis = field.name.rpartition("_")[2].index("Q")
+            whole = torch.cat(values, axis)
+            shape = [*whole.shape[:axis], rows, *whole.shape[axis + 1 :]]
+            joined[field.name] = whole.new_zeros(shape).index_copy_(axis, index_Q, whole)
+        elif is_dataclass(values[0]):
+            joined[field.name] = join_rows(values, index_Q, rows)
+    return replace(parts[0], **joined)  # type: ignore[type-var]

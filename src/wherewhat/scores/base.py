@@ -9,8 +9,8 @@ from torch import Tensor
 
 from wherewhat.errors import UserError
 from wherewhat.logits.base import Logits
-from wherewhat.logits.factors import split_by_reach
-from wherewhat.scores.decomposed import DecomposedRows, Measured, join_rows
+from wherewhat.logits.factors import WIDTH, Measured, join_rows, split_by_reach
+from wherewhat.scores.decomposed import DecomposedRows
 from wherewhat.scores.exact import Exact, Parts, read_attended, read_exact
 from wherewhat.scores.pairs import MirroredPairs, read_pairs, stretches
 from wherewhat.scores.planes import PlaneSums, read_planes
@@ -22,7 +22,6 @@ HIDDEN_STATE, POSITIONAL_PART, REPEATED_TOKENS = "Hidden state", "Positional par
 KINDS = (WHERE_OR_WHAT, ATTENTION, PUBLISHED_SCORES, HIDDEN_STATE, POSITIONAL_PART, REPEATED_TOKENS)
 ROW_KINDS = KINDS[:3]  # of the scores that are computed from rows of the texts as they are
 
-WIDTH = 64  # channels of most heads, by which the memory for their rows is estimated
 KEPT = 1 << 24  # numbers of factors that are kept from one measure to the next
 NOTHING = 1e-12  # a row whose attention sums to less than this attends to nothing
 

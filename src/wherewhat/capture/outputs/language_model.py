@@ -118,7 +118,8 @@ def measure_losses(model: LoadedModel, targets: Sequence[TokenTargets]) -> list[
     tokens = max(1, ENTRIES // model.vocabulary)
     with torch.no_grad(), evaluating(model.module):
         for batch in batches([target.ids_T for target in targets], queries=LAST, seed=0, tokens=min(2048, tokens)):
-            targets_BT = pad_sequence([targets[number].targets_T for number in batch.texts], True, NO_TARGET)
+            of_batch = [targets[number].targets_T for number in batch.texts]
+            targets_BT = pad_sequence(of_batch, batch_first=True, padding_value=NO_TARGET)
             wanted_BT, batch = targets_BT != NO_TARGET, batch.to(first_device(model.module))
             nats_Q, right_Q = _compare(_logits(model.module, batch, wanted_BT), targets_BT[wanted_BT])
             ends = wanted_BT.sum(-1).cumsum(0)[:-1].numpy()
@@ -143,8 +144,10 @@ def _logits(model: nn.Module, batch: Batch, wanted_BT: Tensor) -> Tensor:
     with as_user_errors(model), _only_at(wanted_BT, model):
         own = isinstance(model, Trunk)
         logits_BTV: Tensor = model(batch.ids_BT, batch.real_BT) if own else model(**inputs_for(model, batch)).logits
-    whole = logits_BTV.shape[:2] == wanted_BT.shape  # the head was not reached, or nothing was left out
-    return logits_BTV[wanted_BT.to(logits_BTV.device)] if whole else logits_BTV[0]
+    if logits_BTV.shape[:2] == wanted_BT.shape:  # the head was not reached, or nothing was left out
+        return logits_BTV[wanted_BT.to(logits_BTV.device)]
+    assert logits_BTV.shape[:2] == (1, int(wanted_BT.sum())), "the head has read the wanted slots as one text"
+    return logits_BTV[0]
 
 
 @contextmanager
