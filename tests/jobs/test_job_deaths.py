@@ -137,8 +137,10 @@ def wait_for(what: Callable[[], bool], *, seconds: float) -> None:
 
 
 def alive(process: int) -> bool:
+    """Whether a process, or any of its threads, is still there: its first thread may end before the others."""
+    folder = Path(f"/proc/{process}")
     try:
-        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+        return "State:\tZ" not in (folder / "status").read_text() or len(list((folder / "task").iterdir())) > 1
     except OSError:
         return False
 
