@@ -198,3 +198,20 @@ def test_the_exclusion_terms_are_those_of_a_stream():
         assert exact.symbolic_HQ[0, query].item() == pytest.approx(theirs["S"], **near)
         assert exact.variance_HQ[0, query].item() == pytest.approx(theirs["variance"], **near)
         assert exact.parts.total_HQ[0, query].item() == pytest.approx(theirs["total"], **near)
+
+
+def test_float32_keeps_its_digits_where_what_all_keys_have_in_common_is_large():
+    """Two frequencies that cancel: what keys have in common is in no logit, but in every product of their channels."""
+    logits, slots = long_text(64, [0.5, 0.5, 0.01]), torch.arange(64)
+    swappable_QK = slots < slots[:, None]
+    exact = replace(
+        logits,
+        query_HQF=logits.query_HQF[..., [0, 0, 2]],
+        key_GKF=logits.key_GKF + torch.tensor([100 - 100j, 100j - 100, 0]),
+    )
+    theirs = exact.weighted_moments(swappable_QK.double()[None] / slots.clamp_min(1)[:, None])
+    single = {name: getattr(exact, name).to(torch.complex64) for name in ("query_HQF", "key_GKF", "phase_KF")}
+    ours = replace(exact, **single).moments(swappable_QK)
+    total_HQ = theirs.position_HQ + theirs.symbol_HQ + theirs.interaction_HQ
+    apart_HQ = (ours.interaction_HQ.double() - theirs.interaction_HQ).abs()
+    assert (apart_HQ[:, 3:] / total_HQ[:, 3:]).max() < 1e-4  # keys of size 100 are known to 1e-5

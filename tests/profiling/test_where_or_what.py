@@ -1,6 +1,7 @@
 """Where or what, from a model to the tables: against whole tables built by hand, and where there are no such tables."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +17,10 @@ from wherewhat.capture.hooks import reader
 from wherewhat.capture.hooks.reader import AttentionRows
 from wherewhat.capture.tokens.batch import LAST, batches
 from wherewhat.errors import InternalError, UserError
-from wherewhat.logits.factors import Factors, Moments
+from wherewhat.logits.planes import RotaryPlanes
+from wherewhat.logits.rotary_moments import MeasuredRows, even_moments
 from wherewhat.profiling.profile import profile
-from wherewhat.scores import exact
+from wherewhat.scores import base
 from wherewhat.scores.registry import ROW_SCORES as SCORES
 
 BY_NAME = {family.name: family for family in FAMILIES}
@@ -266,13 +268,12 @@ def test_logits_that_are_not_finite_say_where():
 
 
 def test_a_row_that_breaks_the_theorem_is_our_mistake(monkeypatch: pytest.MonkeyPatch):
-    moments = exact.moments_of
+    def wrong(planes: RotaryPlanes, swappable_QK: torch.Tensor) -> Iterator[MeasuredRows]:
+        for rows in even_moments(planes, swappable_QK):
+            none_HQ = torch.zeros_like(rows.moments.position_HQ)
+            moments = replace(rows.moments, position_HQ=none_HQ, symbol_HQ=none_HQ, interaction_HQ=none_HQ)
+            yield replace(rows, moments=moments)
 
-    def wrong(factors: Factors, weights_HQK: torch.Tensor, **others: bool) -> Moments:
-        found = moments(factors, weights_HQK, **others)
-        nothing_HQ = torch.zeros_like(found.position_HQ)
-        return replace(found, position_HQ=nothing_HQ, symbol_HQ=nothing_HQ, interaction_HQ=nothing_HQ)
-
-    monkeypatch.setattr(exact, "moments_of", wrong)
+    monkeypatch.setattr(base, "even_moments", wrong)
     with pytest.raises(InternalError, match="what was read of this model's logits is wrong"):
         profile(BY_NAME["llama"].build(), texts(), scores=("exclusion_ratio",))

@@ -21,7 +21,7 @@ from wherewhat.scores.exact import _check
 from wherewhat.scores.frequencies import frequencies
 from wherewhat.scores.registry import ROW_SCORES as SCORES
 from wherewhat.scores.registry import published_scores
-from wherewhat.scores.swaps import cosines, in_order
+from wherewhat.scores.swaps import LOG2E, cosines, in_order
 
 SHARES = ("position_share", "symbol_share", "interaction_share")
 ANY = {
@@ -264,7 +264,7 @@ def test_cosines_are_those_of_hyperbolic_cosines_however_large_the_logits(dtype:
     before, after = (x.ravel() for x in np.meshgrid(grid, grid))
     half = (log_cosh(before) + log_cosh(after)) / 2
     theirs = np.exp(log_cosh((before + after) / 2) - half), np.exp(log_cosh((before - after) / 2) - half)
-    ours = cosines(*in_order(torch.tensor(before, dtype=dtype), torch.tensor(after, dtype=dtype)))
+    ours = cosines(*in_order(*(torch.tensor(x * LOG2E, dtype=dtype) for x in (before, after))))
     for mine, other in zip(ours, theirs, strict=True):
         assert mine.double().numpy() == pytest.approx(other, abs=near)
 

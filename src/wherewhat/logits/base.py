@@ -2,15 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from wherewhat.logits.factors import WIDTH, Factors, Moments, join_rows, moments_of, split_by_reach
-
-if TYPE_CHECKING:
-    from wherewhat.logits.planes import RotaryPlanes
+from wherewhat.logits.planes import RotaryPlanes
+from wherewhat.logits.rotary_moments import even_moments
 
 
 class Logits(ABC):
@@ -21,7 +19,7 @@ class Logits(ABC):
     """
 
     position_free: bool = False  # the logits do not depend on slots: position, if any, is part of the contents
-    planes: "RotaryPlanes | None" = None  # what rotary logits are made of, with or without a soft cap
+    planes: RotaryPlanes | None = None  # what rotary logits are made of, with or without a soft cap
     by_table: bool = False  # moments need whole tables, so many rows are slow
     nonlinearity: Callable[[Tensor], Tensor] | None = None  # what follows the product of a content with a slot
 
@@ -44,15 +42,20 @@ class Logits(ABC):
 
     def moments(self, swappable_QK: Tensor) -> Moments:
         """Means and variances of each row's table over the contents and slots of `swappable_QK`, with equal weights."""
-        return self.weighted_moments(uniform_weights(swappable_QK, self.actual_HQK.dtype))
+        if self.planes is None or self.by_table:
+            return self.weighted_moments(uniform_weights(swappable_QK, self.actual_HQK.dtype))
+        queries, keys = swappable_QK.shape
+        measured = list(even_moments(self.planes, swappable_QK))
+        index_Q = torch.cat([rows.index_Q for rows in measured])
+        return join_rows([rows.moments.padded(keys) for rows in measured], index_Q, queries)
 
     def weighted_moments(self, weights_HQK: Tensor) -> Moments:
         """The same with a weight per key, both as content and as slot; the weights of a row add up to 1."""
-        by_plane, keys = self.planes is not None and not self.by_table, weights_HQK.shape[-1]
+        keys = weights_HQK.shape[-1]
         parts, index = [], []
         for index_Q, reach in split_by_reach(weights_HQK.ne(0).any(0), len(self.actual_HQK) * WIDTH):
             factors = self.factors(index_Q, reach)
-            parts.append(moments_of(factors, weights_HQK[:, index_Q, :reach], by_plane=by_plane).padded(keys))
+            parts.append(moments_of(factors, weights_HQK[:, index_Q, :reach]).padded(keys))
             index.append(index_Q)
         return join_rows(parts, torch.cat(index), weights_HQK.shape[1])
 

@@ -68,63 +68,44 @@ class Moments:
         return replace(self, content_HQK=pad(self.content_HQK, missing), slot_HQK=pad(self.slot_HQK, missing))
 
 
-def moments_of(factors: Factors, weights_HQK: Tensor, *, by_plane: bool = False) -> Moments:
-    """Moments of every row's table with a weight per key, both as content and as slot; a row's weights add up to 1.
-
-    `by_plane` also tells frequencies apart; then the factors hold real parts first, and imaginary parts behind them.
-    """
+def moments_of(factors: Factors, weights_HQK: Tensor) -> Moments:
+    """Moments of every row's table with a weight per key, both as content and as slot; a row's weights add up to 1."""
     if factors.nonlinearity is not None:
         return _moments_of_tables(factors, weights_HQK)
-    content = _Side.of(factors.content_HQKX, weights_HQK)
-    slot = _Side.of(factors.slot_HQKX, weights_HQK)
-    grand_HQ = (content.mean_HQ1X * slot.mean_HQ1X).sum((-2, -1))
-    # What each channel contributes: its covariance with the sum over all channels.
-    centred_content_HQK, symbol_HQX = content.with_means_of(slot, weights_HQK)
-    centred_slot_HQK, position_HQX = slot.with_means_of(content, weights_HQK)
-    interaction_HQX = (content.covariance_HQXX * slot.covariance_HQXX).sum(-1)
+    content_mean_HQ1X, slot_mean_HQ1X = (
+        _mean(side_HQKX, weights_HQK) for side_HQKX in (factors.content_HQKX, factors.slot_HQKX)
+    )
+    grand_HQ = (content_mean_HQ1X * slot_mean_HQ1X).sum((-2, -1))
+    content_HQKX, slot_HQKX = factors.content_HQKX - content_mean_HQ1X, factors.slot_HQKX - slot_mean_HQ1X
+    content_HQK = (content_HQKX @ slot_mean_HQ1X.mT)[..., 0]
+    slot_HQK = (slot_HQKX @ content_mean_HQ1X.mT)[..., 0]
     return Moments(
-        content_HQK=centred_content_HQK + grand_HQ[..., None],
-        slot_HQK=centred_slot_HQK + grand_HQ[..., None],
+        content_HQK=content_HQK + grand_HQ[..., None],
+        slot_HQK=slot_HQK + grand_HQ[..., None],
         grand_HQ=grand_HQ,
-        position_HQ=position_HQX.sum(-1),
-        symbol_HQ=symbol_HQX.sum(-1),
-        interaction_HQ=interaction_HQX.sum(-1),
-        planes=Planes(*map(_by_plane, (position_HQX, symbol_HQX, interaction_HQX))) if by_plane else None,
+        position_HQ=(slot_HQK.square() * weights_HQK).sum(-1),
+        symbol_HQ=(content_HQK.square() * weights_HQK).sum(-1),
+        interaction_HQ=_interaction(content_HQKX, slot_HQKX, weights_HQK),
     )
 
 
-def _by_plane(part_HQX: Tensor) -> Tensor:
-    """part_HQF: real and imaginary channels together."""
-    real_HQF, imaginary_HQF = part_HQX.chunk(2, -1)
-    return real_HQF + imaginary_HQF
+def _interaction(content_HQKX: Tensor, slot_HQKX: Tensor, weights_HQK: Tensor) -> Tensor:
+    """The mean square of all products of centred contents and slots, from their products or their covariances."""
+    keys, channels = content_HQKX.shape[-2:]
+    if keys < 2 * channels:  # whichever are fewer
+        squares_HQKS = (content_HQKX @ slot_HQKX.mT).square_()
+        return ((squares_HQKS @ weights_HQK[..., None])[..., 0] * weights_HQK).sum(-1)
+    weights_HQK1 = weights_HQK[..., None]
+    contents_HQXX = (content_HQKX * weights_HQK1).mT @ content_HQKX
+    slots_HQXX = (slot_HQKX * weights_HQK1).mT @ slot_HQKX
+    return (contents_HQXX * slots_HQXX).sum((-2, -1))
 
 
-@dataclass(frozen=True)
-class _Side:
-    """The contents of each row, or its slots: their mean, and what is left of them without it."""
-
-    mean_HQ1X: Tensor
-    centred_HQKX: Tensor
-    weighed_HQKX: Tensor  # the same times the weights
-
-    @classmethod
-    def of(cls, vectors_HQKX: Tensor, weights_HQK: Tensor) -> "_Side":
-        if vectors_HQKX.shape[:2] == (1, 1):  # one product for all heads and rows
-            mean_HQ1X = (weights_HQK @ vectors_HQKX[0, 0])[..., None, :]
-        else:
-            mean_HQ1X = weights_HQK[..., None, :] @ vectors_HQKX
-        centred_HQKX = vectors_HQKX - mean_HQ1X
-        return cls(mean_HQ1X, centred_HQKX, centred_HQKX * weights_HQK[..., None])
-
-    @property
-    def covariance_HQXX(self) -> Tensor:
-        return self.weighed_HQKX.mT @ self.centred_HQKX
-
-    def with_means_of(self, other: "_Side", weights_HQK: Tensor) -> tuple[Tensor, Tensor]:
-        """The mean of every vector's products with the other side, from the grand mean; its variance by channel."""
-        centred_HQK = (self.centred_HQKX @ other.mean_HQ1X.mT)[..., 0]
-        variance_HQX = (centred_HQK[..., None, :] @ self.weighed_HQKX)[..., 0, :] * other.mean_HQ1X[..., 0, :]
-        return centred_HQK, variance_HQX
+def _mean(vectors_HQKX: Tensor, weights_HQK: Tensor) -> Tensor:
+    """mean_HQ1X; one product for all heads and rows where they share their vectors."""
+    if vectors_HQKX.shape[:2] == (1, 1):
+        return (weights_HQK @ vectors_HQKX[0, 0])[..., None, :]
+    return weights_HQK[..., None, :] @ vectors_HQKX
 
 
 def _moments_of_tables(factors: Factors, weights_HQK: Tensor) -> Moments:

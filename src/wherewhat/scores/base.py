@@ -10,8 +10,9 @@ from torch import Tensor
 from wherewhat.errors import UserError
 from wherewhat.logits.base import Logits
 from wherewhat.logits.factors import WIDTH, Measured, join_rows, split_by_reach
+from wherewhat.logits.rotary_moments import even_moments
 from wherewhat.scores.decomposed import DecomposedRows
-from wherewhat.scores.exact import Exact, Parts, read_attended, read_exact
+from wherewhat.scores.exact import Exact, Parts, exact_of, read_attended, read_exact
 from wherewhat.scores.pairs import MirroredPairs, read_pairs, stretches
 from wherewhat.scores.planes import PlaneSums, read_planes
 from wherewhat.scores.swaps import PUBLISHED, Swaps, read_block_swaps, read_swaps
@@ -120,7 +121,17 @@ class Rows:
     @cached_property
     def exact(self) -> Exact | None:
         """What all permutations of each row's keys would do to its logits; None if no row can be measured."""
-        return self._measure(read_exact)
+        planes = None if self.logits is None or self.logits.by_table else self.logits.planes
+        index_Q = self.measured_Q.nonzero()[:, 0]
+        if planes is None or not len(index_Q):
+            return self._measure(read_exact)
+        swappable_QK = self.swappable_QK[index_Q]
+        parts, places = [], []
+        for rows in even_moments(planes.rows(index_Q), swappable_QK):
+            swappable = swappable_QK[rows.index_Q, : rows.actual_HQK.shape[-1]]
+            parts.append(exact_of(rows.actual_HQK, rows.moments, swappable))
+            places.append(index_Q[rows.index_Q])
+        return join_rows(parts, torch.cat(places), len(self.queries_Q))
 
     @cached_property
     def attended(self) -> Parts | None:
@@ -175,7 +186,6 @@ class Rows:
             attention_HQK=self.attention_HQK[:, index_Q, :keys].to(factors.content_HQKX.dtype),
             allowed_QK=self.allowed_QK[index_Q, :keys],
             swappable_QK=self.swappable_QK[index_Q, :keys],
-            by_plane=self.logits.planes is not None and not self.logits.by_table,
         )
         if (number + 1) * factors.content_HQKX.numel() <= KEPT:  # groups are about equally large
             self.kept_groups[number] = group

@@ -19,7 +19,6 @@ class DecomposedRows:
     attention_HQK: Tensor
     allowed_QK: Tensor
     swappable_QK: Tensor  # two keys or more of every row
-    by_plane: bool = False  # the factors are those of rotary frequencies that add up
 
     @cached_property
     def actual_HQK(self) -> Tensor:

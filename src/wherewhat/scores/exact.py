@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from wherewhat.errors import InternalError
+from wherewhat.logits.base import uniform_weights
 from wherewhat.logits.factors import Moments, Planes, mean_and_variance, moments_of
 from wherewhat.scores.decomposed import DecomposedRows
 
@@ -51,9 +52,13 @@ class Exact:
 
 def read_exact(rows: DecomposedRows) -> Exact:
     """Measure rows over all permutations of their keys."""
-    moments = moments_of(rows.factors, rows.even_1QK, by_plane=rows.by_plane)
-    actual_HQK, weights_1QK = rows.actual_HQK, rows.even_1QK
-    size_HQ = _size(actual_HQK, moments, rows.swappable_QK)
+    return exact_of(rows.actual_HQK, moments_of(rows.factors, rows.even_1QK), rows.swappable_QK)
+
+
+def exact_of(actual_HQK: Tensor, moments: Moments, swappable_QK: Tensor) -> Exact:
+    """What permutations of their keys do to rows with these logits and these moments of their tables."""
+    weights_1QK = uniform_weights(swappable_QK, actual_HQK.dtype)
+    size_HQ = _size(actual_HQK, moments, swappable_QK)
     # Permuting keys moves a slot's logit to every content's in turn: by how far the actual one lies from the slot's
     # mean, and by how the contents spread around that. Nothing is subtracted, so nothing is lost to a common offset.
     off_slot_HQ = ((actual_HQK - moments.slot_HQK).square_() * weights_1QK).sum(-1)

@@ -17,6 +17,7 @@ from torch.nn.functional import embedding, pad
 
 from wherewhat.logits.base import widest_dtype
 from wherewhat.logits.factors import Factors
+from wherewhat.logits.pair_products import PairProducts
 from wherewhat.scores.decomposed import DecomposedRows
 
 PUBLISHED = 1e-4  # the temperature of the published code
@@ -24,6 +25,7 @@ FAINT = 1e-17  # what all swaps that are not looked at may count for together
 DRAWN = 1024  # swaps that represent all where there are too many to compute
 GOLDEN = (5**0.5 - 1) / 2
 MATCHED = 256  # random swaps from which the level of a random head is computed
+LOG2E = 1 / math.log(2)  # logits become powers of two, which are several times quicker than those of e
 STEPS = tuple(1.2207440846057596**-power for power in (1, 2, 3))  # fills a cube evenly; 1.22... solves x**4 = x + 1
 ROOM = 1 << 18  # swaps in work at once: what is known of them stays near the processor
 VECTOR_ROOM = 1 << 19  # numbers of the keys that are swapped, likewise
@@ -67,25 +69,28 @@ def read_swaps(rows: DecomposedRows, taus: tuple[float, ...], most: int | None =
 def cosines(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
     """How a swap leaves the attention on two keys, as positional and symbolic cosine. Writes over what it is given.
 
-    Both are logarithms of how much the second of two slots gets for what the first gets, before and after the swap;
-    before it, not more. A positional head leaves the attention on the slots alone, a symbolic one exchanges it.
+    Both are logarithms, to base 2, of how much the second of two slots gets for what the first gets, before and after
+    the swap; before it, not more. A positional head leaves the attention on the slots alone, a symbolic one exchanges
+    it.
 
-    >>> cosines(torch.tensor(-2.0), torch.tensor(-2.0))  # nothing changed
-    (tensor(1.), tensor(0.2658))
+    >>> cosines(torch.tensor(-3.0), torch.tensor(-3.0))  # nothing changed
+    (tensor(1.), tensor(0.2462))
     """
-    steep = 40 if before.dtype == torch.float32 else 300  # ratios beyond that are 0 or infinite to all digits
-    before, after = _exp(before.clamp_(min=-steep)), _exp(after.clamp_(-steep, steep))
-    # Of (1, x) and (1, y) the inner product is 1 + xy, that of (1, x) and (y, 1) is x + y, and the square of the
-    # product of their lengths is (1 - xy)² + (x + y)². In place, as every pass over all swaps costs.
-    positional = before * after
-    symbolic = before.add_(after)
-    length = torch.sub(1, positional, out=after).square_().addcmul_(symbolic, symbolic).rsqrt_()
-    return positional.add_(1).mul_(length), symbolic.mul_(length)
+    product, total, length = _ratios(before, after)
+    return product.add_(1).mul_(length), total.mul_(length)
 
 
-def _exp(logits: Tensor) -> Tensor:
-    """The exponential, in place: powers of two are several times quicker than those of e."""
-    return logits.mul_(1 / math.log(2)).exp2_()
+def _ratios(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """xy, x + y and 1 / |(1, x)| |(1, y)| of the two ratios x and y. Writes over what it is given.
+
+    Of (1, x) and (1, y) the inner product is 1 + xy, that of (1, x) and (y, 1) is x + y, and the square of the product
+    of their lengths is (1 - xy)² + (x + y)². In place, as every pass over all swaps costs.
+    """
+    steep = 60 if before.dtype == torch.float32 else 430  # ratios beyond that are 0 or infinite to all digits
+    before, after = before.clamp_(min=-steep).exp2_(), after.clamp_(-steep, steep).exp2_()
+    product = before * after
+    total = before.add_(after)
+    return product, total, torch.sub(1, product, out=after).square_().addcmul_(total, total).rsqrt_()
 
 
 def in_order(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
@@ -101,23 +106,24 @@ class _SortedTables:
     queries: int  # how many rows each head has
     order_NK: Tensor  # the slots in that order
     count_N: Tensor  # how many of them can be swapped
-    actual_NK: Tensor  # the logits in that order; 0 where a key cannot be swapped
+    actual_NK: Tensor  # the logits in that order, to base 2; 0 where a key cannot be swapped
 
     @classmethod
     def of(cls, rows: DecomposedRows) -> "_SortedTables":
         actual_HQK = rows.actual_HQK.masked_fill(~rows.swappable_QK, -torch.inf)
         actual_NK, order_NK = actual_HQK.flatten(0, 1).sort(descending=True)
         count_N = rows.swappable_QK.sum(-1).expand(actual_HQK.shape[:2]).flatten()
-        return cls(rows.factors, actual_HQK.shape[1], order_NK, count_N, actual_NK.masked_fill_(actual_NK.isinf(), 0))
+        actual_NK = actual_NK.masked_fill_(actual_NK.isinf(), 0).mul_(LOG2E)
+        return cls(rows.factors, actual_HQK.shape[1], order_NK, count_N, actual_NK)
 
-    def vectors(self, units_N: Tensor, places_NS: Tensor) -> tuple[Tensor, Tensor]:
-        """content_NSX and slot_NSX of some rows of heads, at these places of their order."""
-        slots_NS = self.order_NK[units_N].gather(1, places_NS)
-        content_NSX, slot_NSX = (
-            self._take(side_HQKX, units_N, slots_NS)
+    def vectors(self, units_N: Tensor, keys: int) -> tuple[Tensor, Tensor]:
+        """content_NKX and slot_NKX of some rows of heads, up to so many places of their order."""
+        slots_NK = self.order_NK[units_N, :keys]
+        content_NKX, slot_NKX = (
+            self._take(side_HQKX, units_N, slots_NK)
             for side_HQKX in (self.factors.content_HQKX, self.factors.slot_HQKX)
         )
-        return content_NSX, slot_NSX
+        return content_NKX, slot_NKX
 
     def _take(self, vectors_HQKX: Tensor, units_N: Tensor, slots_NS: Tensor) -> Tensor:
         """vectors_NSX of some slots of some rows of heads; heads or rows may share their vectors."""
@@ -136,7 +142,7 @@ def _mean_cosines(tables: _SortedTables, contributions: "_KeyContributions", mos
     score_3N[2] = _matched(tables, contributions)
     many_N = contributions.swaps_N > (most or torch.inf)
     channels = tables.factors.content_HQKX.shape[-1]
-    for units_N in _groups(many_N.nonzero()[:, 0], VECTOR_ROOM // (DRAWN * channels)):
+    for units_N in _groups(many_N.nonzero()[:, 0], VECTOR_ROOM // (tables.order_NK.shape[1] * channels)):
         score_3N[:2, units_N] = _drawn(tables, units_N, contributions.of_units(units_N))
     rest_N = (~many_N).nonzero()[:, 0]
     rest_N = rest_N[contributions.highs_N[rest_N].argsort()]  # those with equally many swaps together
@@ -206,8 +212,7 @@ class _KeyContributions:
 def _sum_up(tables: _SortedTables, units_N: Tensor, contributions: _KeyContributions) -> Tensor:
     """score_2N of some rows of heads: a block of keys with all that weigh less at a time."""
     keys = int(tables.count_N[units_N].max())
-    every_K = torch.arange(keys, device=units_N.device).expand(len(units_N), -1)
-    content_NKX, slot_NKX = tables.vectors(units_N, every_K)
+    exchanged = _Exchanged(tables, units_N, keys)
     actual_NK = tables.actual_NK[units_N, :keys]
     # No numbers so small that they slow all down.
     low_NK1 = (contributions.low_NK * contributions.low_NK.ge(contributions.least_N[:, None])).to(actual_NK.dtype)[
@@ -219,16 +224,13 @@ def _sum_up(tables: _SortedTables, units_N: Tensor, contributions: _KeyContribut
         stop = min(start + max(ROOM // ((keys - start) * len(units_N)), 8), highs)
         ones, others = slice(start, stop), slice(start, keys)
         before_NST = actual_NK[:, None, others] - actual_NK[:, ones, None]
-        there_NST = content_NKX[:, ones] @ slot_NKX[:, others].mT
-        here = slot_NKX[:, ones], content_NKX[:, others].mT
-        if tables.factors.nonlinearity is None:
-            after_NST = there_NST.baddbmm_(*here, alpha=-1)
-        else:
-            after_NST = tables.factors.logits(there_NST) - tables.factors.logits(here[0] @ here[1])
-        for sum_N, cosine_NST in zip(sum_2N, cosines(before_NST, after_NST), strict=True):
-            cosine_NST[..., : stop - start].triu_(1)  # each two once, the one with more weight first
-            sum_NS = (cosine_NST @ low_NK1[:, others])[..., 0]
-            sum_N += (sum_NS * contributions.high_NK[:, ones]).sum(-1)
+        product_NST, total_NST, length_NST = _ratios(before_NST, exchanged.block(ones, others))
+        length_NST[..., : stop - start].triu_(1)  # each two once, the one with more weight first
+        low = low_NK1[:, others]
+        positional_NS1 = length_NST @ low + product_NST.mul_(length_NST) @ low
+        symbolic_NS1 = total_NST.mul_(length_NST) @ low
+        for sum_N, sum_NS1 in zip(sum_2N, (positional_NS1, symbolic_NS1), strict=True):
+            sum_N += (sum_NS1[..., 0] * contributions.high_NK[:, ones]).sum(-1)
         start = stop
     return (sum_2N / contributions.total_N).clamp_(0, 1)
 
@@ -240,14 +242,36 @@ def _drawn(tables: _SortedTables, units_N: Tensor, contributions: _KeyContributi
     """
     step_D = torch.arange(DRAWN, dtype=contributions.high_NK.dtype, device=units_N.device) + 0.5
     one_ND, other_ND = contributions.swaps_at(step_D / DRAWN, (step_D * GOLDEN) % 1)
-    (content_NDX, slot_NDX), (other_content_NDX, other_slot_NDX) = (
-        tables.vectors(units_N, places_ND) for places_ND in (one_ND, other_ND)
-    )
-    there_ND = tables.factors.logits(content_NDX.mul_(other_slot_NDX).sum(-1))
-    here_ND = tables.factors.logits(other_content_NDX.mul_(slot_NDX).sum(-1))
+    after_ND = _Exchanged(tables, units_N, tables.order_NK.shape[1]).pairs(one_ND, other_ND)
     actual_NK = tables.actual_NK[units_N]
-    cosines_ND = cosines(actual_NK.gather(1, other_ND) - actual_NK.gather(1, one_ND), there_ND - here_ND)
+    cosines_ND = cosines(actual_NK.gather(1, other_ND) - actual_NK.gather(1, one_ND), after_ND)
     return torch.stack([cosine_ND.to(step_D.dtype).mean(-1) for cosine_ND in cosines_ND])
+
+
+class _Exchanged:
+    """By how much, once two keys have been swapped, the second slot's logit is above the first's; to base 2."""
+
+    def __init__(self, tables: _SortedTables, units_N: Tensor, keys: int) -> None:
+        self._nonlinearity = tables.factors.nonlinearity
+        self._content_NKX, self._slot_NKX = tables.vectors(units_N, keys)
+        if self._nonlinearity is None:
+            self._content_NKX.mul_(LOG2E)
+
+    def block(self, ones: slice, others: slice) -> Tensor:
+        """Every one with every other, as exchanged_NST."""
+        there_NST = self._content_NKX[:, ones] @ self._slot_NKX[:, others].mT
+        here = self._slot_NKX[:, ones], self._content_NKX[:, others].mT
+        if self._nonlinearity is None:
+            return there_NST.baddbmm_(*here, alpha=-1)
+        return (self._nonlinearity(there_NST) - self._nonlinearity(here[0] @ here[1])).mul_(LOG2E)
+
+    def pairs(self, one_ND: Tensor, other_ND: Tensor) -> Tensor:
+        """One with one other, as exchanged_ND; the others must come in rising order."""
+        pairs = PairProducts(other_ND, one_ND, keys=self._slot_NKX.shape[1])
+        there_ND, here_ND = pairs(self._slot_NKX, self._content_NKX), pairs(self._content_NKX, self._slot_NKX)
+        if self._nonlinearity is None:
+            return there_ND.sub_(here_ND)
+        return (self._nonlinearity(there_ND) - self._nonlinearity(here_ND)).mul_(LOG2E)
 
 
 def _matched(tables: _SortedTables, contributions: _KeyContributions) -> Tensor:
@@ -309,7 +333,7 @@ class _BlockRow:
         down = _Stretch(late_end_P - earlier.length_P, earlier.length_P)
         after_HP = down.worth(self._moved(earlier, down)) - up.worth(self._moved(later, up))
         gap_HP = (earlier.mean(attention_HK) - later.mean(attention_HK)).abs()
-        return gap_HP, *cosines(*in_order(before_HP, after_HP))
+        return gap_HP, *cosines(*in_order(before_HP * LOG2E, after_HP * LOG2E))
 
     def _moved(self, contents: "_Stretch", slots: "_Stretch") -> Tensor:
         """logits_HPL of the contents of one stretch in the slots of another."""
