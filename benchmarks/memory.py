@@ -21,7 +21,7 @@ def measure(repeats: int) -> Iterator[Measurement]:
     ratios = tuple(ours / theirs for ours, theirs in pairs)
     apart = max(ours - theirs for ours, theirs in pairs) / 2**20
     note = f"whole process; at most {apart:.0f} MiB more"
-    yield Measurement("heads, n = 1,024: peak memory over plain fused forward", ratios, 1.25, note=note)
+    yield Measurement("peak memory of heads, n = 1,024: over plain fused forward", ratios, 1.25, note=note)
     ours = [fitting(_profile, 8192) for _ in range(min(repeats, 3))]
     theirs = _peak(_eager, 8192)
     note = f"ours {max(ours) / 2**30:.2f} GiB"
@@ -31,7 +31,7 @@ def measure(repeats: int) -> Iterator[Measurement]:
     else:
         note += f", eager {theirs / 2**30:.2f} GiB"
     ratios = tuple(peak / theirs for peak in ours)
-    yield Measurement("heads, n = 8,192: peak memory over eager attention", ratios, 0.1, note=note)
+    yield Measurement("peak memory of heads, n = 8,192: over eager attention", ratios, 0.1, note=note)
 
 
 def _profile(length: int) -> None:

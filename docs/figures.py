@@ -116,7 +116,31 @@ def speed(latest: Path) -> dict[str, Any]:
         spread = f"{_short(each['ratio'])} × ({_short(each['low'])}–{_short(each['high'])})"
         against = rows[what][1] if what in rows else against
         rows[what] = [what, against, f"{spread} faster" if faster else spread, goal]
-    return {**known, "date": date.today().isoformat(), "tables": {"ratios": list(rows.values())}}
+    return {
+        **known,
+        "date": date.today().isoformat(),
+        "figures": {**known["figures"], **_speed_figures({what: row[2] for what, row in rows.items()})},
+        "tables": {**known["tables"], "ratios": list(rows.values())},
+    }
+
+
+def _speed_figures(ratios: dict[str, str]) -> dict[str, Any]:
+    """The figures of sentences that tell of ratios in the table."""
+
+    def spread(what: str) -> list[str]:
+        return re.findall(r"[\d.,]+", ratios[what])[:3]
+
+    profile, swaps = spread("heads, n = 1,024"), spread("all swaps of one query, n = 64, 8 heads")
+    return {
+        "readme": {
+            "profile over forward, n": "1,024",
+            "profile over forward": profile,
+            "goal, at most": "1.4",
+            "swaps, n": "64",
+            "running the layer again over swaps": swaps,
+        },
+        "text": {"profile over forward": [*spread("heads, n = 128"), "128", *spread("heads, n = 256"), "256"]},
+    }
 
 
 def _short(ratio: float) -> str:

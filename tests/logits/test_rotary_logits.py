@@ -7,6 +7,9 @@ import pytest
 import torch
 from logit_tables import TURNING, assert_moments, plane_tables, some_logits, table
 
+from wherewhat.logits import rotary_moments
+from wherewhat.logits.factors import uniform_weights
+from wherewhat.logits.joined import JoinedLogits
 from wherewhat.logits.rotary import RotaryLogits
 from wherewhat.scores.base import Rows
 
@@ -215,3 +218,54 @@ def test_float32_keeps_its_digits_where_what_all_keys_have_in_common_is_large():
     total_HQ = theirs.position_HQ + theirs.symbol_HQ + theirs.interaction_HQ
     apart_HQ = (ours.interaction_HQ.double() - theirs.interaction_HQ).abs()
     assert (apart_HQ[:, 3:] / total_HQ[:, 3:]).max() < 1e-4  # keys of size 100 are known to 1e-5
+
+
+def in_single_precision(logits: RotaryLogits) -> RotaryLogits:
+    names = ("query_HQF", "key_GKF", "phase_KF")
+    return replace(logits, **{name: getattr(logits, name).to(torch.complex64) for name in names})
+
+
+def test_contributions_of_frequencies_add_up_in_float32_where_keys_have_a_large_mean():
+    """A mean in a slow frequency makes all logits large, of which the variance is a small part."""
+    logits, slots = long_text(64, [1.0, 0.1, 1e-4]), torch.arange(64)
+    logits = replace(logits, key_GKF=logits.key_GKF / 10 + torch.tensor([0, 0, 20.0]))
+    swappable_QK = slots < slots[:, None]
+    theirs, ours = logits.moments(swappable_QK), in_single_precision(logits).moments(swappable_QK)
+    total_HQ = theirs.position_HQ + theirs.symbol_HQ + theirs.interaction_HQ
+    for part in ("position", "symbol", "interaction"):
+        apart_HQF = (getattr(ours.planes, f"{part}_HQF") - getattr(theirs.planes, f"{part}_HQF")).abs()
+        assert (apart_HQF[:, 3:] / total_HQ[:, 3:, None]).max() < 5e-3
+
+
+def test_a_key_that_comes_and_goes_leaves_nothing_behind_in_float32():
+    """A window passes one key that is far larger than all others: what was added is taken away again."""
+    logits, slots = long_text(64, [1.0, 0.1, 0.001]), torch.arange(64)
+    key_GKF = logits.key_GKF.clone()
+    key_GKF[:, 20] *= 300
+    logits = replace(logits, key_GKF=key_GKF)
+    swappable_QK = (slots < slots[:, None]) & (slots >= slots[:, None] - 16)
+    theirs, ours = logits.moments(swappable_QK), in_single_precision(logits).moments(swappable_QK)
+    total_HQ = theirs.position_HQ + theirs.symbol_HQ + theirs.interaction_HQ
+    apart_HQ = (ours.interaction_HQ - theirs.interaction_HQ).abs() / total_HQ
+    assert apart_HQ[:, 40:].max() < 1e-5  # rows that no longer see that key
+
+
+@pytest.mark.parametrize("room", [1, 100, 1000, 1 << 21])
+def test_moments_do_not_depend_on_how_many_rows_are_measured_at_once(room: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(rotary_moments, "ROOM", room)
+    generator = torch.Generator().manual_seed(2)
+    counts = [4, 1, 5, 7]  # rows of each text, in no order
+    parts = [
+        some_logits("grouped", torch.randperm(KEYS, generator=generator)[:count], KEYS, seed=count) for count in counts
+    ]
+    joined = JoinedLogits.of(parts, torch.arange(4).repeat_interleave(torch.tensor(counts)))
+    shuffled = joined.rows(torch.randperm(sum(counts), generator=generator))
+    swappable_QK = torch.rand(sum(counts), KEYS, generator=generator) < 0.6
+    swappable_QK[3] = False  # a row without any
+    theirs = shuffled.weighted_moments(uniform_weights(swappable_QK, torch.float64))
+    ours = shuffled.moments(swappable_QK)
+    for part in ("position_HQ", "symbol_HQ", "interaction_HQ", "grand_HQ"):
+        torch.testing.assert_close(getattr(ours, part), getattr(theirs, part), **NEAR)
+    for part in ("content_HQK", "slot_HQK"):
+        both = [torch.where(swappable_QK, getattr(moments, part), 0) for moments in (ours, theirs)]
+        torch.testing.assert_close(*both, **NEAR)

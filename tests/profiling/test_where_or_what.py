@@ -1,7 +1,6 @@
 """Where or what, from a model to the tables: against whole tables built by hand, and where there are no such tables."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +16,10 @@ from wherewhat.capture.hooks import reader
 from wherewhat.capture.hooks.reader import AttentionRows
 from wherewhat.capture.tokens.batch import LAST, batches
 from wherewhat.errors import InternalError, UserError
-from wherewhat.logits.planes import RotaryPlanes
-from wherewhat.logits.rotary_moments import MeasuredRows, even_moments
+from wherewhat.logits.factors import Moments
 from wherewhat.profiling.profile import profile
 from wherewhat.scores import base
+from wherewhat.scores.exact import Exact, read_exact
 from wherewhat.scores.registry import ROW_SCORES as SCORES
 
 BY_NAME = {family.name: family for family in FAMILIES}
@@ -268,12 +267,11 @@ def test_logits_that_are_not_finite_say_where():
 
 
 def test_a_row_that_breaks_the_theorem_is_our_mistake(monkeypatch: pytest.MonkeyPatch):
-    def wrong(planes: RotaryPlanes, swappable_QK: torch.Tensor) -> Iterator[MeasuredRows]:
-        for rows in even_moments(planes, swappable_QK):
-            none_HQ = torch.zeros_like(rows.moments.position_HQ)
-            moments = replace(rows.moments, position_HQ=none_HQ, symbol_HQ=none_HQ, interaction_HQ=none_HQ)
-            yield replace(rows, moments=moments)
+    def wrong(actual_HQK: torch.Tensor, moments: Moments, swappable_QK: torch.Tensor) -> Exact:
+        none_HQ = torch.zeros_like(moments.position_HQ)
+        moments = replace(moments, position_HQ=none_HQ, symbol_HQ=none_HQ, interaction_HQ=none_HQ)
+        return read_exact(actual_HQK, moments, swappable_QK)
 
-    monkeypatch.setattr(base, "even_moments", wrong)
+    monkeypatch.setattr(base, "read_exact", wrong)
     with pytest.raises(InternalError, match="what was read of this model's logits is wrong"):
         profile(BY_NAME["llama"].build(), texts(), scores=("exclusion_ratio",))

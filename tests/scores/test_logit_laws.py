@@ -21,7 +21,7 @@ from wherewhat.scores.exact import _check
 from wherewhat.scores.frequencies import frequencies
 from wherewhat.scores.registry import ROW_SCORES as SCORES
 from wherewhat.scores.registry import published_scores
-from wherewhat.scores.swaps import LOG2E, cosines, in_order
+from wherewhat.scores.swaps import cosines, in_order
 
 SHARES = ("position_share", "symbol_share", "interaction_share")
 ANY = {
@@ -264,7 +264,7 @@ def test_cosines_are_those_of_hyperbolic_cosines_however_large_the_logits(dtype:
     before, after = (x.ravel() for x in np.meshgrid(grid, grid))
     half = (log_cosh(before) + log_cosh(after)) / 2
     theirs = np.exp(log_cosh((before + after) / 2) - half), np.exp(log_cosh((before - after) / 2) - half)
-    ours = cosines(*in_order(*(torch.tensor(x * LOG2E, dtype=dtype) for x in (before, after))))
+    ours = cosines(*in_order(torch.tensor(before, dtype=dtype), torch.tensor(after, dtype=dtype)))
     for mine, other in zip(ours, theirs, strict=True):
         assert mine.double().numpy() == pytest.approx(other, abs=near)
 
@@ -314,3 +314,20 @@ def test_the_first_slot_stays_in_the_softmax():
     sharp = replace(rows, attention_HQK=rows.attention_HQK * 0.1)
     score = published_scores(0.01)[0]
     assert not torch.allclose(score.rows(sharp)[0], score.rows(rows)[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_steep_slopes_beside_a_sink_keep_their_published_scores(dtype: torch.dtype):
+    """All weight rests on a key that is never swapped, so that every other key counts, however far their logits lie."""
+    keys, slope = 100, {torch.float32: 1.0, torch.float64: 8.0}[dtype]
+    generator = torch.Generator().manual_seed(0)
+    query_HQC, key_GKC = torch.randn(1, 1, 3, generator=generator), torch.randn(1, keys, 3, generator=generator)
+    slot_HQK = (torch.arange(keys) - keys + 1).to(dtype)[None, None] * slope
+    slot_HQK[..., 0] = 1000.0
+    logits = AdditiveLogits(query_HQC.to(dtype), key_GKC.to(dtype), 0.5, slot_HQK)
+    allowed_QK = torch.ones(1, keys, dtype=torch.bool)
+    attention_HQK = logits.actual_HQK.softmax(-1)
+    rows = Rows(attention_HQK, torch.tensor([keys - 1]), allowed_QK, torch.arange(keys), logits=logits)
+    values = [SCORES[name].rows(rows)[0].item() for name in ("positional", "symbolic")]
+    assert all(0 <= value <= 1 for value in values)
+    assert values[0] > 0.95  # slots decide nearly everything

@@ -1,14 +1,23 @@
 """A head at one query is a table: a[k, j] is the logit that content k would have in slot j."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
 
-from wherewhat.logits.factors import WIDTH, Factors, Moments, join_rows, moments_of, split_by_reach
+from wherewhat.logits.factors import (
+    WIDTH,
+    Factors,
+    MeasuredRows,
+    Moments,
+    join_rows,
+    moments_of,
+    split_by_reach,
+    uniform_weights,
+)
 from wherewhat.logits.planes import RotaryPlanes
-from wherewhat.logits.rotary_moments import even_moments
+from wherewhat.logits.rotary_moments import uniform_moments
 
 
 class Logits(ABC):
@@ -40,17 +49,25 @@ class Logits(ABC):
     def rows(self, index_Q: Tensor) -> "Logits":
         """Only some of the rows."""
 
+    def measured(self, swappable_QK: Tensor) -> Iterator[MeasuredRows]:
+        """Every row with the means and variances of its table over the keys of `swappable_QK`, some rows at a time."""
+        if self.planes is not None and not self.by_table:
+            yield from uniform_moments(self.planes, swappable_QK)
+            return
+        weights_1QK = uniform_weights(swappable_QK, self.actual_HQK.dtype)
+        for index_Q, reach in split_by_reach(swappable_QK, len(self.actual_HQK) * WIDTH):
+            factors = self.factors(index_Q, reach)
+            yield MeasuredRows(index_Q, factors.actual_HQK, moments_of(factors, weights_1QK[:, index_Q, :reach]))
+
     def moments(self, swappable_QK: Tensor) -> Moments:
-        """Means and variances of each row's table over the contents and slots of `swappable_QK`, with equal weights."""
-        if self.planes is None or self.by_table:
-            return self.weighted_moments(uniform_weights(swappable_QK, self.actual_HQK.dtype))
+        """The same of all rows together, with all keys."""
         queries, keys = swappable_QK.shape
-        measured = list(even_moments(self.planes, swappable_QK))
+        measured = list(self.measured(swappable_QK))
         index_Q = torch.cat([rows.index_Q for rows in measured])
         return join_rows([rows.moments.padded(keys) for rows in measured], index_Q, queries)
 
     def weighted_moments(self, weights_HQK: Tensor) -> Moments:
-        """The same with a weight per key, both as content and as slot; the weights of a row add up to 1."""
+        """Moments with a weight per key, both as content and as slot, which add up to 1; not by frequency."""
         keys = weights_HQK.shape[-1]
         parts, index = [], []
         for index_Q, reach in split_by_reach(weights_HQK.ne(0).any(0), len(self.actual_HQK) * WIDTH):
@@ -58,21 +75,6 @@ class Logits(ABC):
             parts.append(moments_of(factors, weights_HQK[:, index_Q, :reach]).padded(keys))
             index.append(index_Q)
         return join_rows(parts, torch.cat(index), weights_HQK.shape[1])
-
-
-def widest_dtype(device: torch.device) -> torch.dtype:
-    """The most precise floating-point type of a device: Apple's MPS has no double precision."""
-    return torch.float32 if device.type == "mps" else torch.float64
-
-
-def uniform_weights(swappable_QK: Tensor, dtype: torch.dtype) -> Tensor:
-    """weights_1QK that are equal for all swappable keys of a row; all 0 if it has none.
-
-    >>> uniform_weights(torch.tensor([[True, False, True]]), torch.float32)
-    tensor([[[0.5000, 0.0000, 0.5000]]])
-    """
-    weights_QK = swappable_QK.to(dtype)
-    return (weights_QK / weights_QK.sum(-1, keepdim=True).clamp_min(1))[None]
 
 
 def dot(query_HQC: Tensor, key_GKC: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """The tables of some rows as products of contents and slots, and the means and variances of these tables.
 
-Nothing larger than a row's factors is built: a mean over a table is a product with a mean factor, and its variance
-follows from the covariances of both factors. Only where a nonlinearity follows the product is a table built whole.
+A mean over a table is a product with a mean factor, and its variance follows from the covariances of both factors, or
+from the products where these are fewer. Only where a nonlinearity follows the product is every table needed whole.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -60,12 +60,21 @@ class Moments:
     position_HQ: Tensor  # variance of the slots' means
     symbol_HQ: Tensor  # variance of the contents' means
     interaction_HQ: Tensor  # variance that neither explains
-    planes: Planes | None = None  # the same by rotary frequency, for rotary logits
+    planes: Planes | None = None  # the same by rotary frequency, for rotary logits with equal weights
 
     def padded(self, keys: int) -> "Moments":
         """With so many keys, those that are missing 0."""
         missing = (0, keys - self.content_HQK.shape[-1])
         return replace(self, content_HQK=pad(self.content_HQK, missing), slot_HQK=pad(self.slot_HQK, missing))
+
+
+@dataclass(frozen=True)
+class MeasuredRows:
+    """Some rows with their moments, over as many keys as the furthest of them reaches."""
+
+    index_Q: Tensor  # their numbers among all rows
+    actual_HQK: Tensor  # the logits as they are
+    moments: Moments
 
 
 def moments_of(factors: Factors, weights_HQK: Tensor) -> Moments:
@@ -191,3 +200,18 @@ def join_rows(parts: Sequence[Measured], index_Q: Tensor, rows: int) -> Measured
         elif is_dataclass(values[0]):
             joined[field.name] = join_rows(values, index_Q, rows)
     return replace(parts[0], **joined)  # type: ignore[type-var]
+
+
+def widest_dtype(device: torch.device) -> torch.dtype:
+    """The most precise floating-point type of a device: Apple's MPS has no double precision."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def uniform_weights(swappable_QK: Tensor, dtype: torch.dtype) -> Tensor:
+    """weights_1QK that are equal for all swappable keys of a row; all 0 if it has none.
+
+    >>> uniform_weights(torch.tensor([[True, False, True]]), torch.float32)
+    tensor([[[0.5000, 0.0000, 0.5000]]])
+    """
+    weights_QK = swappable_QK.to(dtype)
+    return (weights_QK / weights_QK.sum(-1, keepdim=True).clamp_min(1))[None]

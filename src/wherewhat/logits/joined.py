@@ -68,4 +68,7 @@ class JoinedLogits(Logits):
         return join_factors(parts, torch.cat(mine).argsort(), keys)
 
     def rows(self, index_Q: Tensor) -> "JoinedLogits":
-        return replace(self, text_Q=self.text_Q[index_Q], number_Q=self.number_Q[index_Q])
+        some = replace(self, text_Q=self.text_Q[index_Q], number_Q=self.number_Q[index_Q])
+        if self.planes is not None:
+            vars(some)["planes"] = self.planes.rows(index_Q)  # the keys of all texts have already been joined
+        return some

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class PairProducts:
-    """In each of N sets of vectors, products of the D pairs whose numbers are given; those on the left must rise.
+    """In each of N sets of vectors, products of D pairs; `left_ND` must be sorted in ascending order.
 
     >>> pairs = PairProducts(torch.tensor([[0, 0, 1]]), torch.tensor([[0, 1, 1]]), keys=2)
     >>> pairs(torch.eye(2)[None], torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
@@ -31,8 +31,9 @@ class PairProducts:
     def _sampled(self, left_UX: Tensor, right_UX: Tensor) -> Tensor:
         """As the entries of a sparse matrix, products are computed where the vectors lie: many times quicker."""
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse", UserWarning)  # said to be in beta, or not checked
+            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
             zeros_P, size = left_UX.new_zeros(len(self._left_P)), (self._vectors, self._vectors)
-            pattern = torch.sparse_csr_tensor(self._ends_U, self._right_P, zeros_P, size)
+            # A pair may occur twice, in any order on the right: not a valid matrix, but valid products.
+            pattern = torch.sparse_csr_tensor(self._ends_U, self._right_P, zeros_P, size, check_invariants=False)
             products_P: Tensor = torch.sparse.sampled_addmm(pattern, left_UX, right_UX.mT).values()
         return products_P

@@ -10,9 +10,8 @@ from torch import Tensor
 from wherewhat.errors import UserError
 from wherewhat.logits.base import Logits
 from wherewhat.logits.factors import WIDTH, Measured, join_rows, split_by_reach
-from wherewhat.logits.rotary_moments import even_moments
 from wherewhat.scores.decomposed import DecomposedRows
-from wherewhat.scores.exact import Exact, Parts, exact_of, read_attended, read_exact
+from wherewhat.scores.exact import Exact, Parts, read_attended, read_exact
 from wherewhat.scores.pairs import MirroredPairs, read_pairs, stretches
 from wherewhat.scores.planes import PlaneSums, read_planes
 from wherewhat.scores.swaps import PUBLISHED, Swaps, read_block_swaps, read_swaps
@@ -121,15 +120,14 @@ class Rows:
     @cached_property
     def exact(self) -> Exact | None:
         """What all permutations of each row's keys would do to its logits; None if no row can be measured."""
-        planes = None if self.logits is None or self.logits.by_table else self.logits.planes
         index_Q = self.measured_Q.nonzero()[:, 0]
-        if planes is None or not len(index_Q):
-            return self._measure(read_exact)
+        if self.logits is None or not len(index_Q):
+            return None
         swappable_QK = self.swappable_QK[index_Q]
         parts, places = [], []
-        for rows in even_moments(planes.rows(index_Q), swappable_QK):
+        for rows in self.logits.rows(index_Q).measured(swappable_QK):
             swappable = swappable_QK[rows.index_Q, : rows.actual_HQK.shape[-1]]
-            parts.append(exact_of(rows.actual_HQK, rows.moments, swappable))
+            parts.append(read_exact(rows.actual_HQK, rows.moments, swappable))
             places.append(index_Q[rows.index_Q])
         return join_rows(parts, torch.cat(places), len(self.queries_Q))
 

@@ -5,8 +5,7 @@ from functools import cached_property
 
 from torch import Tensor
 
-from wherewhat.logits.base import uniform_weights
-from wherewhat.logits.factors import Factors
+from wherewhat.logits.factors import Factors, uniform_weights
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from wherewhat.errors import InternalError
-from wherewhat.logits.base import uniform_weights
-from wherewhat.logits.factors import Moments, Planes, mean_and_variance, moments_of
+from wherewhat.logits.factors import Moments, Planes, mean_and_variance, moments_of, uniform_weights
 from wherewhat.scores.decomposed import DecomposedRows
 
 ROUNDING = 16  # logits that differ by less than this many machine epsilons of the largest are the same
@@ -50,12 +49,7 @@ class Exact:
         return self.parts.flat_HQ
 
 
-def read_exact(rows: DecomposedRows) -> Exact:
-    """Measure rows over all permutations of their keys."""
-    return exact_of(rows.actual_HQK, moments_of(rows.factors, rows.even_1QK), rows.swappable_QK)
-
-
-def exact_of(actual_HQK: Tensor, moments: Moments, swappable_QK: Tensor) -> Exact:
+def read_exact(actual_HQK: Tensor, moments: Moments, swappable_QK: Tensor) -> Exact:
     """What permutations of their keys do to rows with these logits and these moments of their tables."""
     weights_1QK = uniform_weights(swappable_QK, actual_HQK.dtype)
     size_HQ = _size(actual_HQK, moments, swappable_QK)

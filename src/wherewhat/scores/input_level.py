@@ -15,7 +15,7 @@ from torch import Tensor
 
 from wherewhat.scores.base import HIDDEN_STATE, Score
 from wherewhat.scores.exact import ROUNDING
-from wherewhat.scores.swaps import LOG2E, at, cosines, in_order
+from wherewhat.scores.swaps import at, cosines, in_order
 
 URRUTIA = "Urrutia et al., arXiv 2511.11579"
 SCRAMBLED, SHIFTED = "input.", "input.shift."  # prefixes of the shares of each square
@@ -200,13 +200,13 @@ class TokenSwaps:
     def scores(self, tau: float) -> tuple[Tensor, Tensor]:
         """positional_H and symbolic_H: how alike the two weights are before and after, as they are and crosswise."""
         share_HP = self._share(tau)
-        positional_HP, symbolic_HP = cosines(*in_order(self.before_HP * LOG2E, self.after_HP * LOG2E))
+        positional_HP, symbolic_HP = cosines(*in_order(self.before_HP, self.after_HP))
         return (share_HP * positional_HP).sum(-1), (share_HP * symbolic_HP).sum(-1)
 
     def chance(self, tau: float) -> Tensor:
         """chance_H: either score if what came of a swap had to do with neither slot nor content of it."""
         before_HPP, after_HPP = torch.broadcast_tensors(self.before_HP[..., None], self.after_HP[:, None])
-        positional_HPP, symbolic_HPP = cosines(*in_order(before_HPP * LOG2E, after_HPP * LOG2E))
+        positional_HPP, symbolic_HPP = cosines(*in_order(before_HPP, after_HPP))
         return (self._share(tau) * (positional_HPP + symbolic_HPP).mean(-1) / 2).sum(-1)
 
     def _share(self, tau: float) -> Tensor:

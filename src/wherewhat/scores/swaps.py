@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding, pad
 
-from wherewhat.logits.base import widest_dtype
-from wherewhat.logits.factors import Factors
+from wherewhat.logits.factors import Factors, widest_dtype
 from wherewhat.logits.pair_products import PairProducts
 from wherewhat.scores.decomposed import DecomposedRows
 
@@ -67,27 +66,31 @@ def read_swaps(rows: DecomposedRows, taus: tuple[float, ...], most: int | None =
 
 
 def cosines(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
-    """How a swap leaves the attention on two keys, as positional and symbolic cosine. Writes over what it is given.
+    """How a swap leaves the attention on two keys, as positional and symbolic cosine.
 
-    Both are logarithms, to base 2, of how much the second of two slots gets for what the first gets, before and after
-    the swap; before it, not more. A positional head leaves the attention on the slots alone, a symbolic one exchanges
-    it.
+    Both are logarithms of how much the second of two slots gets for what the first gets, before and after the swap;
+    before it, not more. A positional head leaves the attention on the slots alone, a symbolic one exchanges it.
 
-    >>> cosines(torch.tensor(-3.0), torch.tensor(-3.0))  # nothing changed
-    (tensor(1.), tensor(0.2462))
+    >>> cosines(torch.tensor(-2.0), torch.tensor(-2.0))  # nothing changed
+    (tensor(1.), tensor(0.2658))
     """
+    return _cosines(before * LOG2E, after * LOG2E)
+
+
+def _cosines(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
+    """The same of logarithms to base 2, over which it writes."""
     product, total, length = _ratios(before, after)
     return product.add_(1).mul_(length), total.mul_(length)
 
 
 def _ratios(before: Tensor, after: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """xy, x + y and 1 / |(1, x)| |(1, y)| of the two ratios x and y. Writes over what it is given.
+    """xy, x + y and 1 / |(1, x)| |(1, y)| of two ratios, from logarithms to base 2, over which it writes.
 
     Of (1, x) and (1, y) the inner product is 1 + xy, that of (1, x) and (y, 1) is x + y, and the square of the product
     of their lengths is (1 - xy)² + (x + y)². In place, as every pass over all swaps costs.
     """
     steep = 60 if before.dtype == torch.float32 else 430  # ratios beyond that are 0 or infinite to all digits
-    before, after = before.clamp_(min=-steep).exp2_(), after.clamp_(-steep, steep).exp2_()
+    before, after = before.clamp_(-steep, 0).exp2_(), after.clamp_(-steep, steep).exp2_()
     product = before * after
     total = before.add_(after)
     return product, total, torch.sub(1, product, out=after).square_().addcmul_(total, total).rsqrt_()
@@ -212,7 +215,7 @@ class _KeyContributions:
 def _sum_up(tables: _SortedTables, units_N: Tensor, contributions: _KeyContributions) -> Tensor:
     """score_2N of some rows of heads: a block of keys with all that weigh less at a time."""
     keys = int(tables.count_N[units_N].max())
-    exchanged = _Exchanged(tables, units_N, keys)
+    swapped = _SwappedLogits(tables, units_N, keys)
     actual_NK = tables.actual_NK[units_N, :keys]
     # No numbers so small that they slow all down.
     low_NK1 = (contributions.low_NK * contributions.low_NK.ge(contributions.least_N[:, None])).to(actual_NK.dtype)[
@@ -224,7 +227,7 @@ def _sum_up(tables: _SortedTables, units_N: Tensor, contributions: _KeyContribut
         stop = min(start + max(ROOM // ((keys - start) * len(units_N)), 8), highs)
         ones, others = slice(start, stop), slice(start, keys)
         before_NST = actual_NK[:, None, others] - actual_NK[:, ones, None]
-        product_NST, total_NST, length_NST = _ratios(before_NST, exchanged.block(ones, others))
+        product_NST, total_NST, length_NST = _ratios(before_NST, swapped.block(ones, others))
         length_NST[..., : stop - start].triu_(1)  # each two once, the one with more weight first
         low = low_NK1[:, others]
         positional_NS1 = length_NST @ low + product_NST.mul_(length_NST) @ low
@@ -242,13 +245,13 @@ def _drawn(tables: _SortedTables, units_N: Tensor, contributions: _KeyContributi
     """
     step_D = torch.arange(DRAWN, dtype=contributions.high_NK.dtype, device=units_N.device) + 0.5
     one_ND, other_ND = contributions.swaps_at(step_D / DRAWN, (step_D * GOLDEN) % 1)
-    after_ND = _Exchanged(tables, units_N, tables.order_NK.shape[1]).pairs(one_ND, other_ND)
+    after_ND = _SwappedLogits(tables, units_N, int(tables.count_N[units_N].max())).of_pairs(one_ND, other_ND)
     actual_NK = tables.actual_NK[units_N]
-    cosines_ND = cosines(actual_NK.gather(1, other_ND) - actual_NK.gather(1, one_ND), after_ND)
+    cosines_ND = _cosines(actual_NK.gather(1, other_ND) - actual_NK.gather(1, one_ND), after_ND)
     return torch.stack([cosine_ND.to(step_D.dtype).mean(-1) for cosine_ND in cosines_ND])
 
 
-class _Exchanged:
+class _SwappedLogits:
     """By how much, once two keys have been swapped, the second slot's logit is above the first's; to base 2."""
 
     def __init__(self, tables: _SortedTables, units_N: Tensor, keys: int) -> None:
@@ -258,17 +261,17 @@ class _Exchanged:
             self._content_NKX.mul_(LOG2E)
 
     def block(self, ones: slice, others: slice) -> Tensor:
-        """Every one with every other, as exchanged_NST."""
+        """Every one with every other, as swapped_NST."""
         there_NST = self._content_NKX[:, ones] @ self._slot_NKX[:, others].mT
         here = self._slot_NKX[:, ones], self._content_NKX[:, others].mT
         if self._nonlinearity is None:
             return there_NST.baddbmm_(*here, alpha=-1)
         return (self._nonlinearity(there_NST) - self._nonlinearity(here[0] @ here[1])).mul_(LOG2E)
 
-    def pairs(self, one_ND: Tensor, other_ND: Tensor) -> Tensor:
-        """One with one other, as exchanged_ND; the others must come in rising order."""
-        pairs = PairProducts(other_ND, one_ND, keys=self._slot_NKX.shape[1])
-        there_ND, here_ND = pairs(self._slot_NKX, self._content_NKX), pairs(self._content_NKX, self._slot_NKX)
+    def of_pairs(self, one_ND: Tensor, other_ND: Tensor) -> Tensor:
+        """One difference per pair, as swapped_ND; `other_ND` must be sorted in ascending order."""
+        product = PairProducts(other_ND, one_ND, keys=self._slot_NKX.shape[1])
+        there_ND, here_ND = product(self._slot_NKX, self._content_NKX), product(self._content_NKX, self._slot_NKX)
         if self._nonlinearity is None:
             return there_ND.sub_(here_ND)
         return (self._nonlinearity(there_ND) - self._nonlinearity(here_ND)).mul_(LOG2E)
@@ -288,7 +291,7 @@ def _matched(tables: _SortedTables, contributions: _KeyContributions) -> Tensor:
     first_ND, second_ND, ones_ND, others_ND = (
         tables.actual_NK.gather(1, place_ND) for place_ND in (*drawn, one_ND, other_ND)
     )
-    positional_ND, symbolic_ND = cosines(others_ND - ones_ND, first_ND - second_ND)
+    positional_ND, symbolic_ND = _cosines(others_ND - ones_ND, first_ND - second_ND)
     return (positional_ND + symbolic_ND).to(step_D.dtype).mean(-1) / 2
 
 
@@ -333,7 +336,7 @@ class _BlockRow:
         down = _Stretch(late_end_P - earlier.length_P, earlier.length_P)
         after_HP = down.worth(self._moved(earlier, down)) - up.worth(self._moved(later, up))
         gap_HP = (earlier.mean(attention_HK) - later.mean(attention_HK)).abs()
-        return gap_HP, *cosines(*in_order(before_HP * LOG2E, after_HP * LOG2E))
+        return gap_HP, *cosines(*in_order(before_HP, after_HP))
 
     def _moved(self, contents: "_Stretch", slots: "_Stretch") -> Tensor:
         """logits_HPL of the contents of one stretch in the slots of another."""
