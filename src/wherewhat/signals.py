@@ -1,4 +1,4 @@
-"""Let Ctrl-C and SIGTERM wait until what belongs together is done."""
+"""Let Ctrl-C and SIGTERM wait until what belongs together is done, and ask work to end."""
 
 import signal
 import threading
@@ -29,3 +29,10 @@ def deferred_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: set outside Python
         if waiting:
             signal.raise_signal(waiting[0])
+
+
+class StopRequested(BaseException):
+    """Work is to end at its next safe moment. Whoever has a checkpoint to write does so and raises it again.
+
+    Nothing on the way may take it for a failure of its own.
+    """

@@ -7,6 +7,7 @@ import torch
 
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.nets.config import NetConfig
+from wherewhat.tasks.copying import CopyTask
 from wherewhat.tasks.registry import task
 from wherewhat.training.language_modelling import LanguageModelSettings
 from wherewhat.training.task_training import TaskSettings
@@ -36,6 +37,23 @@ def brief() -> TaskSettings:
         evaluate_every=4,
         evaluate_samples=50,
         checkpoint_every=3,
+    )
+
+
+@pytest.fixture
+def copier() -> TaskSettings:
+    copy = CopyTask(shortest=1, train_length=3, test_length=5, alphabet=4)
+    return TaskSettings(
+        net=NetConfig(vocabulary=copy.vocabulary, length=copy.length, width=8, layers=1, heads=2, mlp=1),
+        tasks=(copy,),
+        steps=11,
+        batch=6,
+        learning_rate=1e-2,
+        warmup=3,
+        evaluate_every=4,
+        evaluate_samples=20,
+        checkpoint_every=3,
+        clip=1.0,
     )
 
 

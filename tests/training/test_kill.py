@@ -86,7 +86,7 @@ def test_killed_while_files_are_written(brief: TaskSettings, tmp_path: Path, unb
     assert {path.name for path in tmp_path.iterdir()} == {"run", "unbroken"}
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("brief", 0), ("brief", 1), ("reader", 2)])
+@pytest.mark.parametrize(("kind", "seed"), [("brief", 0), ("brief", 1), ("reader", 2), ("copier", 3)])
 def test_killed_at_random_moments(request: pytest.FixtureRequest, tmp_path: Path, kind: str, seed: int) -> None:
     settings: TrainingSettings = request.getfixturevalue(kind)
     chance, settings = random.Random(seed), replace(settings, steps=20, checkpoint_every=1, keep_every=5)

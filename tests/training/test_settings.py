@@ -80,6 +80,8 @@ def test_tasks_by_name_keep_their_sizes(brief: TaskSettings) -> None:
         ("warmup=-1", "warmup cannot be -1; give at least 0"),
         ("learning_rate=nan", "learning_rate cannot be nan; give above 0, such as 0.001"),
         ("weight_decay=-1", "weight_decay cannot be -1.0; give at least 0"),
+        ("clip=-1", "clip cannot be -1.0; give above 0, such as 1.0, or 0 for no limit"),
+        ("clip=inf", "clip cannot be inf; give above 0, such as 1.0, or 0 for no limit"),
         ("betas=0.9,1", "betas cannot be (0.9, 1.0); give two numbers from 0 to below 1"),
         ("vocabulary=7", "the net's vocabulary 7 is too small; the tasks need"),
         ("length=3", "the net's length 3 is too small; the tasks need 9"),

@@ -25,8 +25,9 @@ from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
 from wherewhat.tables.files import recover, write_run
 from wherewhat.tasks.base import Balanced
-from wherewhat.tasks.mixture import Mixture
-from wherewhat.tasks.registry import task
+from wherewhat.tasks.mixture import combined
+from wherewhat.tasks.registry import AnyTask, any_task
+from wherewhat.tasks.sequence import SequenceTask
 
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 FILES = (WEIGHTS, CONFIG, TOKENIZER)
@@ -57,6 +58,7 @@ class StoredNet:
     words: WordVocabulary | None = None  # of a net that reads words
     corpus: Corpus | None = None  # that it was trained on
     question_corpus: QuestionCorpus | None = None  # that it was trained on
+    sequence_task: SequenceTask | None = None  # that it was trained on, in place of `tasks`
 
     @property
     def question(self) -> str | None:
@@ -68,7 +70,7 @@ def save_model(
     folder: Path,
     net: Trunk,
     *,
-    tasks: Sequence[Balanced] = (),
+    tasks: Sequence[AnyTask] = (),
     reads: NetTexts | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> None:
@@ -77,7 +79,7 @@ def save_model(
 
 
 def model_files(
-    net: Trunk, *, tasks: Sequence[Balanced] = (), reads: NetTexts | None = None, extra: Mapping[str, Any] | None = None
+    net: Trunk, *, tasks: Sequence[AnyTask] = (), reads: NetTexts | None = None, extra: Mapping[str, Any] | None = None
 ) -> dict[str, bytes]:
     """The files of a net's folder, by their names."""
     # Cloned: a module that several blocks share has several names, and the file needs separate tensors.
@@ -105,7 +107,9 @@ def load_model(folder: Path) -> StoredNet:
         raise UserError(f"{path} gives reads as {reads!r}; it must be true or false")
     words = _read_words(folder / TOKENIZER, net) if reads else None
     _fill(net, folder / WEIGHTS)
-    return StoredNet(net.eval(), tasks, config, words, corpus, question_corpus)
+    answering = tuple(each for each in tasks if isinstance(each, Balanced))
+    sequence_task = next((each for each in tasks if isinstance(each, SequenceTask)), None)
+    return StoredNet(net.eval(), answering, config, words, corpus, question_corpus, sequence_task)
 
 
 def holds_net(folder: Path) -> bool:
@@ -123,15 +127,15 @@ def net_folder(name: str | Path) -> Path | None:
     return next((folder for folder in (Path(name), Path(name) / "model") if holds_net(folder)), None)
 
 
-def tasks_to_list(tasks: Sequence[Balanced]) -> list[dict[str, Any]]:
+def tasks_to_list(tasks: Sequence[AnyTask]) -> list[dict[str, Any]]:
     """Tasks as plain values, ready for JSON: name and sizes."""
     listed: list[dict[str, Any]] = json.loads(json.dumps([{"name": each.name, **each.sizes()} for each in tasks]))
     return listed
 
 
-def tasks_from_list(values: Sequence[Mapping[str, Any]]) -> tuple[Balanced, ...]:
+def tasks_from_list(values: Sequence[Mapping[str, Any]]) -> tuple[AnyTask, ...]:
     """Back from plain values."""
-    return tuple(task(**each) for each in values)
+    return tuple(any_task(**each) for each in values)
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -174,7 +178,7 @@ def _check_sizes(net: Any, stored: Mapping[str, StoredTensor], path: Path) -> No
             )
 
 
-def _read_tasks(given: Any, net: NetConfig, path: Path) -> tuple[Balanced, ...]:
+def _read_tasks(given: Any, net: NetConfig, path: Path) -> tuple[AnyTask, ...]:
     """The tasks of a net, if the net can read them."""
     if not isinstance(given, list) or not all(isinstance(each, dict) and "name" in each for each in given):
         raise UserError(
@@ -183,7 +187,7 @@ def _read_tasks(given: Any, net: NetConfig, path: Path) -> tuple[Balanced, ...]:
     tasks = tasks_from_list(given)
     if not tasks:
         return tasks
-    both = Mixture(tasks)
+    both = combined(tasks)
     for size, needed in (("vocabulary", both.vocabulary), ("length", both.length)):
         if getattr(net, size) < needed:
             raise UserError(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from wherewhat.names import look_up
 from wherewhat.recipes.bert_tiny import bert_tiny
+from wherewhat.recipes.copy_tiny import copy_tiny
 from wherewhat.recipes.nli_tiny import nli_tiny
 from wherewhat.recipes.tiny import tiny
 from wherewhat.training.settings import TrainingSettings
@@ -34,6 +35,11 @@ RECIPES: dict[str, Recipe] = {
             "nli_tiny",
             "A small encoder learns to tell who does what to whom, in pairs of sentences; a minute or two on a laptop.",
             nli_tiny,
+        ),
+        Recipe(
+            "copy_tiny",
+            "A small decoder learns to copy, and is tested on longer inputs than it has seen; a minute on a laptop.",
+            copy_tiny,
         ),
     ]
 }

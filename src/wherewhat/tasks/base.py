@@ -58,6 +58,10 @@ class Task(ABC):
     def batch(self, seed: int, split: str, indices: Sequence[int] | Ints) -> TaskBatch:
         """The same samples, many at once."""
 
+    def texts(self, seed: int, split: str, indices: Sequence[int] | Ints) -> list[Ints]:
+        """What a net reads of each sample: here the whole sequence."""
+        return list(self.batch(seed, split, indices).input_NT)
+
     @abstractmethod
     def solve(self, ids: Sequence[int]) -> int:
         """Answer a sequence from its tokens alone."""

@@ -8,6 +8,8 @@ import numpy as np
 
 from wherewhat.errors import UserError
 from wherewhat.tasks.base import Balanced, Record, Task, TaskBatch, check_indices, check_input
+from wherewhat.tasks.registry import AnyTask
+from wherewhat.tasks.sequence import SequenceTask
 from wherewhat.tasks.stream import Ints
 
 
@@ -91,3 +93,13 @@ class Mixture(Task):
     def _which(self, id: int) -> int:
         """The task whose id it is."""
         return sum(first <= id for first in self.first_ids) - 1
+
+
+def combined(tasks: Sequence[AnyTask]) -> Mixture | SequenceTask:
+    """All tasks of a run as one: a mixture, or the one task that answers with a sequence."""
+    sequences = [task for task in tasks if isinstance(task, SequenceTask)]
+    if not sequences:
+        return Mixture(tuple(task for task in tasks if isinstance(task, Balanced)))
+    if len(tasks) > 1:
+        raise UserError(f"the {sequences[0].name} task answers with a sequence and is learnt alone; name no other task")
+    return sequences[0]

@@ -8,12 +8,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
 from torch.optim import AdamW, Optimizer
 
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk, evaluating
 from wherewhat.progress import OnStep as Show
 from wherewhat.progress import progress as showing
+from wherewhat.signals import StopRequested
 from wherewhat.training.run_folder import (
     TrainingProgress,
     TrainingResult,
@@ -45,9 +47,10 @@ def train(
 
     With `out` the run writes `model/` and `curve.parquet` there, snapshots if requested and, while it is running, a
     checkpoint; `resume` continues from that checkpoint. `progress` shows a progress bar; otherwise `on_step` is called
-    after every step with its number and measurements. `on_net` may inspect the net, but not change it, in evaluation
-    mode: at step 0 and at every evaluation. A resumed run calls it from there on, a finished one not at all. `manifest`
-    gives the manifest to write beside the trained net.
+    after every step with its number and measurements; if it raises `StopRequested`, a checkpoint is written first.
+    `on_net` may inspect the net, but not change it, in evaluation mode: at step 0 and at every evaluation. A resumed
+    run calls it from there on, a finished one not at all. `manifest` gives the manifest to write beside the trained
+    net.
     """
     if progress:
         with showing("train", quiet=False) as step:
@@ -91,7 +94,8 @@ def learn(
         loss = objective.loss(net, step)
         peak, warmup = settings.learning_rate, settings.warmup
         measured = {"loss": finite(loss.item(), step, rate=peak, warmup=warmup)}
-        descend(loss, optimizer, rate_at(step, peak=peak, warmup=warmup, steps=settings.steps))
+        rate = rate_at(step, peak=peak, warmup=warmup, steps=settings.steps)
+        descend(loss, optimizer, rate, clip=settings.clip)
 
         progress.step = step
         progress.losses.append(measured["loss"])
@@ -105,7 +109,12 @@ def learn(
         if out is not None and step % settings.checkpoint_every == 0:
             save_checkpoint(out, net, optimizer, progress, settings)
         if on_step is not None:
-            on_step(step, measured)
+            try:
+                on_step(step, measured)
+            except StopRequested:
+                if out is not None:
+                    save_checkpoint(out, net, optimizer, progress, settings)
+                raise
 
     return TrainingResult(net.eval(), progress.curve(), settings, settings.words)
 
@@ -132,12 +141,14 @@ def rate_at(step: int, *, peak: float, warmup: int, steps: int) -> float:
     return peak * min(1.0, step / max(1, warmup)) * (1 - step / steps)
 
 
-def descend(loss: Tensor, optimizer: Optimizer, rate: float) -> None:
-    """Take one gradient step."""
+def descend(loss: Tensor, optimizer: Optimizer, rate: float, *, clip: float = 0.0) -> None:
+    """Take one gradient step; with `clip`, along a gradient whose norm is at most that."""
     for group in optimizer.param_groups:
         group["lr"] = rate
     optimizer.zero_grad()
     loss.backward()
+    if clip:
+        clip_grad_norm_([each for group in optimizer.param_groups for each in group["params"]], clip)
     optimizer.step()
 
 

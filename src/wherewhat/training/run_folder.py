@@ -159,7 +159,7 @@ def _saved_with_net(settings: TrainingSettings, **more: int) -> dict[str, Any]:
 
 def settings_of(model: StoredNet, kind: type[TrainingSettings]) -> Plain:
     """The settings that a net was trained with, as plain values of that kind."""
-    target = getattr(model, kind.learns)
+    target = kind.target_of(model)
     plain = None if target is None else kind.target_to_plain(target)
     return {kind.learns: plain, "net": model.net.config.to_dict(), **model.extra.get("training", {})}
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from wherewhat.corpora.vocabulary import WordVocabulary
 from wherewhat.errors import UserError
+from wherewhat.models.folder import StoredNet
 from wherewhat.names import look_up
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
@@ -38,7 +39,6 @@ class TrainingSettings(ABC):
     """One training run of any kind. `changed` makes a variant from strings, `dataclasses.replace` from values."""
 
     learns: ClassVar[str]  # the field that holds what is learnt: tasks, a corpus or a question
-    ends: ClassVar[Mapping[str, str]]  # the final numbers of a run, and the measures of its curve they come from
     decided: ClassVar[Mapping[str, str]] = {}  # fields of the net that cannot be set, each with what to do instead
 
     net: NetConfig
@@ -55,6 +55,7 @@ class TrainingSettings(ABC):
     checkpoint_every: int = 200
     threads: int = 1  # fixed, since the number of threads affects rounding
     keep_every: int = 0  # steps between snapshots; 0: no snapshots
+    clip: float = 0.0  # the largest norm of the gradient of all weights; a longer one is shortened; 0: no limit
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "evaluate_every", "evaluate_samples", "checkpoint_every", "threads"):
@@ -66,8 +67,14 @@ class TrainingSettings(ABC):
         self._check("keep_every", self.keep_every >= 0, "at least 0")
         self._check("learning_rate", 0 < self.learning_rate < math.inf, "above 0, such as 0.001")
         self._check("weight_decay", 0 <= self.weight_decay < math.inf, "at least 0")
+        self._check("clip", 0 <= self.clip < math.inf, "above 0, such as 1.0, or 0 for no limit")
         fits = len(self.betas) == 2 and all(0 <= beta < 1 for beta in self.betas)
         self._check("betas", fits, "two numbers from 0 to below 1")
+
+    @property
+    @abstractmethod
+    def ends(self) -> Mapping[str, str]:
+        """The final numbers of a run, and the measures of its curve that they come from."""
 
     @abstractmethod
     def objective(self) -> Objective:
@@ -109,6 +116,11 @@ class TrainingSettings(ABC):
     def changed_texts(self, before: Plain) -> str | None:
         """The data that has changed since `read` returned `before`; None if nothing has."""
         return None
+
+    @classmethod
+    def target_of(cls, model: StoredNet) -> Any:
+        """What a stored net was trained on; None if it was something else."""
+        return getattr(model, cls.learns)
 
     @classmethod
     def target_to_plain(cls, target: Any) -> Any:

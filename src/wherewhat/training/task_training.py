@@ -1,4 +1,4 @@
-"""Training on tasks, with new sequences at every step, each with one answer; and the accuracy on test sequences."""
+"""Training on tasks, with new sequences at every step; and the accuracy on test sequences with one answer each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,49 +10,67 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from wherewhat.errors import UserError
-from wherewhat.models.folder import tasks_from_list, tasks_to_list
+from wherewhat.models.folder import StoredNet, tasks_from_list, tasks_to_list
 from wherewhat.nets.trunk import Trunk, evaluating
-from wherewhat.tasks.base import Balanced, Task
-from wherewhat.tasks.mixture import Mixture
-from wherewhat.tasks.registry import task
+from wherewhat.tasks.base import Task
+from wherewhat.tasks.mixture import Mixture, combined
+from wherewhat.tasks.registry import AnyTask, any_task
+from wherewhat.tasks.sequence import SequenceTask
+from wherewhat.training.sequence_training import SequenceObjective
 from wherewhat.training.settings import Objective, Plain, TrainingSettings
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSettings(TrainingSettings):
-    """One training run on one or more tasks, which are mixed in equal parts."""
+    """One training run on tasks with one answer each, which are mixed in equal parts; or on one with longer answers."""
 
     learns: ClassVar[str] = "tasks"
-    ends: ClassVar[Mapping[str, str]] = {"accuracy": "accuracy"}
 
-    tasks: tuple[Balanced, ...]
+    tasks: tuple[AnyTask, ...]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, needed in (("vocabulary", self.task.vocabulary), ("length", self.task.length)):
             if getattr(self.net, name) < needed:
                 raise UserError(f"the net's {name} {getattr(self.net, name)} is too small; the tasks need {needed}")
+        if isinstance(self.task, SequenceTask) and not self.net.causal:
+            raise UserError(
+                f"the {self.task.name} task is answered token by token, and the net is of kind {self.net.kind}; "
+                "give kind=decoder"
+            )
 
     @property
-    def task(self) -> Mixture:
-        """All tasks as one mixture."""
-        return Mixture(self.tasks)
+    def task(self) -> Mixture | SequenceTask:
+        """All tasks as one."""
+        return combined(self.tasks)
+
+    @property
+    def ends(self) -> Mapping[str, str]:
+        return SequenceObjective.ends if isinstance(self.task, SequenceTask) else {"accuracy": "accuracy"}
 
     def objective(self) -> Objective:
-        return TaskObjective(self)
+        task = self.task
+        return SequenceObjective(task, self) if isinstance(task, SequenceTask) else TaskObjective(task, self)
 
     def ending(self, ends: Mapping[str, float]) -> str:
+        if isinstance(self.task, SequenceTask):
+            valid = f"{ends['accuracy_valid']:.1%} at training lengths"
+            return f"{ends['accuracy']:.1%} of longer test outputs decoded exactly, {valid}"
         return f"{ends['accuracy']:.1%} of fresh sequences answered exactly"
 
     def saved_with_net(self) -> Plain:
         return {"tasks": self.tasks}
 
     @classmethod
-    def target_to_plain(cls, learnt: Sequence[Balanced]) -> list[Plain]:
+    def target_of(cls, model: StoredNet) -> tuple[AnyTask, ...]:
+        return model.tasks if model.sequence_task is None else (model.sequence_task,)
+
+    @classmethod
+    def target_to_plain(cls, learnt: Sequence[AnyTask]) -> list[Plain]:
         return tasks_to_list(learnt)
 
     @classmethod
-    def target_from_plain(cls, plain: Sequence[Plain]) -> tuple[Balanced, ...]:
+    def target_from_plain(cls, plain: Sequence[Plain]) -> tuple[AnyTask, ...]:
         return tasks_from_list(plain)
 
     @classmethod
@@ -64,21 +82,21 @@ class TaskSettings(TrainingSettings):
         """Tasks by name; a task that is already there keeps its sizes."""
         here = {each["name"]: each for each in plain["tasks"]}
         names = [each.strip() for each in text.split(",")]
-        return [here.get(name) or tasks_to_list([task(name)])[0] for name in names]
+        return [here.get(name) or tasks_to_list([any_task(name)])[0] for name in names]
 
     @classmethod
     def follows(cls, plain: Plain, before: Plain) -> Plain:
         if tasks_from_list(plain["tasks"]) == tasks_from_list(before["tasks"]):
             return {}
-        both = Mixture(tasks_from_list(plain["tasks"]))
+        both = combined(tasks_from_list(plain["tasks"]))
         return {"vocabulary": both.vocabulary, "length": both.length}
 
 
 class TaskObjective(Objective):
     """Predict the answer at the end of a sequence."""
 
-    def __init__(self, settings: TaskSettings) -> None:
-        self.task, self.settings = settings.task, settings
+    def __init__(self, task: Task, settings: TaskSettings) -> None:
+        self.task, self.settings = task, settings
 
     def loss(self, net: Trunk, step: int) -> Tensor:
         # New sequences at every step: each sample of the training split is used once.
