@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from wherewhat.jobs.engines import JobEvent, OnEvent
 from wherewhat.jobs.folder import RESULT
-from wherewhat.jobs.job import Job, JobContext
+from wherewhat.jobs.job import Job, JobContext, JobFailure
 from wherewhat.jobs.local import MOST_DEATHS, LocalEngine
 from wherewhat.jobs.registry import engine
 from wherewhat.jobs.run import run_jobs
@@ -160,7 +160,9 @@ class ShootingRange:
     deaths: Counter[str] = field(default_factory=Counter)  # of the jobs that are running
     over: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, jobs: Sequence[Job], folder: Path, on_event: OnEvent) -> None:
+    def run(
+        self, jobs: Sequence[Job], folder: Path, on_event: OnEvent, *, fail_fast: bool = True
+    ) -> Sequence[JobFailure]:
         """Run all jobs, and kill until they are done."""
 
         def heard(event: JobEvent) -> None:
@@ -173,7 +175,7 @@ class ShootingRange:
         killer = threading.Thread(target=self._kill)
         killer.start()
         try:
-            LocalEngine(self.workers).run(jobs, folder, heard)
+            return LocalEngine(self.workers).run(jobs, folder, heard, fail_fast=fail_fast)
         finally:
             self.over.set()
             killer.join()

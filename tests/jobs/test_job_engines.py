@@ -16,10 +16,12 @@ from wherewhat.jobs.local import processors
 from wherewhat.jobs.registry import ENGINES, engine
 from wherewhat.jobs.run import run_jobs
 
+LIGHT = [name for name in ENGINES if name != "ray"]  # which takes seconds to start, and has tests of its own
 
-@pytest.fixture(params=[*ENGINES, "local, 1 worker"])
+
+@pytest.fixture(params=[*LIGHT, "local, 1 worker"])
 def each(request: pytest.FixtureRequest) -> Engine:
-    """Every engine in turn."""
+    """Every engine in turn that starts at once."""
     return local(1) if request.param == "local, 1 worker" else engine(request.param)
 
 
@@ -130,6 +132,15 @@ def test_engines_are_chosen_by_name() -> None:
     ):
         engine("inline", 2)
     assert engine("inline", 1) == engine("inline")
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_an_engine_of_this_machine_joins_no_cluster(name: str) -> None:
+    told = f"engine '{name}' runs on this machine only; leave --address out or choose --engine ray"
+    with pytest.raises(UserError, match=told):
+        engine(name, address="10.0.0.1:6379", shared=True)
+    with pytest.raises(UserError, match=told.replace("address", "shared")):
+        engine(name, shared=True)
 
 
 def test_jobs_take_no_more_processors_than_they_may(monkeypatch: pytest.MonkeyPatch) -> None:

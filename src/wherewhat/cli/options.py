@@ -19,6 +19,7 @@ from wherewhat.signals import deferred_signals
 
 if TYPE_CHECKING:
     from wherewhat.capture.loading.load import LoadSettings
+    from wherewhat.jobs.engines import Engine
     from wherewhat.runs.base import Run
     from wherewhat.tables.texts import Origin, Text
 
@@ -198,6 +199,44 @@ class TreebankOptions:
         ),
     ] = field(default_factory=list)
     max_sentences: Annotated[int | None, option(TEXTS, "N", "Sample N sentences per treebank.")] = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """Where runs are computed, and how many at once. The result is the same."""
+
+    engine_name: Annotated[
+        str,
+        option(
+            ADVANCED, "local|ray|inline", "Run in processes of this machine, by Ray, or in this process.", "--engine"
+        ),
+    ] = "local"
+    workers: Annotated[
+        int | None, option(ADVANCED, "N", "Runs at once (default: one per processor, or as many as a cluster has).")
+    ] = None
+    address: Annotated[
+        str | None, option(ADVANCED, "HOST:PORT", "With --engine ray: the cluster to join (default: this machine).")
+    ] = None
+    shared: Annotated[
+        bool, option(ADVANCED, None, "With --address: all nodes see the folder to write into.", "--shared")
+    ] = False
+
+    def engine(self) -> "Engine":
+        """The engine; refuses what does not go together."""
+        from wherewhat.jobs.registry import engine
+
+        return engine(self.engine_name, self.workers, self.address, shared=self.shared)
+
+    @property
+    def given(self) -> dict[str, bool]:
+        """Which of the options were given, by name."""
+        default = EngineOptions()
+        return {
+            "--engine": self.engine_name != default.engine_name,
+            "--workers": self.workers is not None,
+            "--address": self.address is not None,
+            "--shared": self.shared,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

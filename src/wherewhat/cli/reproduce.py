@@ -11,6 +11,7 @@ from wherewhat.cli.clock import seconds
 from wherewhat.cli.groups import ADVANCED, MODEL, OUTPUT, TEXTS, grouped, option
 from wherewhat.cli.interrupts import NOTHING, going_on, interrupt_message
 from wherewhat.cli.options import (
+    EngineOptions,
     Json,
     ModelOptions,
     Overwrite,
@@ -64,15 +65,11 @@ def reproduce(
     *,
     options: StudyOptions = StudyOptions(),
     loading: ModelOptions = ModelOptions(),
+    engine: EngineOptions = EngineOptions(),
     out: Annotated[Path | None, option(OUTPUT, "DIR", "The folder to write into (default: runs/NAME).")] = None,
     png: Png = None,
     overwrite: Overwrite = False,
     resume: Annotated[bool, option(OUTPUT, None, "Continue after an interruption (not control).", "--resume")] = False,
-    engine: Annotated[
-        str,
-        option(ADVANCED, "local|inline", "Run in processes of this machine, or in this one; the result is the same."),
-    ] = "local",
-    workers: Annotated[int | None, option(ADVANCED, "N", "Processes at once (default: one per processor).")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -100,7 +97,7 @@ def reproduce(
         "--dataset": options.dataset,
         "--task": options.task,
     }
-    given |= {"--resume": resume, "--engine": engine != "local", "--workers": workers is not None}
+    given |= {"--resume": resume, **engine.given}
     _check(study, given)
     folder = Path("runs") / study.name if out is None else out
     if study.resumes and not overwrite and not resume:
@@ -126,8 +123,10 @@ def reproduce(
             folder=folder,
             overwrite=overwrite,
             resume=resume,
-            engine=engine,
-            workers=workers,
+            engine=engine.engine_name,
+            workers=engine.workers,
+            address=engine.address,
+            shared=engine.shared,
             on_step=step,
             on_warning=warning_printer(quiet),
         )
@@ -162,7 +161,7 @@ def _check(study: "AnyStudy", given: dict[str, object]) -> None:
     from wherewhat.studies.registry import STUDIES
 
     def taken(by: "AnyStudy") -> tuple[str, ...]:
-        return (*by.takes, "--resume", "--engine", "--workers") if by.resumes else by.takes
+        return (*by.takes, "--resume", *EngineOptions().given) if by.resumes else by.takes
 
     for unused in (name for name, value in given.items() if value and name not in taken(study)):
         *most, last = [other.name for other in STUDIES.values() if unused in taken(other)]
@@ -179,6 +178,5 @@ NOT_TAKEN = {
     "--dataset": (_OWN_NETS, "studies a model you name"),
     "--task": ("asks only its own questions", "asks yours too"),
     "--resume": ("studies a given model in one go, without runs to resume", "can resume"),
-    "--engine": (_ONE_GO, "take it"),
-    "--workers": (_ONE_GO, "take it"),
+    **dict.fromkeys(EngineOptions().given, (_ONE_GO, "take it")),
 }

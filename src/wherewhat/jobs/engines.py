@@ -1,7 +1,7 @@
 """What an engine is: it runs jobs somewhere, each in its folder, and reports events. And the plainest of them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
@@ -17,6 +17,7 @@ class JobEvent:
     job: Job
     kind: Literal["begun", "step", "done", "died", "failed"]
     steps: int = 0  # done so far
+    measured: Mapping[str, float] = field(default_factory=dict)  # at this step, by measure
 
 
 OnEvent = Callable[[JobEvent], None]  # called in the process that started the jobs
@@ -30,15 +31,21 @@ def ended(job: Job, failure: JobFailure | None) -> JobEvent:
 class Engine(Protocol):
     """Runs jobs, in any order. What is finished afterwards is in their folders.
 
-    After a failure no further job begins, those that run are let finish, and the first failure is raised.
+    Where it is interrupted, no further job begins, those that run stop at their next step, and what they have written
+    stays.
     """
 
     @property
     def workers(self) -> int:
         """How many jobs it runs at once, at most."""
 
-    def run(self, jobs: Sequence[Job], folder: Path, on_event: OnEvent) -> None:
-        """Run all jobs, each in its own folder inside `folder`."""
+    def run(
+        self, jobs: Sequence[Job], folder: Path, on_event: OnEvent, *, fail_fast: bool = True
+    ) -> Sequence[JobFailure]:
+        """Run all jobs, each in its own folder inside `folder`, and return why some failed.
+
+        With `fail_fast`, no further job begins after the first failure, and those that run are let finish.
+        """
 
 
 @dataclass(frozen=True)
@@ -47,15 +54,20 @@ class InlineEngine:
 
     workers: ClassVar[int] = 1
 
-    def run(self, jobs: Sequence[Job], folder: Path, on_event: OnEvent) -> None:
+    def run(
+        self, jobs: Sequence[Job], folder: Path, on_event: OnEvent, *, fail_fast: bool = True
+    ) -> Sequence[JobFailure]:
         """Run all jobs in order."""
+        failures: list[JobFailure] = []
         for job in jobs:
             on_event(JobEvent(job, "begun"))
             failure = perform(job, folder, partial(_report_step, job, on_event))
             on_event(ended(job, failure))
-            if failure is not None:
-                raise failure.error()
+            failures += [] if failure is None else [failure]
+            if failures and fail_fast:
+                break
+        return failures
 
 
-def _report_step(job: Job, on_event: OnEvent, steps: int) -> None:
-    on_event(JobEvent(job, "step", steps))
+def _report_step(job: Job, on_event: OnEvent, steps: int, measured: Mapping[str, float]) -> None:
+    on_event(JobEvent(job, "step", steps, measured))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from wherewhat.errors import InternalError, UserError
 from wherewhat.jobs.keys import as_json, file_name, key_of
@@ -41,7 +41,14 @@ class JobContext:
     """What the work of a job receives beside its settings."""
 
     folder: Path  # the job's own: a checkpoint written here is there again after a kill
-    step: Callable[[int], None]  # reports how many steps are done
+    step: "OnJobStep"  # reports how many steps are done; raises `StopRequested` once the jobs are to stop
+
+
+class OnJobStep(Protocol):
+    """Reports how many steps of a job are done, and what was measured; what is to be kept is never left out."""
+
+    def __call__(self, steps: int, measured: Mapping[str, float] = ..., *, keep: bool = ...) -> None:
+        """Report a step."""
 
 
 Work = Callable[[dict[str, Any], JobContext], Any]  # takes the settings, and returns plain JSON

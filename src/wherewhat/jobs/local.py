@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,13 +15,14 @@ from pathlib import Path
 from wherewhat.jobs.engines import JobEvent, OnEvent, ended
 from wherewhat.jobs.folder import PROGRESS, RESULT, JobFolder
 from wherewhat.jobs.job import Job, JobFailure
-from wherewhat.jobs.perform import order_of, read_answer, write_failure
-from wherewhat.jobs.progress_log import last_line
+from wherewhat.jobs.perform import order_of, read_answer, stopping, write_failure
+from wherewhat.jobs.progress_log import ProgressReader, last_line
 from wherewhat.jobs.worker import serve
 from wherewhat.signals import SIGNALS, deferred_signals
 
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 5.0  # for a process that is ending by itself
+STOP_SECONDS = 10.0  # for jobs to reach their next step after an interruption
 MOST_DEATHS = 3  # of one job
 NOT_STARTED = (
     "a worker process could not start; in a script of your own put the call under `if __name__ == '__main__':`, as the "
@@ -42,18 +44,23 @@ class LocalEngine:
 
     workers: int = field(default_factory=processors)
 
-    def run(self, jobs: Sequence[Job], folder: Path, on_event: OnEvent) -> None:
+    def run(
+        self, jobs: Sequence[Job], folder: Path, on_event: OnEvent, *, fail_fast: bool = True
+    ) -> Sequence[JobFailure]:
         """Run all jobs; successive jobs in a process may share what their work caches."""
         resource_tracker.ensure_running()  # which unblocks signals: not while a worker is started
-        pool = WorkerPool(jobs, folder, on_event, size=self.workers)
+        pool = WorkerPool(jobs, folder, on_event, size=self.workers, fail_fast=fail_fast)
         try:
             pool.run()
             pool.stop(GRACE_SECONDS)
+        except BaseException:
+            with stopping(folder):
+                pool.drain(STOP_SECONDS)
+            raise
         finally:
             with _signals_wait():
                 pool.stop()
-        if pool.failures:
-            raise pool.failures[0].error()
+        return pool.failures
 
 
 @dataclass(eq=False)
@@ -63,7 +70,7 @@ class Worker:
     process: SpawnProcess
     pipe: Connection
     job: Job | None = None
-    steps: int = 0  # of its job
+    progress: ProgressReader | None = None  # of its job
     attempt: int = 0  # the last one at its job before this process had it
 
     @classmethod
@@ -84,10 +91,13 @@ class Worker:
 
 
 class WorkerPool:
-    """Processes that run jobs until none is left, or until one has failed and those beside it have ended."""
+    """Processes that run jobs until none is left; with `fail_fast`, those that run when one fails are the last."""
 
-    def __init__(self, jobs: Sequence[Job], folder: Path, on_event: OnEvent, *, size: int) -> None:
+    def __init__(
+        self, jobs: Sequence[Job], folder: Path, on_event: OnEvent, *, size: int, fail_fast: bool = True
+    ) -> None:
         self.failures: list[JobFailure] = []
+        self._fail_fast = fail_fast
         self._waiting, self._folder, self._on_event, self._size = deque(jobs), JobFolder(folder), on_event, size
         self._workers: list[Worker] = []
         self._deaths: Counter[str] = Counter()
@@ -99,6 +109,17 @@ class WorkerPool:
             for worker in busy:
                 self._follow(worker)
 
+    def drain(self, seconds: float) -> None:
+        """Wait so long for the processes to end their jobs, which have been told to stop."""
+        until = time.monotonic() + seconds
+        while busy := [worker for worker in self._workers if worker.job is not None and worker.process.is_alive()]:
+            ready = wait([worker.pipe for worker in busy], timeout=max(0.0, until - time.monotonic()))
+            if not ready:
+                return
+            for worker in busy:
+                if worker.pipe in ready:
+                    worker.job = None
+
     def stop(self, grace: float = 0.0) -> None:
         """End all processes. What is in the folders of their jobs stays."""
         for worker in self._workers:
@@ -109,10 +130,10 @@ class WorkerPool:
 
     def _assign(self) -> list[Worker]:
         """Give the waiting jobs to idle processes, and return those that are busy."""
-        while self._waiting and not self.failures and (worker := self._idle()) is not None:
+        while self._waiting and not (self.failures and self._fail_fast) and (worker := self._idle()) is not None:
             job = self._waiting.popleft()
-            worker.job, worker.steps = job, 0
-            worker.attempt = last_line(self._folder.of(job) / PROGRESS)["attempt"]
+            progress = self._folder.of(job) / PROGRESS
+            worker.job, worker.progress, worker.attempt = job, ProgressReader(progress), last_line(progress)["attempt"]
             with suppress(OSError):  # it has died, which `_follow` notices
                 worker.pipe.send_bytes(order_of(job, self._folder.folder))
             self._on_event(JobEvent(job, "begun"))
@@ -134,10 +155,10 @@ class WorkerPool:
     def _follow(self, worker: Worker) -> None:
         """Report how far a job is, and notice its end."""
         job = worker.job
-        assert job is not None
-        if (steps := last_line(self._folder.of(job) / PROGRESS)["step"]) != worker.steps:
-            worker.steps = steps
-            self._on_event(JobEvent(job, "step", steps))
+        assert job is not None and worker.progress is not None
+        for line in worker.progress.lines():
+            if line["step"]:  # not only begun
+                self._on_event(JobEvent(job, "step", line["step"], line.get("measured", {})))
         try:
             answer = worker.pipe.recv_bytes() if worker.pipe.poll() else None
         except (EOFError, OSError):

@@ -1,8 +1,12 @@
-"""One process at a time works in a folder. A lock ends with its process, however that ends."""
+"""One process at a time works in a folder. A lock ends with its process, however that ends.
+
+Between machines, a process that can no longer be heard is taken for dead.
+"""
 
 import fcntl
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +16,9 @@ from wherewhat.errors import UserError
 
 LOCK = ".lock"  # in the folder of all jobs; names the process that holds it
 PATIENCE = 60.0  # seconds; a worker whose parent was killed ends much sooner
+BEAT = 5.0  # seconds between two signs of life of a process that holds a folder among several machines
+SILENCE = 60.0  # seconds without one, after which it is taken for dead
+MOST_PATIENCE = 300.0  # seconds; a machine that lost its connection ends its work much sooner
 
 
 @contextmanager
@@ -20,7 +27,7 @@ def only_parent(folder: Path) -> Iterator[None]:
     handle = _hold(folder / LOCK)
     try:
         os.ftruncate(handle, 0)
-        os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        os.pwrite(handle, _holder(), 0)
         yield
     finally:
         (folder / LOCK).unlink(missing_ok=True)  # while it is held, so that it is nobody else's
@@ -67,3 +74,80 @@ def _lock(handle: int) -> bool:
         except BlockingIOError:
             return False
     return True
+
+
+@contextmanager
+def only_machine(folder: Path) -> Iterator[None]:
+    """Hold the folder of one job among several machines, whose locks need not reach each other.
+
+    A file beside the folder names the holder, which touches it every few seconds. A holder on this machine is dead as
+    soon as its lock is free, a holder on another machine once it has been silent for long.
+    """
+    path = folder.with_name(f".{folder.name}.holder")
+    handle, over = _claim(path), threading.Event()
+    signs = threading.Thread(target=_touch, args=(handle, over), daemon=True)
+    signs.start()
+    try:
+        yield
+    finally:
+        over.set()
+        signs.join()
+        with suppress(OSError):  # another process has taken it over
+            if os.path.samestat(os.fstat(handle), path.stat()):
+                path.unlink()
+        os.close(handle)
+
+
+def _claim(path: Path) -> int:
+    """The file that names the holder, once it names this process."""
+    began = changed_at = time.monotonic()
+    last = _state(path)
+    while (handle := _create(path)) is None:
+        now, state = time.monotonic(), _state(path)
+        last, changed_at = state, changed_at if state == last else now
+        if _has_ended(path, state[0]) or now - changed_at > SILENCE:
+            path.unlink(missing_ok=True)
+        elif now - began > MOST_PATIENCE:
+            holder = state[0].decode(errors="replace") or "another process"
+            raise UserError(f"{path} says that {holder} works on this run; wait until it ends, or end it")
+        else:
+            time.sleep(0.1)
+    return handle
+
+
+def _create(path: Path) -> int | None:
+    """A new file that names this process and is locked; None if there is a file."""
+    with suppress(FileExistsError):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        _lock(handle)
+        os.write(handle, _holder())
+        os.fsync(handle)  # for other machines
+        return handle
+    return None
+
+
+def _state(path: Path) -> tuple[bytes, int]:
+    """Who holds a folder, and its last sign of life. Opening the file asks for its state on other machines, too."""
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(200), os.fstat(file.fileno()).st_mtime_ns
+    return b"", 0
+
+
+def _has_ended(path: Path, holder: bytes) -> bool:
+    """Whether a holder is known to have ended: it was on this machine, and its lock is free."""
+    if not holder.endswith(f" on {socket.gethostname()}".encode()):
+        return False
+    with suppress(OSError), path.open("rb+") as file:  # locked by it, or a file system without locks
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def _touch(handle: int, over: threading.Event) -> None:
+    while not over.wait(BEAT):
+        with suppress(OSError):
+            os.utime(handle)
+
+
+def _holder() -> bytes:
+    return f"process {os.getpid()} on {socket.gethostname()}".encode()

@@ -2,8 +2,8 @@
 
 import json
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -14,9 +14,11 @@ from wherewhat.jobs.job import Job, JobContext, JobFailure, Work
 from wherewhat.jobs.keys import as_json
 from wherewhat.jobs.locks import only_worker
 from wherewhat.jobs.progress_log import ProgressLog
+from wherewhat.signals import StopRequested
 from wherewhat.tables.files import write_whole
 
-OnStep = Callable[[int], None]
+OnStep = Callable[[int, Mapping[str, float]], None]
+STOP = ".stop"  # a file in the folder of all jobs while those that run are to stop
 
 
 def order_of(job: Job, folder: Path) -> bytes:
@@ -25,9 +27,12 @@ def order_of(job: Job, folder: Path) -> bytes:
 
 
 def perform_order(order: bytes) -> bytes:
-    """Run the job of a message; the answer has its failure, or nothing."""
+    """Run the job of a message; the answer has its failure, or nothing if it is finished or was stopped."""
     entry = json.loads(order)
-    failure = perform(Job(**entry["job"]), Path(entry["folder"]))
+    try:
+        failure = perform(Job(**entry["job"]), Path(entry["folder"]))
+    except StopRequested:
+        return _json(None)
     return _json(failure and failure.plain())
 
 
@@ -37,8 +42,11 @@ def read_answer(answer: bytes) -> JobFailure | None:
     return None if entry is None else JobFailure(**entry)
 
 
-def perform(job: Job, folder: Path, on_step: OnStep = lambda steps: None) -> JobFailure | None:
-    """Run a job unless it is finished. Afterwards its folder has the result, or why there is none."""
+def perform(job: Job, folder: Path, on_step: OnStep = lambda steps, measured: None) -> JobFailure | None:
+    """Run a job unless it is finished. Afterwards its folder has the result, or why there is none.
+
+    Raises `StopRequested` at its next step once the jobs are to stop; what it has written stays.
+    """
     jobs = JobFolder(folder)
     place = jobs.of(job)
     try:
@@ -61,12 +69,25 @@ def _run(job: Job, place: Path, on_step: OnStep) -> None:
         write_whole(place / JOB, _json({**asdict(job), "key": job.key}))
     log = ProgressLog(place / PROGRESS)
 
-    def step(steps: int) -> None:
-        log.step(steps)
-        on_step(steps)
+    def step(steps: int, measured: Mapping[str, float] = {}, *, keep: bool = False) -> None:
+        log.step(steps, measured, keep=keep)
+        on_step(steps, measured)
+        if (place.parent / STOP).exists():
+            raise StopRequested
 
     result = _work(job.work)(as_json(job.settings), JobContext(place.absolute(), step))
     write_whole(place / RESULT, _json({"result": result, "seconds": log.seconds, "attempts": log.attempt}))
+
+
+@contextmanager
+def stopping(folder: Path) -> Iterator[None]:
+    """Let all jobs that run in a folder stop at their next step."""
+    with suppress(OSError):
+        (folder / STOP).touch()
+    try:
+        yield
+    finally:
+        (folder / STOP).unlink(missing_ok=True)
 
 
 def _work(name: str) -> Work:

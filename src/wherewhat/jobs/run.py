@@ -9,8 +9,9 @@ from tempfile import TemporaryDirectory
 from wherewhat.errors import InternalError, UserError
 from wherewhat.jobs.engines import Engine, JobEvent, OnEvent
 from wherewhat.jobs.folder import JobFolder
-from wherewhat.jobs.job import Job, JobOutcome
+from wherewhat.jobs.job import Job, JobFailure, JobOutcome
 from wherewhat.jobs.locks import only_parent
+from wherewhat.jobs.perform import STOP
 
 OnProgress = Callable[[int, int, str], None]  # steps done, of how many, the names of the running jobs
 
@@ -18,16 +19,30 @@ OnProgress = Callable[[int, int, str], None]  # steps done, of how many, the nam
 def run_jobs(
     jobs: Sequence[Job], folder: Path | None, *, engine: Engine, on_progress: OnProgress | None = None
 ) -> list[JobOutcome]:
-    """The outcome of every job, in order. Without a folder a temporary one is used, and removed afterwards."""
+    """The outcome of every job, in order; the first failure is raised.
+
+    Without a folder a temporary one is used, and removed afterwards.
+    """
     refuse_same_folder(jobs)
     with _held(folder) as place:
         kept = JobFolder(place)
-        kept.clear_partial()
-        outcomes = {job.name: outcome for job in jobs if (outcome := kept.outcome(job)) is not None}
-        left = [job for job in jobs if job.name not in outcomes]
-        if left:
-            engine.run(left, place, _progress(jobs, set(outcomes), on_progress))
-        return [outcomes.get(job.name) or _finished(kept, job) for job in jobs]
+        finished = {job.name for job in jobs if kept.outcome(job) is not None}
+        failures = run_unfinished(jobs, place, engine=engine, on_event=_progress(jobs, finished, on_progress))
+        if failures:
+            raise failures[0].error()
+        return [_finished(kept, job) for job in jobs]
+
+
+def run_unfinished(
+    jobs: Sequence[Job], folder: Path, *, engine: Engine, on_event: OnEvent, fail_fast: bool = True
+) -> Sequence[JobFailure]:
+    """Run the jobs that are not finished, in a folder that this process holds, and return why some failed."""
+    refuse_same_folder(jobs)
+    kept = JobFolder(folder)
+    kept.clear_partial()
+    (folder / STOP).unlink(missing_ok=True)  # of a parent that was killed while it stopped
+    left = [job for job in jobs if kept.outcome(job) is None]
+    return engine.run(left, folder, on_event, fail_fast=fail_fast) if left else ()
 
 
 @contextmanager

@@ -37,6 +37,8 @@ def reproduce(
     resume: bool = False,
     engine: str = "local",
     workers: int | None = None,
+    address: str | None = None,
+    shared: bool = False,
     progress: bool = False,
     on_step: OnStep | None = None,
     on_warning: Callable[[str], None] | None = None,
@@ -46,7 +48,8 @@ def reproduce(
     `scale` is tiny, small or paper; `seeds` is how many runs of each kind, by default as many as the scale has.
     Only control takes `model`, `texts`, `source` (what the texts are called) and `loading`; only locality takes
     `files` (texts to train on) and `tasks` (files of further questions). Finished runs are kept in `folder`, from which
-    `resume` goes on. `engine` is local (as many processes as `workers`) or inline (in this process); the result is the
+    `resume` goes on. `engine` is local (as many processes as `workers`), ray (the same by Ray, also on the cluster at
+    `address` if `folder` is on storage that is `shared` by its nodes) or inline (in this process); the result is the
     same. `progress` shows a progress bar; `on_step` is called with steps done, steps in total, and a note.
     """
     began = time.perf_counter()
@@ -65,6 +68,8 @@ def reproduce(
         resume=resume,
         engine=engine,
         workers=workers,
+        address=address,
+        shared=shared,
         on_step=on_step,
         on_warning=on_warning,
     )

@@ -54,7 +54,9 @@ class Request:
     overwrite: bool = False  # delete runs finished before, once the request is known to be valid
     resume: bool = False  # continue with the finished runs in the folder
     engine: str = "local"
-    workers: int | None = None  # processes at once; None: one per processor
+    workers: int | None = None  # runs at once; None: one per processor
+    address: str | None = None  # of a Ray cluster to join
+    shared: bool = False  # whether all nodes of that cluster see the folder
     on_step: OnStep | None = None
     on_warning: Callable[[str], None] | None = None
 
@@ -155,7 +157,7 @@ class Study(AnyStudy):
 
     def reproduce(self, request: Request) -> StudyResult:
         """Run all jobs that are not finished, and judge the claims from the table."""
-        runner = engine(request.engine, request.workers)
+        runner = engine(request.engine, request.workers, request.address, shared=request.shared)
         scale = self.prepare(request.of(self.scales), request)
         conditions = list(self.conditions(scale))
         seeds = range(request.seed, request.seed + scale.seeds)
