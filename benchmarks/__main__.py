@@ -15,6 +15,7 @@ from benchmarks import (
     memory,
     path,
     pretraining,
+    sweeps,
     training,
     where_or_what,
 )
@@ -35,6 +36,7 @@ ROOMS = {
     "canonical": canonical,
     "edits": edits,
     "dependencies": dependencies,
+    "sweeps": sweeps,
 }
 
 

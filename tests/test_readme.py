@@ -32,7 +32,7 @@ HUB = {
     ),
 }
 HEADS = {"openai-community/gpt2": {"n_head": 4}, "HuggingFaceTB/SmolLM2-135M": {"num_attention_heads": 9}}
-MINUTES = {"train", "reproduce", "probe"}  # learn for minutes, or read a thousand sentences; others run here
+MINUTES = {"train", "sweep", "reproduce", "probe"}  # learn for minutes, or read a thousand sentences; others run here
 MADE = {"runs/kerple", "runs/bert"}  # by a training run before them
 
 

@@ -26,16 +26,17 @@ MAY_KNOW = {
     "stats": {"formatting", "tasks"},  # of tasks only its random streams
     "report": {"formatting", "published", "stats", "tables"},
     "jobs": {"tables"},
+    "tracking": {"jobs", "tables"},
     "corpora": {"tables", "tasks"},
     "models": {"corpora", "nets", "tables", "tasks"},
     "capture": {"corpora", "encodings", "hub", "logits", "models", "nets", "tables", "tasks"},
     "training": {"corpora", "models", "nets", "tables", "tasks"},
     "recipes": {"corpora", "nets", "tasks", "training"},
     "runs": {"report", "studies", "tables"},  # of studies only their pages
-    "profiling": {"capture", "formatting", "logits", "runs", "scores", "stats", "tables"},
+    "profiling": {"capture", "formatting", "jobs", "logits", "runs", "scores", "stats", "tables"},
     "editing": {"capture", "encodings", "profiling", "runs", "scores", "stats", "tables"},
     "probing": {"capture", "corpora", "profiling", "runs", "scores", "stats", "tables", "tasks"},
-    "comparing": {"capture", "profiling", "runs", "scores", "stats", "tables"},
+    "comparing": {"capture", "hub", "jobs", "models", "profiling", "runs", "scores", "stats", "tables"},
     "studies": {
         "capture",
         "corpora",
@@ -57,6 +58,7 @@ MAY_KNOW = {
         "tasks",
         "training",
     },
+    "sweeping": {"jobs", "recipes", "runs", "tables", "training"},
     "__main__": {"cli"},
     "cli": {
         "capture",
@@ -74,8 +76,10 @@ MAY_KNOW = {
         "runs",
         "scores",
         "studies",
+        "sweeping",
         "tables",
         "tasks",
+        "tracking",
         "training",
     },
 }
@@ -88,6 +92,11 @@ BORDERS = {
     "click": {"cli"},
     "rich": {"cli", "progress"},
     "datasets": {"tables"},
+    "ray": {"jobs"},
+    "trackio": {"tracking"},
+    "wandb": {"tracking"},
+    "mlflow": {"tracking"},
+    "tensorboard": {"tracking"},
     "conllu": {"corpora"},
     "scipy": {"comparing", "stats", "studies"},  # elsewhere than in stats only solvers: pairing, roots, sparse matrices
     "tokenizers": {"corpora"},

@@ -16,6 +16,7 @@ from wherewhat.cli.list import list_
 from wherewhat.cli.probe import probe
 from wherewhat.cli.report import report
 from wherewhat.cli.reproduce import reproduce
+from wherewhat.cli.sweep import sweep
 from wherewhat.cli.train import train
 from wherewhat.errors import UserError
 
@@ -32,6 +33,7 @@ app.command(cls=Command)(compare)
 app.command(cls=Command)(edit)
 app.add_typer(probe)
 app.command(cls=Command)(train)
+app.command(cls=Command)(sweep)
 app.command(cls=Command)(reproduce)
 app.command(cls=Command)(report)
 app.command("list", cls=Command)(list_)

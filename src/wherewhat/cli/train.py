@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,7 +18,6 @@ from wherewhat.errors import UserError
 from wherewhat.progress import announce, progress
 
 if TYPE_CHECKING:
-    from wherewhat.tables.manifest.sections import TrainingManifest
     from wherewhat.training.run_folder import TrainingResult
     from wherewhat.training.settings import TrainingSettings
 
@@ -56,6 +55,7 @@ def train(
     from wherewhat.tables.manifest.io import manifest_bytes
     from wherewhat.training.loop import shown_by
     from wherewhat.training.loop import train as run
+    from wherewhat.training.manifest import training_manifest
     from wherewhat.training.run_folder import CHECKPOINT
     from wherewhat.training.settings import changed
 
@@ -73,7 +73,7 @@ def train(
 
     def manifest(trained: "TrainingResult") -> bytes:
         seconds = round(time.perf_counter() - began, 3)
-        return manifest_bytes(manifest_of(trained, recipe=recipe, seconds=seconds))
+        return manifest_bytes(training_manifest(trained, recipe=recipe, command=command_line(), seconds=seconds))
 
     with (
         progress(recipe, quiet=quiet, announced=True) as step,
@@ -103,25 +103,6 @@ def _kept_message(folder: Path, *, unfinished: bool, overwrite: bool) -> str:
     if unfinished:
         return f"{folder} holds the last checkpoint; {going_on(overwrite=overwrite)}"
     return f"the net in {folder} is finished" if (folder / "model").exists() else NOTHING
-
-
-def manifest_of(trained: "TrainingResult", *, recipe: str, seconds: float) -> "TrainingManifest":
-    """How a run was made and how it ended."""
-    from wherewhat.tables.manifest.provenance import peak_memory, provenance
-    from wherewhat.tables.manifest.sections import TrainingManifest
-
-    ends: dict[str, Any] = dict(trained.ends)
-    return TrainingManifest(
-        **provenance(),
-        **ends,
-        command=command_line(),
-        recipe=recipe,
-        settings=trained.settings.to_dict(),
-        read=trained.settings.read() or None,
-        seed=trained.settings.seed,
-        seconds=seconds,
-        peak_memory_bytes=peak_memory(),
-    )
 
 
 def reading(settings: "TrainingSettings", files: Sequence[Path], recipe: str) -> "TrainingSettings":

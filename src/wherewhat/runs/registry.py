@@ -14,7 +14,19 @@ from wherewhat.tables.manifest.io import no_report, read_manifest
 from wherewhat.tables.manifest.probe import ProbeManifest
 from wherewhat.tables.manifest.scores import CompareManifest, EditManifest, ProfileManifest
 from wherewhat.tables.manifest.study import StudyManifest
-from wherewhat.tables.schema import COMPARE, EDIT, FREQUENCIES, HEADS, OFFSETS, POSITIONAL, PROBE, RESULT, SIMILARITY
+from wherewhat.tables.manifest.sweep import SweepManifest
+from wherewhat.tables.schema import (
+    COMPARE,
+    EDIT,
+    FREQUENCIES,
+    HEADS,
+    OFFSETS,
+    POSITIONAL,
+    PROBE,
+    RESULT,
+    SIMILARITY,
+    SWEEP,
+)
 
 
 @dataclass(frozen=True)
@@ -162,11 +174,27 @@ class StudyRun(Run):
         return page_of_study(self.result, self.manifest)
 
 
-RUNS: dict[str, type[Run]] = {run.kind: run for run in (Profile, Comparison, EditEffect, ProbeRun, StudyRun)}
+@dataclass(frozen=True)
+class SweepRun(Run):
+    """The same recipe trained at every point of a grid; `sweep` has one column per field that changes."""
+
+    kind = SweepManifest.kind
+    schemas: ClassVar[Mapping[str, Mapping[str, Any]]] = {"sweep": SWEEP}
+
+    sweep: pl.DataFrame
+    manifest: SweepManifest
+
+    def draw(self) -> Page:
+        from wherewhat.report.pages.sweep.page import page_of_sweep
+
+        return page_of_sweep(self.sweep, self.manifest)
+
+
+RUNS: dict[str, type[Run]] = {run.kind: run for run in (Profile, Comparison, EditEffect, ProbeRun, StudyRun, SweepRun)}
 
 
 def load(folder: str | Path) -> Run:
-    """A run that was saved: a profile, a comparison, an edit, a probe or a reproduction."""
+    """A run that was saved: a profile, a comparison, an edit, a probe, a reproduction or a sweep."""
     folder = Path(folder)
     kind = run_kind(folder)
     if kind is not None and kind not in RUNS:

@@ -69,7 +69,7 @@ def _impossible(table: str, column: pl.Series) -> str | None:
     """What is wrong with the values of a column, as the end of "its column 'x' ..."; None if nothing is."""
     if column.name in KEYS.get(table, ()) and column.null_count():
         return f"lacks {column.null_count()} of its {len(column)} values"
-    if column.name in LIMITS:
+    if column.name in LIMITS and column.dtype.is_numeric():
         low, high = LIMITS[column.name]
         ends: list[Any] = [end for end in (column.min(), column.max()) if end is not None]
         outside = next((end for end in ends if not low <= end <= high), None)

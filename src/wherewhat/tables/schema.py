@@ -50,6 +50,17 @@ RESULT: Schema = {
     **ESTIMATE,
 }
 CURVE: Schema = {"step": pl.Int64, "measure": pl.String, "value": pl.Float64}
+SWEEP: Schema = {  # between key and seed: one column per field that changes
+    "run": pl.String,
+    "key": pl.String,  # identifies settings, code and data
+    "seed": pl.Int64,
+    "measure": pl.String,  # none: the run has no result
+    "value": pl.Float64,
+    "step": pl.Int64,
+    "status": pl.String,  # done, begun, failed or waiting
+    "seconds": pl.Float64,  # of all attempts
+    "attempts": pl.Int64,
+}
 COMPARE: Schema = {
     "model": pl.String,  # the later of two, by its name in the comparison
     "against": pl.String,  # the earlier: the first of the list, or one draw of untrained weights
@@ -100,6 +111,7 @@ KEYS = {  # columns without missing values, by the file of the table
     "similarity.parquet": ("model", "against", "layer", "head", "against_layer", "against_head", "divergence"),
     "probe.parquet": ("probe", "model", "data", "measure"),
     "result.parquet": ("part", "subject", "measure"),
+    "sweep.parquet": ("run", "key", "seed", "status"),
 }
 MOST = 10**6  # layers, heads, frequencies, slots: far more than any model has
 LIMITS = {  # the smallest and the largest value of a column, in every table that has it

@@ -13,12 +13,16 @@ from wherewhat.tables.manifest.probe import ProbeManifest
 from wherewhat.tables.manifest.scores import CompareManifest, EditManifest, ProfileManifest
 from wherewhat.tables.manifest.sections import SCHEMA, Manifest, TrainingManifest
 from wherewhat.tables.manifest.study import StudyManifest, study_section
+from wherewhat.tables.manifest.sweep import SweepManifest
 
 DEEPEST = 40  # levels of a manifest
 LARGEST = 2**63  # of an integer
 MANIFESTS: dict[str, type[Manifest]] = {
     manifest.kind: manifest
-    for manifest in (ProfileManifest, CompareManifest, EditManifest, ProbeManifest, StudyManifest, TrainingManifest)
+    for manifest in (
+        *(ProfileManifest, CompareManifest, EditManifest, ProbeManifest),
+        *(StudyManifest, SweepManifest, TrainingManifest),
+    )
 }
 
 

@@ -1,0 +1,117 @@
+"""The grid of a sweep: which settings are tried, and whether every combination of them is possible."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from wherewhat.errors import UserError
+from wherewhat.training.settings import TrainingSettings, changed
+
+SHOWN = 8  # refused points that are named with their reason; of more, only how many
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """One combination of values and a seed: a whole training run."""
+
+    values: Mapping[str, str]  # by field, as they were typed
+    seed: int
+    settings: TrainingSettings
+
+    @property
+    def name(self) -> str:
+        """What changes from point to point, such as `encoding=rope,seed=0`."""
+        return ",".join(f"{field}={value}" for field, value in {**self.values, "seed": str(self.seed)}.items())
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All points of a sweep, the fields that change named last changing fastest, and every one from all seeds."""
+
+    recipe: str
+    base: TrainingSettings
+    over: Mapping[str, Sequence[str]]  # by field, its values
+    seeds: Sequence[int]
+    points: Sequence[SweepPoint]
+
+    @classmethod
+    def of(cls, recipe: str, base: TrainingSettings, over: Mapping[str, Sequence[str]], seeds: Sequence[int]) -> "Grid":
+        """Every combination; those that are impossible are refused together, before anything is run."""
+        seeds = seeds or [base.seed]
+        if twice := [seed for seed, count in Counter(seeds).items() if count > 1]:
+            raise UserError(f"--seeds names {twice[0]} twice; name each seed once")
+        points, refused = list[SweepPoint](), dict[str, list[str]]()
+        for values in product(*over.values()):
+            changes = dict(zip(over, values, strict=True))
+            for seed in seeds:
+                try:
+                    settings = changed(
+                        base, [f"{field}={value}" for field, value in changes.items()] + [f"seed={seed}"]
+                    )
+                    points.append(SweepPoint(changes, seed, settings))
+                except UserError as error:
+                    point = SweepPoint(changes, seed, base)
+                    refused.setdefault(error.typed, []).append(point.name)
+        if refused:
+            raise UserError(_refusal(refused, len(points) + sum(map(len, refused.values()))))
+        _refuse_twins(points)
+        return cls(recipe, base, over, seeds, points)
+
+
+def parse_over(texts: Sequence[str]) -> dict[str, list[str]]:
+    """By field, the values to try, from texts such as `encoding=rope,alibi`; brackets hold a value with commas.
+
+    >>> parse_over(["encoding=rope,alibi", "betas=[0.9,0.99],[0.8,0.99]"])
+    {'encoding': ['rope', 'alibi'], 'betas': ['0.9,0.99', '0.8,0.99']}
+    """
+    over: dict[str, list[str]] = {}
+    for text in texts:
+        field, equals, values = (part.strip() for part in text.partition("="))
+        if not equals or not field or not values:
+            raise UserError(f"--over {text} names no values; write it as field=a,b,c, such as encoding=rope,alibi")
+        if field in over:
+            raise UserError(f"--over names {field} twice; give all its values at once, as {field}=a,b,c")
+        if field == "seed":
+            raise UserError("seeds are given by --seeds 0,1,2; leave seed out of --over")
+        over[field] = _split(values)
+        if "" in over[field]:
+            raise UserError(f"--over {text} has an empty value; write it as {field}=a,b,c")
+        if twice := [value for value, count in Counter(over[field]).items() if count > 1]:
+            raise UserError(f"--over names {field}={twice[0]} twice; name each value once")
+    return over
+
+
+def _split(values: str) -> list[str]:
+    """The parts between commas that are in no bracket; a value in square brackets without these."""
+    depth, parts = 0, [""]
+    for sign in values:
+        depth += (sign in "[({") - (sign in "])}")
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [re.sub(r"^\[(.*)\]$", r"\1", part.strip()) for part in parts]
+
+
+def _refusal(refused: Mapping[str, Sequence[str]], points: int) -> str:
+    """All impossible points in one sentence, those with the same reason together."""
+    count = sum(map(len, refused.values()))
+    if len(refused) == 1 and count == points:
+        return next(iter(refused))
+    reasons = [
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {reason}"
+        for reason, names in list(refused.items())[:SHOWN]
+    ]
+    more = f"; and {len(refused) - SHOWN} further reasons" if len(refused) > SHOWN else ""
+    return f"{count} of {points} points are impossible, so nothing was run: {'; '.join(reasons)}{more}"
+
+
+def _refuse_twins(points: Sequence[SweepPoint]) -> None:
+    """Two points that are the same run, such as 0.001 and 1e-3."""
+    known: dict[str, SweepPoint] = {}
+    for point in points:
+        twin = known.setdefault(repr(point.settings.to_dict()), point)
+        if twin is not point:
+            raise UserError(f"{twin.name} and {point.name} are the same run; leave one of them out")

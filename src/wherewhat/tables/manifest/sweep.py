@@ -1,0 +1,29 @@
+"""The manifest of a sweep."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from wherewhat.tables.manifest.sections import Count, Manifest
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureSection:
+    """A run without a result, and why."""
+
+    run: str
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepManifest(Manifest):
+    """Which recipe was trained at which points, how the runs ended, and which failed."""
+
+    kind: str = "sweep"
+
+    recipe: str | None = None
+    over: Mapping[str, Sequence[str]]  # the fields that change, each with its values in order
+    seeds: Sequence[int] = ()
+    measure: str  # what the runs are compared by
+    status: Mapping[str, Count]  # how many runs are done, begun, failed, waiting
+    failures: Sequence[FailureSection] = ()
+    workers: Count | None = None  # runs at once

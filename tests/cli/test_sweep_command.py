@@ -1,0 +1,134 @@
+"""`wherewhat sweep`: what it writes and prints, what it refuses, and how it stops."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from wherewhat.cli.main import main
+
+SMALL = [f"--set={each}" for each in ("width=16", "layers=1", "heads=2", "batch=4", "evaluate_samples=8")]
+QUICK = [*SMALL, "--set=steps=6", "--set=evaluate_every=3"]
+
+
+def sweep(*arguments: object) -> int:
+    return main(["sweep", "tiny", *map(str, arguments)])
+
+
+def test_a_sweep_ends_with_its_table_and_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    out = tmp_path / "sweep"
+    assert sweep(*QUICK, "--over", "encoding=rope,alibi", "--seeds", "0,1", "--engine", "inline", "--out", out) == 0
+    printed = capsys.readouterr()
+    assert printed.out == f"4 of 4 runs are finished; open {out / 'report.html'}\n"
+    assert "4 done of 4 runs" in printed.err
+    assert {path.name for path in out.iterdir()} == {
+        *("runs", "sweep.json", "sweep.parquet", "manifest.json", "report.html")
+    }
+    assert "encoding=alibi" in (out / "report.html").read_text()
+    (out / "report.html").unlink()
+    assert main(["report", str(out)]) == 0 and (out / "report.html").exists()
+
+
+def test_the_result_as_json_names_what_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    over = ("--over", "learning_rate=1e30,0.001", "--seeds", "0", "--engine", "inline", "--out", tmp_path / "a")
+    assert sweep(*QUICK, *over, "--json", "--quiet") == 2
+    printed = capsys.readouterr()
+    result = json.loads(printed.out)
+    assert result["runs"] == {"failed": 1, "done": 1}
+    assert "lower learning_rate" in result["failures"]["learning_rate=1e30,seed=0"]
+    assert "learning_rate=1e30,seed=0 failed: training stopped at step" in printed.err
+    assert "with --resume tries the failed runs again" in printed.err
+
+
+def test_commands_are_printed_for_other_schedulers_and_train_the_same_nets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert sweep(*QUICK, "--over", "encoding=rope", "--seeds", "3", "--out", "s", "--print-commands") == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("wherewhat train tiny ") and line.endswith("--seed 3 --out s/runs/encoding-rope-seed-3")
+    assert not (tmp_path / "s").exists()
+    assert main([*line.split()[1:], "--quiet"]) == 0
+    assert sweep(*QUICK, "--over", "encoding=rope", "--seeds", "3", "--out", "t", "--engine", "inline", "--quiet") == 0
+    alone, swept = (next((tmp_path / name).glob("runs/*/model/*.safetensors")).read_bytes() for name in "st")
+    assert alone == swept
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--over", "encodign=rope"], "unknown setting 'encodign'; did you mean 'encoding'?"),
+        (["--over", "heads=3,4"], "1 of 2 points are impossible, so nothing was run: heads=3,seed=2: "),
+        (["--over", "encoding=rope", "--set", "encoding=none"], "encoding is given by --set and changes in the grid"),
+        (["--set", "seed=3"], "seed is given by --set and changes in the grid"),
+        (["--seeds", "a,b"], "--seeds is 'a,b'; give whole numbers with commas between them, such as 0,1,2"),
+        (["--overwrite", "--resume"], "both --overwrite and --resume were given"),
+        (["--engine", "rya"], "unknown engine 'rya'; did you mean 'ray'?"),
+        (["--workers", "0"], "--workers is 0; give at least 1"),
+        (["--address", "127.0.0.1:1"], "--address"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_writes_nothing(
+    arguments: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert sweep(*arguments, "--out", tmp_path / "out", "--quiet") == 2
+    printed = capsys.readouterr()
+    assert sentence in printed.err and printed.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_ctrl_c_lets_every_run_write_a_checkpoint_and_resuming_ends_with_the_same_weights(tmp_path: Path):
+    """The checkpoint is from the step at which the run was stopped, not from the last one that was due."""
+    out = tmp_path / "stopped"
+    settings = [*SMALL, "--set=steps=4000", "--set=evaluate_every=4000", "--set=checkpoint_every=4000", "--seeds=0,1"]
+    command = [sys.executable, "-m", "wherewhat", "sweep", "tiny", *settings, "--workers", "2", "--out", str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    logs = [out / "runs" / f"seed-{seed}" / "progress.jsonl" for seed in (0, 1)]
+    until = time.monotonic() + 120
+    while not all(log.exists() and '"step": 1' in log.read_text() for log in logs):
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "0 of 2 runs in" in stderr and "2 more begun; the same command with --resume goes on from there" in stderr
+    assert not (out / "runs" / ".stop").exists()
+    stopped = [json.loads(log.read_text().splitlines()[-1])["step"] for log in logs]
+    for folder, step in zip(sorted((out / "runs").iterdir()), stopped, strict=True):
+        assert _checkpoint_step(folder) >= step > 0
+
+
+def _checkpoint_step(folder: Path) -> int:
+    from safetensors import safe_open
+
+    with safe_open(folder / "checkpoint.safetensors", framework="numpy") as file:
+        (notes,) = file.metadata().values()
+    return int(json.loads(notes)["progress"]["step"])
+
+
+def test_killed_and_resumed_the_weights_are_those_of_an_undisturbed_sweep(tmp_path: Path):
+    settings = [*SMALL, "--set=steps=60", "--set=evaluate_every=20", "--set=checkpoint_every=5", "--seeds=0,1"]
+    arguments = [*settings, "--workers", "2", "--quiet"]
+    command = [sys.executable, "-m", "wherewhat", "sweep", "tiny", *arguments, "--out", str(tmp_path / "killed")]
+    process = subprocess.Popen(command)
+    until = time.monotonic() + 120
+    while not list((tmp_path / "killed").glob("runs/*/checkpoint.safetensors")):
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    assert sweep(*arguments, "--resume", "--out", tmp_path / "killed") == 0
+    assert sweep(*arguments, "--out", tmp_path / "whole") == 0
+    killed, whole = (
+        [path.read_bytes() for path in sorted((tmp_path / name).glob("runs/*/model/*.safetensors"))]
+        for name in ("killed", "whole")
+    )
+    assert killed == whole and len(whole) == 2
+    tables = [pl.read_parquet(tmp_path / name / "sweep.parquet") for name in ("killed", "whole")]
+    assert tables[0].drop("seconds", "attempts").equals(tables[1].drop("seconds", "attempts"))

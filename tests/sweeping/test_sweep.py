@@ -1,0 +1,161 @@
+"""A sweep: run folders are the truth, the table is a view of them, and a run that fails does not stop the others."""
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from wherewhat.errors import UserError
+from wherewhat.jobs.engines import Engine, JobEvent
+from wherewhat.jobs.locks import only_parent
+from wherewhat.jobs.registry import engine
+from wherewhat.recipes.registry import recipe
+from wherewhat.runs.registry import SweepRun, load
+from wherewhat.sweeping.grid import Grid, parse_over
+from wherewhat.sweeping.sweep import SweepRequest, SweepResult, sweep
+from wherewhat.training.settings import changed
+
+SMALL = ("steps=12", "width=16", "layers=1", "heads=2", "batch=4", "evaluate_every=4", "evaluate_samples=8")
+TIMES = ("seconds", "attempts")  # columns that differ from one sweep to the next
+
+
+def grid(*over: str, seeds: tuple[int, ...] = (0, 1), base: tuple[str, ...] = SMALL) -> Grid:
+    return Grid.of("tiny", changed(recipe("tiny"), base), parse_over(over), seeds)
+
+
+def run(folder: Path, *over: str, inside: Engine | None = None, **options: bool) -> SweepResult:
+    request = SweepRequest(grid(*(over or ("encoding=rope,none",))), folder, **options)
+    return sweep(request, engine=inside or engine("inline"))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished sweep; tests that change it take a copy."""
+    folder = tmp_path_factory.mktemp("sweeps") / "whole"
+    run(folder).run.save(folder)
+    return folder
+
+
+def numbers(table: pl.DataFrame) -> pl.DataFrame:
+    return table.drop(TIMES)
+
+
+def weights(folder: Path) -> dict[str, bytes]:
+    return {path.parts[-3]: path.read_bytes() for path in sorted(folder.glob("runs/*/model/*.safetensors"))}
+
+
+def test_every_run_is_a_training_run_and_the_table_has_all_their_curves(whole: Path):
+    table = pl.read_parquet(whole / "sweep.parquet")
+    assert table.columns[:4] == ["run", "key", "encoding", "seed"]
+    assert table["run"].unique(maintain_order=True).to_list() == [
+        f"encoding={encoding},seed={seed}" for encoding in ("rope", "none") for seed in (0, 1)
+    ]
+    one = table.filter(pl.col("run") == "encoding=none,seed=1")
+    curve = pl.read_parquet(whole / "runs" / "encoding-none-seed-1" / "curve.parquet")
+    assert one.select("step", "measure", "value").equals(curve)
+    assert set(one["status"]) == {"done"}
+    manifest = json.loads((whole / "runs" / "encoding-none-seed-1" / "manifest.json").read_text())
+    assert manifest["kind"] == "train" and manifest["settings"]["net"]["encoding"] == "none"
+
+
+def test_the_plan_is_written_with_the_key_of_every_point(whole: Path):
+    plan = json.loads((whole / "sweep.json").read_text())
+    keys = pl.read_parquet(whole / "sweep.parquet").group_by("run", maintain_order=True).first()
+    assert [(point["run"], point["key"]) for point in plan["points"]] == keys.select("run", "key").rows()
+
+
+def test_engines_give_the_same_table_and_the_same_weights(whole: Path, tmp_path: Path):
+    result = run(tmp_path, inside=engine("local", 2))
+    assert numbers(result.run.sweep).equals(numbers(pl.read_parquet(whole / "sweep.parquet")))
+    assert weights(tmp_path) == weights(whole)
+
+
+def test_a_saved_sweep_can_be_loaded_and_drawn_again(whole: Path):
+    loaded = load(whole)
+    assert isinstance(loaded, SweepRun) and loaded.manifest.status == {"done": 4}
+    assert [section.name for section in loaded.page.sections] == ["points", "curves", "made"]
+
+
+def test_resuming_runs_nothing_again_and_a_grid_may_grow(whole: Path, tmp_path: Path):
+    shutil.copytree(whole, tmp_path / "sweep")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "sweep").glob("runs/*/result.json")}
+    result = run(tmp_path / "sweep", "encoding=rope,none,alibi", resume=True)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert result.run.manifest.status == {"done": 6} and result.run.sweep["run"].n_unique() == 6
+
+
+def test_a_sweep_can_be_moved_and_resumed(whole: Path, tmp_path: Path):
+    shutil.copytree(whole, tmp_path / "elsewhere")
+    assert run(tmp_path / "elsewhere", resume=True).run.manifest.status == {"done": 4}
+
+
+def test_a_finished_or_begun_sweep_is_not_begun_again_unasked(whole: Path, tmp_path: Path):
+    with pytest.raises(UserError, match="already holds a run"):
+        run(whole)
+    shutil.copytree(whole / "runs", tmp_path / "runs")
+    with pytest.raises(UserError, match="holds 4 finished runs; add --resume to go on from there"):
+        run(tmp_path)
+    assert set(run(tmp_path, overwrite=True).run.sweep["attempts"]) == {1}
+
+
+def test_other_settings_are_refused_with_the_first_difference(whole: Path):
+    request = SweepRequest(grid("encoding=rope,none", base=(*SMALL, "warmup=7")), whole, resume=True)
+    with pytest.raises(UserError, match="was made with other settings: settings.warmup was 200 and is 7"):
+        sweep(request, engine=engine("inline"))
+
+
+def test_another_grid_is_refused(whole: Path):
+    with pytest.raises(UserError, match="holds encoding=none,seed=0 and 1 more, which this grid lacks"):
+        run(whole, "encoding=rope,alibi", resume=True)
+    other = Grid.of("nli_tiny", recipe("nli_tiny"), {}, [0])
+    with pytest.raises(UserError, match="holds a sweep of the recipe tiny, not of nli_tiny"):
+        sweep(SweepRequest(other, whole, resume=True), engine=engine("inline"))
+
+
+def test_a_folder_that_another_sweep_holds_is_refused(whole: Path):
+    with only_parent(whole / "runs"), pytest.raises(UserError, match="is in use by process"):
+        run(whole, resume=True)
+
+
+@pytest.mark.parametrize("fail_fast", [False, True])
+def test_a_run_that_fails_does_not_stop_the_others_unless_asked_to(fail_fast: bool, tmp_path: Path):
+    result = run(tmp_path, "learning_rate=1e30,0.001", fail_fast=fail_fast)
+    status = {"failed": 1, "waiting": 3} if fail_fast else {"failed": 2, "done": 2}
+    assert result.run.manifest.status == status
+    assert "the loss became" in result.run.manifest.failures[0].sentence
+    failed = result.run.sweep.filter(pl.col("status") == "failed")
+    assert failed["measure"].null_count() == len(failed) == status["failed"]
+    assert "failures" in [section.name for section in result.run.page.sections]
+
+
+def test_failed_runs_are_tried_again(tmp_path: Path):
+    run(tmp_path, "learning_rate=1e30,0.001")
+    again = run(tmp_path, "learning_rate=1e30,0.001", resume=True)
+    attempts = dict(again.run.sweep.select("run", "attempts").unique().rows())
+    assert attempts["learning_rate=1e30,seed=0"] == 2 and attempts["learning_rate=0.001,seed=0"] == 1
+
+
+def test_events_tell_what_was_measured(tmp_path: Path):
+    heard: list[JobEvent] = []
+    request = SweepRequest(grid("encoding=rope", seeds=(0,)), tmp_path)
+    sweep(request, engine=engine("local", 1), on_event=heard.append)
+    evaluations = [event for event in heard if "accuracy" in event.measured]
+    assert [event.steps for event in evaluations] == [4, 8, 12]
+    assert (heard[0].kind, heard[-1].kind) == ("begun", "done")
+
+
+def test_text_that_changes_changes_the_key(tmp_path: Path):
+    from dataclasses import replace
+
+    from wherewhat.corpora.registry import corpus
+    from wherewhat.sweeping.work import data_digest
+
+    file = tmp_path / "a.txt"
+    file.write_text("one two three\n")
+    settings = replace(recipe("bert_tiny"), corpus=corpus("text", files=[str(file)]))
+    before = data_digest(settings)
+    file.write_text("one two four\n")
+    assert before and data_digest(settings) != before
+    assert data_digest(recipe("tiny")) == ""
