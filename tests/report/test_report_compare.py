@@ -215,6 +215,85 @@ def test_other_lists_are_drawn_in_their_order():
     assert "along" not in [section.name for section in page(rows("locality", 0.1, 0.2)).sections]
 
 
+def walking(steps: list[int], *, heads: int = 8, layers: int = 2) -> Page:
+    """Checkpoints in which L1H0 moves most, up and halfway down again; heads move the less the higher their number."""
+    names, made = [f"step-{step:06d}" for step in steps], list[Row]()
+    for order, name in enumerate(names[1:], start=1):
+        way = order / (len(names) - 1)
+        for layer in range(layers):
+            for head in range(heads):
+                size = 0.1 / (1 + head) if (layer, head) != (1, 0) else 0.6
+                after = 0.2 + size * (min(1, 3 * way) if way <= 0.5 else 1.5 - way)
+                made.append((name, names[0], layer, head, "locality", 0.2, after, after - 0.2, None, None, "encoder"))
+            made.append((name, names[0], layer, None, "locality", 0.2, 0.3, 0.1, 0.05, 0.15, "encoder"))
+        made.append((name, names[0], None, None, "locality", 0.2, 0.2 + 0.1 * way, 0.1 * way, 0.0, 0.2, "encoder"))
+    described = manifest(*names, same_heads=True)
+    for side, step in zip(described["compared"], steps, strict=True):
+        side["step"] = step
+    return page_of_comparison(frame(made, COMPARE), described)
+
+
+def test_every_head_is_drawn_along_the_list_and_those_that_move_most_are_named():
+    made = walking([0, 10, 20, 30, 40])
+    movers, every, ends = (drawn(made, "heads_along", name) for name in ("movers", "rows", "ends"))
+    assert movers["who"][:5] == ["L1H0"] * 5 and movers["at"][:5] == [0, 10, 20, 30, 40]
+    assert movers["value"][:5] == pytest.approx([0.2, 0.65, 0.8, 0.65, 0.5])
+    assert movers["tip"][2] == "L1H0, step-000020: locality 0.80"
+    assert len(set(movers["who"])) == 6 == len(ends["who"]) and len(set(every["who"])) == 16 and len(every["who"]) == 80
+    gaps = [high - low for low, high in zip(sorted(ends["value"]), sorted(ends["value"])[1:], strict=False)]
+    assert min(gaps) >= 0.6 * 15 / 420 - 1e-9, "names do not overlap"
+    lede = section(made, "heads").lede
+    assert lede.startswith(
+        "`locality` moves most in L1H0: from 0.20 to 0.50, between 0.20 and 0.80 on the way; its largest change is "
+        "+0.450 from step-000000 to step-000010. The 6 heads "
+    )
+    assert "Only" not in lede and "share only their position" not in lede
+    body = section(made, "heads").body
+    assert "0.80 at step-000020" in body and "The 3 heads that move most in each score" in body
+
+
+def test_many_checkpoints_stay_readable():
+    steps = [0, *(2**power for power in range(10)), *range(1000, 50_000, 1000)]
+    made = walking(steps, heads=200)
+    drawn_heads = set(drawn(made, "heads_along")["who"])
+    assert len(drawn_heads) == 10_000 // len(steps) < 400
+    assert f"Only the {len(drawn_heads)} heads that move most are drawn." in section(made, "heads").lede
+    for name in ("along", "heads_along"):
+        spec = json.dumps(made.chart(name).spec)
+        assert '"symlog"' in spec and '"values": [0, 4, 16, 64, 256, 1000, ' in spec, (
+            "most of the early steps are within two per cent"
+        )
+    assert '"symlog"' not in json.dumps(walking(list(range(0, 5100, 100))).chart("along").spec)
+    assert section(made, "sides").body.count("<tr>") == len(steps) + 1, "a line each"
+    assert (f"{len(steps)}", "models") in made.facts
+
+
+def test_many_names_are_slanted_and_thinned():
+    stops = [(f"model {number}", 0.1 + 0.01 * number) for number in range(50)]
+    spec = json.dumps(along(*stops, steps=False).chart("along").spec)
+    assert '"labelAngle": -40' in spec and '"model 48"' in spec and '"model 47"' not in spec
+    few = json.dumps(along(*stops[:4], steps=False).chart("along").spec)
+    assert '"labelAngle": 0' in few and '"model 2"' not in few
+    lede = section(along(*stops[:4], steps=False), "heads").lede
+    assert "Heads of independently trained models share only their position." in lede
+
+
+def test_models_without_counterparts_are_left_out_of_the_lines_of_heads():
+    def unpaired(name: str) -> list[Row]:
+        whole = [row for row in rows("locality", 0.1, 0.3, names=(name, "a")) if row[2] is None]
+        return [(name, "a", 0, 0, "locality", None, 0.4, None, None, None, "encoder"), *whole]
+
+    paired = rows("locality", 0.1, 0.2, names=("b", "a"))
+    mixed = page_of_comparison(frame([*unpaired("c"), *paired], COMPARE), manifest("a", "c", "b"))
+    assert set(drawn(mixed, "heads_along", "movers")["name"]) == {"a", "b"}
+    assert "Without counterparts, as their shape is another: c." in section(mixed, "heads").lede
+    apart = page_of_comparison(frame([*unpaired("c"), *unpaired("d")], COMPARE), manifest("a", "c", "d"))
+    assert "heads" not in [each.name for each in apart.sections]
+    assert section(apart, "shapes").lede.startswith("No other model has the shape of a, so no head has a counterpart")
+    assert section(apart, "shapes").body.count("<td>6</td>") == 3
+    assert "shapes" not in [each.name for each in mixed.sections]
+
+
 def test_claims_are_there_where_something_was_claimed():
     assert "claims" not in [one.name for one in page(rows("locality", 0.1, 0.2), claims=[]).sections]
     assert "It is local." in section(page(rows("locality", 0.1, 0.2), claims=[CLAIM]), "claims").body
@@ -233,7 +312,7 @@ def test_a_table_without_rows_is_refused():
 def test_pictures_are_drawn():
     made = along(("a", 0.4), ("b", 0.1), ("c", 0.2), steps=False)
     pictures = figures(made)
-    assert set(pictures) == {"by_layer", "along", "changed"}
+    assert set(pictures) == {"by_layer", "along", "heads_along", "changed"}
     assert all(picture.startswith(b"\x89PNG") for picture in pictures.values())
 
 
@@ -245,8 +324,8 @@ def test_the_page_in_a_browser(shown: Any, look: dict[str, Any]):
     made = along(("step-000000", 0.1), ("step-000500", 0.15), ("step-001000", 0.4), steps=True)
     with shown(made, **look) as tab:
         charts = tab.locator("[data-widget=drawn]")
-        assert charts.count() == 4, "a tile, layers, the list, the heads"
-        for place in range(4):
+        assert charts.count() == 5, "a tile, layers, the list, every head, the heads that changed most"
+        for place in range(5):
             assert charts.nth(place).locator("svg path").count() > 3
         dots = charts.nth(0).locator("svg .mark-symbol path").count()
         assert dots == 12

@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # a comparison of finished runs needs no torch
     from wherewhat.tables.texts import Origin
 
 UNTRAINED = ("untrained", "untrained weights")  # their name; the second if a model has the first
+MOST_SIMILAR = 8  # models of another shape whose heads are paired with those of the first: a map of heads for each
 
 
 @shows_progress
@@ -85,20 +86,32 @@ def compare(
 
         profiles = profile_inputs(inputs, request, draws=untrained, on_step=on_step, say=say)
     states, draws = _states(inputs, profiles)
+    return compare_states(states, draws, notes=profiles.notes, similar=similar_pairs, began=began)
+
+
+def compare_states(
+    states: Sequence[ModelState],
+    draws: Sequence[ModelState] = (),
+    *,
+    notes: Sequence[str] = (),
+    similar: Sequence[SimilarHeads] = (),
+    began: float,
+) -> Comparison:
+    """Compare every later state with the first, and one of another shape by the distributions of its scores."""
     refuse_incompatible(states)
     table = _table(states, draws)
-    for other in states[1:]:
-        if not same_shape(states[0], other) and (pairs := similar_by_scores(states[0], other)) is not None:
-            similar_pairs.append(pairs)
+    of_other_shape = [other for other in states[1:] if not same_shape(states[0], other)]
+    by_scores = [similar_by_scores(states[0], other) for other in of_other_shape[:MOST_SIMILAR]]
+    pairs = [*similar, *(each for each in by_scores if each is not None)]
     manifest = comparison_manifest(
         table,
         states,
         draws,
-        notes=profiles.notes,
-        similar=[pairs.section for pairs in similar_pairs],
+        notes=notes,
+        similar=[each.section for each in pairs],
         seconds=time.perf_counter() - began,
     )
-    similarity = pl.concat([pl.DataFrame(schema=SIMILARITY), *(pairs.table for pairs in similar_pairs)])
+    similarity = pl.concat([pl.DataFrame(schema=SIMILARITY), *(each.table for each in pairs)])
     return Comparison(table, manifest, similarity)
 
 

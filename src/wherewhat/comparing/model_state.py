@@ -14,7 +14,7 @@ from wherewhat.tables.manifest.scores import ProfileManifest
 from wherewhat.tables.manifest.sections import ModelSection
 from wherewhat.tables.schema import HEADS, frame
 
-STEP = re.compile(r"step-(\d+)$")
+STEP = re.compile(r"(?<![a-zA-Z])(?:step|checkpoint)[-_]?(\d+)(?!\w|.*/)")  # in the last part of a path
 SNAPSHOTS = "snapshots"  # the folder of a training run that holds its earlier states
 OWN = ("layer", "head", "score")  # what a row of heads.parquet is about
 
@@ -36,18 +36,29 @@ class ModelState:
 
     @property
     def step(self) -> int | None:
-        """After how many steps of training, if the name of its folder says so."""
-        step = STEP.search(self.model.path or self.model.id)
-        return None if step is None or self.draws else int(step[1])
+        """After how many steps of training, if the name of its folder or of its revision on the Hub says so."""
+        if self.draws:
+            return None
+        names = [self.model.path] if self.model.path else [self._revision, self.model.id]
+        return next((step for name in names if (step := step_in(name)) is not None), None)
 
     @property
     def run(self) -> str | None:
-        """The training run that it belongs to, if it is in the folder of one on this machine."""
-        if self.draws or not self.model.path:
+        """The training run that it belongs to, if its folder or its revision on the Hub is a state of one."""
+        if self.draws:
             return None
+        if not self.model.path:
+            return None if step_in(self._revision) is None else self.model.id
         path = PurePath(self.model.path)
         path = path.parent if path.name == "model" else path
-        return str(path.parent.parent if path.parent.name == SNAPSHOTS else path)
+        if path.parent.name == SNAPSHOTS:
+            return str(path.parent.parent)
+        return str(path if step_in(path.name) is None else path.parent)
+
+    @property
+    def _revision(self) -> str:
+        """The branch or tag on the Hub that was asked for."""
+        return str(self.manifest.settings.get("revision") or "")
 
     @cached_property
     def scores(self) -> list[str]:
@@ -73,6 +84,18 @@ class ModelState:
         kept = ~pl.col("score").is_in(list(scores))
         drawn = tuple(draw.without(scores) for draw in self.drawn)
         return replace(self, heads=self.heads.filter(kept), drawn=drawn) if scores else self
+
+
+def step_in(name: str) -> int | None:
+    """The step of training that a path or the name of a revision ends in, if it names one.
+
+    >>> step_in("runs/a/snapshots/step-000500"), step_in("out/checkpoint-1000"), step_in("step3000-tokens12B")
+    (500, 1000, 3000)
+    >>> step_in("out/checkpoint-1000/final"), step_in("main")
+    (None, None)
+    """
+    step = STEP.search(name)
+    return None if step is None else int(step[1])
 
 
 def same_weights(first: ModelState, other: ModelState) -> bool:

@@ -91,6 +91,26 @@ class ComparisonData:
         """Whether heads have counterparts: both models have the same shape."""
         return not self.heads.is_empty()
 
+    @property
+    def layers(self) -> int:
+        """The number of layers, of the larger of the first and the last model."""
+        return int(self.alone["layer"].max()) + 1  # type: ignore[arg-type]
+
+    @cached_property
+    def counterparts(self) -> pl.DataFrame:
+        """The rows of single heads that have a counterpart in the first model, of all models of the list."""
+        return self.shown.filter(
+            pl.col("head").is_not_null(), pl.col("change").is_not_null(), pl.col("against") == self.first
+        )
+
+    def head_values(self, what: str) -> pl.DataFrame:
+        """Every head with its counterparts along the list: layer, head, the order in the list, and the value."""
+        order = {side.name: number for number, side in enumerate(self.sides)}
+        rows, head = self.counterparts.filter(what=what), ("layer", "head")
+        later = rows.select(*head, order=pl.col("model").replace_strict(order, return_dtype=pl.Int64), value="after")
+        first = rows.group_by(head, maintain_order=True).agg(order=pl.lit(0, pl.Int64), value=pl.col("before").first())
+        return pl.concat([first, later]).sort(*head, "order")
+
     def layer_rows(self, what: str) -> pl.DataFrame:
         """The rows of whole layers in one score."""
         return self.first_to_last.filter(pl.col("layer").is_not_null(), pl.col("head").is_null(), what=what)

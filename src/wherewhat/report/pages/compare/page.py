@@ -1,7 +1,6 @@
 """The page of a comparison: what changed over all heads, by layer, along the list, and in which heads most."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -9,17 +8,23 @@ import polars as pl
 
 from wherewhat.errors import UserError
 from wherewhat.formatting import count, interval, short
-from wherewhat.report.blocks.axes import ACCENT, INK, MUTED, colour, layer_colour, legend, x, y
+from wherewhat.report.blocks.axes import ACCENT, INK, MUTED, colour, legend, x, y
 from wherewhat.report.blocks.chart import ViewRows, chart, forest
 from wherewhat.report.blocks.claims import claims_section
 from wherewhat.report.blocks.layout import counted, definitions, note, panel, present
-from wherewhat.report.blocks.marks import ROWS, TIP, dots, line, named, rule, where, whiskers
+from wherewhat.report.blocks.marks import ROWS, TIP, dots, line, named, rule
 from wherewhat.report.blocks.numbers import capital, clear, fixed, lacks_interval, spaced
 from wherewhat.report.blocks.provenance import provenance_section, texts_section
 from wherewhat.report.blocks.rows import Row, drawable
 from wherewhat.report.blocks.table import table
 from wherewhat.report.core.html import Html, join, prose, tag
 from wherewhat.report.core.page import Chart, Page, Section
+from wherewhat.report.pages.compare.along import (
+    along_the_list,
+    heads_along_the_list,
+    no_head_by_head,
+    value_axis,
+)
 from wherewhat.report.pages.compare.comparison import STATES, ComparisonData, between, by, of_all, quartiles, sentences
 from wherewhat.report.pages.compare.similar import similar_heads_section
 from wherewhat.tables.manifest.scores import CompareManifest
@@ -29,6 +34,7 @@ HEADINGS = (
     *("change", "95 %", "95 % over heads", "up", "down"),
 )
 MOST_HEADS = 14  # that changed most are shown
+MOST_CARDS = 6  # models that are described one by one; more are lines of a table
 GOLDEN = 0.6180339887  # multiples of it never coincide: heads of equal value are drawn side by side
 TONES = {"before": MUTED, "after": ACCENT}
 ASIDE = {"before": -0.13, "after": 0.13}  # how far states are drawn from the number of their layer
@@ -48,6 +54,8 @@ def page_of_comparison(
         claims_section(manifest.claims) if manifest.claims else None,
         layer_by_layer(comparison),
         along_the_list(comparison),
+        heads_along_the_list(comparison),
+        no_head_by_head(comparison),
         which_heads(comparison),
         similar_heads_section(pl.DataFrame() if similarity is None else similarity, manifest.similar),
         every_score(comparison),
@@ -167,14 +175,14 @@ def layer_by_layer(comparison: ComparisonData) -> Section | None:
     """One dot per head at its layer, before to the left and after to the right, with the means of layers as lines."""
     if comparison.alone["layer"].n_unique() < 2:
         return None
-    layers = _layers(comparison)
+    layers = comparison.layers
     ticks = {"values": list(range(0, layers, max(1, layers // 12))), "format": "d", "grid": False}
     across = x("x", "layer", domain=[-0.5, layers - 0.5], nice=False, zero=False, **ticks)
     key = legend(symbolType="circle", symbolStrokeWidth=0)
     tone = colour("state", TONES, legend=key)
-    place, (size, opacity) = {"x": across, "y": _value_axis(), "color": tone}, _size(comparison)
+    place, (size, opacity) = {"x": across, "y": value_axis(), "color": tone}, _size(comparison)
     marks = [
-        _chance_rule({"y": _value_axis()}),
+        _chance_rule({"y": value_axis()}),
         ROWS.mark_circle(size=size, opacity=opacity * 0.75, tooltip=TIP).encode(**place),
         line(named("layers"), place, width=2.2),
         dots(named("layers"), place, size=70),
@@ -200,14 +208,6 @@ def _change(row: Row) -> str:
     return f"{short(row['before'])} → {short(row['after'])}, {by(row['change'])}{spread}"
 
 
-def _layers(comparison: ComparisonData) -> int:
-    return int(comparison.alone["layer"].max()) + 1  # type: ignore[arg-type]
-
-
-def _value_axis() -> Any:
-    return y("value", "{title}", zero=False, nice=True, padding=8, tickCount=6, labelOverlap=True, labelSeparation=10)
-
-
 def _layer_means(comparison: ComparisonData, what: str) -> list[dict[str, Any]]:
     """The mean of every layer, before and after."""
     rows = []
@@ -217,62 +217,6 @@ def _layer_means(comparison: ComparisonData, what: str) -> list[dict[str, Any]]:
                 tip = f", {state}: {short(row[state])}" if row["change"] is None else f": {_change(row)}"
                 place = {"state": state, "x": row["layer"] + ASIDE[state], "value": row[state]}
                 rows.append({**place, "tip": f"layer {row['layer']}{tip}"})
-    return rows
-
-
-def along_the_list(comparison: ComparisonData) -> Section | None:
-    """How scores change along the list, if it has more than two models: their mean, and thin lines for layers."""
-    if len(comparison.sides) < 3:
-        return None
-    across: Any = x(
-        "name", type="nominal", sort=alt.EncodingSortField("order"), labelAngle=0, labelLimit=120, ticks=False
-    )
-    if comparison.stepped:
-        across = x("at", "step of training", nice=False, tickCount=6, format="~s", grid=False)
-    whole, each = where(ROWS, layer=None), where(ROWS, layer=...)
-    place = {"x": across, "y": _value_axis(), "order": alt.Order("order", type="quantitative")}
-    by_layer = {**place, "color": layer_colour(_layers(comparison))}
-    point = {name: channel for name, channel in by_layer.items() if name != "order"}
-    marks = [
-        line(each, {**by_layer, "detail": alt.Detail("layer", type="nominal")}, width=1.3, opacity=0.75),
-        # Rings, not discs: a colour that both draws and fills gets no bar for a legend.
-        each.mark_point(filled=False, size=10, strokeWidth=3, opacity=0.9, tooltip=TIP).encode(**point),
-        whiskers(whole, {"x": across}, along="y", width=2, color=INK),
-        line(whole, place, width=2.6, color=INK),
-        dots(whole, {"x": across, "y": _value_axis()}, size=80, color=INK),
-    ]
-    rows = {what: _along(comparison, what) for what in comparison.views}
-    views = {spaced(what): ViewRows(its, {"title": spaced(what)}) for what, its in rows.items()}
-    label = "Means of heads from the first to the last"
-    drawn = chart("along", views, marks, label=label, height=380, figure=True, title="Along the list")
-    stops, what = "steps of training" if comparison.stepped else "the models in the order given", comparison.views[0]
-    means = sorted({(row["order"], row["name"], row["value"]) for row in rows[what] if row["layer"] is None})
-    _, before, after = max((abs(after[2] - before[2]), before, after) for before, after in pairwise(means))
-    lede = (
-        f"From left to right: {stops}. The thick line is the mean over all heads, with the 95 % interval of its change "
-        f"since {comparison.first}; thin lines are layers. `{what}` changes most between {before[1]} and {after[1]}: "
-        f"{by(after[2] - before[2])}."
-    )
-    return Section("along", "Along the list", lede, panel(drawn), short="Along")
-
-
-def _along(comparison: ComparisonData, what: str) -> list[dict[str, Any]]:
-    """The mean over all heads and of every layer for every model of the list."""
-    rows: list[dict[str, Any]] = []
-    means = comparison.shown.filter(pl.col("head").is_null(), pl.col("what") == what, against=comparison.first)
-    for order, side in enumerate(comparison.sides):
-        for row in means.filter(model=side.name if order else comparison.last).iter_rows(named=True):
-            value = row["after"] if order else row["before"]
-            if value is None:
-                continue
-            sure = order > 0 and row["layer"] is None and row["low"] is not None
-            ends = {end: row["before"] + row[end] if sure else None for end in ("low", "high")}
-            part = "all heads" if row["layer"] is None else f"layer {row['layer']}"
-            spread = f" ({between(row)})" if between(row) else ""
-            since = f", {by(row['change'])}{spread} since {comparison.first}" if order and row["change"] else ""
-            place = {"at": side.step if comparison.stepped else order, "name": side.name, "order": order}
-            tip = f"{side.name}, {part}: {spaced(what)} {short(value)}{since}"
-            rows.append({"layer": row["layer"], "value": value, **ends, **place, "tip": tip})
     return rows
 
 
@@ -326,6 +270,9 @@ def every_score(comparison: ComparisonData) -> Section:
 
 def what_was_compared(comparison: ComparisonData) -> Section:
     """Which models were compared, on which texts."""
+    lede = f"Every later model is compared with {comparison.first}."
+    if len(comparison.sides) > MOST_CARDS:
+        return Section("sides", "What was compared", lede, _lines_of_sides(comparison), short="Sides")
     entries = []
     for side in comparison.sides:
         model, texts = side.model, side.texts
@@ -335,13 +282,23 @@ def what_was_compared(comparison: ComparisonData) -> Section:
         rows |= {"weights": (model.weights_hash or "")[:12], "command": side.command}
         known = definitions((name, value) for name, value in rows.items() if value)
         entries.append(tag("section", tag("h3", side.name), known))
-    lede = f"Every later model is compared with {comparison.first}."
     return Section("sides", "What was compared", lede, tag("div", *entries, class_="made"), short="Sides")
+
+
+def _lines_of_sides(comparison: ComparisonData) -> Html:
+    """The same of many models: one line each."""
+    lines = []
+    for side in comparison.sides:
+        model, texts = side.model, side.texts
+        read = f"{count(texts.count, 'text')} from {texts.source}" if texts.count else ""
+        lines.append([side.name, model.path or model.id, model.family, read, (model.weights_hash or "")[:12]])
+    return table(("name", "model", "family", "texts", "weights"), lines, label="What was compared", look="")
 
 
 def _facts(comparison: ComparisonData) -> list[tuple[str, str]]:
     model, draws = comparison.sides[-1].model, len(comparison.manifest.draws)
     facts = [(f"{size:,}", name) for name, size in (("layers", model.layers), ("heads", model.heads)) if size]
+    facts += [(f"{len(comparison.sides):,}", "models")] if len(comparison.sides) > 2 else []
     facts.append(counted(len(comparison.whole), "score in common", "scores in common"))
     facts += [(str(draws), "draws of untrained weights")] if draws > 1 else []
     copies = comparison.manifest.positional.n if comparison.manifest.positional else 0
