@@ -132,3 +132,14 @@ def test_killed_and_resumed_the_weights_are_those_of_an_undisturbed_sweep(tmp_pa
     assert killed == whole and len(whole) == 2
     tables = [pl.read_parquet(tmp_path / name / "sweep.parquet") for name in ("killed", "whole")]
     assert tables[0].drop("seconds", "attempts").equals(tables[1].drop("seconds", "attempts"))
+
+
+def test_a_net_that_answers_with_sequences_is_trained_and_profiled(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    small = ("steps=3", "width=16", "layers=1", "heads=2", "batch=4", "evaluate_samples=4", "copy.test_length=12")
+    change = [part for each in small for part in ("--set", each)]
+    assert main(["train", "copy_tiny", *change, "--out", str(tmp_path / "net"), "--quiet"]) == 0
+    options = ["--max-texts", "4", "--no-untrained", "--quiet", "--out", str(tmp_path / "heads")]
+    assert main(["heads", str(tmp_path / "net"), *options]) == 0
+    assert pl.read_parquet(tmp_path / "heads" / "heads.parquet").height > 0
+    assert main(["edit", str(tmp_path / "net"), "--ablate", "L0H0", "--quiet", "--out", str(tmp_path / "edit")]) == 2
+    assert "answers with whole sequences, and only single answers are evaluated here" in capsys.readouterr().err

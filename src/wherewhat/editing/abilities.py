@@ -187,7 +187,9 @@ def _task_answer(model: LoadedModel, number: int, ids_T: Tensor, slots_Q: Tensor
     """The answer to a sequence of the net's own task."""
     assert model.task is not None  # else it has been refused
     targets_T = torch.full_like(ids_T, NO_TARGET)
-    targets_T[slots_Q] = model.task.solve(ids_T.tolist())
+    answer = model.task.solve(ids_T.tolist())
+    assert isinstance(answer, int)  # likewise
+    targets_T[slots_Q] = answer
     return TokenTargets(number, ids_T, targets_T)
 
 

@@ -258,8 +258,8 @@ def own_texts(model: LoadedModel, count: int, seed: int, max_tokens: int | None)
             f"max_tokens is {max_tokens}, and the sequences of {model.id} have {model.task.length} tokens, which "
             "cannot be cut; leave it out"
         )
-    input_NT = model.task.batch(seed, "test", range(count)).input_NT
-    return EncodedTexts.of(list(torch.from_numpy(input_NT)))
+    texts = model.task.texts(seed, "test", range(count))
+    return EncodedTexts.of([torch.from_numpy(text_T) for text_T in texts])
 
 
 def token_names(model: LoadedModel, ids: Tensor) -> list[str]:
