@@ -81,7 +81,10 @@ _PHRASES = {
     r"--treebank": "files",
     r"--untrained": "untrained=1",
 }
-_FLAGS = ("add_bos", "allow_pickle", "hidden", "offline", "overwrite", "positional", "random", "resume", "similar")
+_FLAGS = (
+    *("add_bos", "allow_pickle", "hidden", "offline", "overwrite"),
+    *("positional", "random", "resume", "shared", "similar"),
+)
 _OF_LOADING = ("allow_pickle", "device", "device_map", "dtype", "offline", "revision", "trust_remote_code")
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: (\d+|float32|auto|head|band)\b)?")
 
