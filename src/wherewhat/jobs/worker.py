@@ -20,7 +20,7 @@ def serve(pipe: Connection) -> None:
     Thread(target=_end_with_parent, daemon=True).start()
     if sys.platform == "linux":  # that thread would have to wait for work that lets no other thread run
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    with suppress(EOFError):
+    with suppress(EOFError, ConnectionError):  # the parent has closed it, maybe without reading the last answer
         while True:
             pipe.send_bytes(perform_order(pipe.recv_bytes()))
 

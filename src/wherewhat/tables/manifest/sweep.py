@@ -1,7 +1,7 @@
 """The manifest of a sweep."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wherewhat.tables.manifest.sections import Count, Manifest
 
@@ -21,9 +21,9 @@ class SweepManifest(Manifest):
     kind: str = "sweep"
 
     recipe: str | None = None
-    over: Mapping[str, Sequence[str]]  # the fields that change, each with its values in order
+    over: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by field, its values in order
     seeds: Sequence[int] = ()
-    measure: str  # what the runs are compared by
-    status: Mapping[str, Count]  # how many runs are done, begun, failed, waiting
+    measure: str = "accuracy"  # what the runs are compared by
+    status: Mapping[str, Count] = field(default_factory=dict)  # how many runs are done, begun, failed, waiting
     failures: Sequence[FailureSection] = ()
     workers: Count | None = None  # runs at once
