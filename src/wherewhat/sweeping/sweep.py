@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ class SweepRequest:
     overwrite: bool = False
     fail_fast: bool = False
 
-    @property
+    @cached_property
     def jobs(self) -> list[Job]:
         """One job per point."""
         return [job_of(point, self.grid.recipe) for point in self.grid.points]
