@@ -58,8 +58,22 @@ def test_all_impossible_points_are_named_together_with_their_reasons():
     with pytest.raises(UserError) as refused:
         grid("heads=3,4", "encoding=rope,roppe", seeds=(0, 1))
     sentence = str(refused.value)
-    assert sentence.startswith("6 of 8 points are impossible, so nothing was run: ")
-    assert "heads=3,encoding=rope,seed=0" in sentence and "did you mean 'rope'?" in sentence
+    assert sentence.startswith("6 of 8 points are impossible, so nothing was run: heads=3,encoding=rope, heads=3,")
+    assert "encoding=rope, heads=3,encoding=roppe: width 64 cannot be " in sentence
+    assert "; heads=4,encoding=roppe: unknown encoding 'roppe'; did you mean 'rope'?" in sentence
+
+
+def test_a_seed_is_named_only_where_others_are_possible():
+    with pytest.raises(
+        UserError, match=r"^2 of 4 points are impossible.*: heads=2,seed=-1, heads=4,seed=-1: seed cannot"
+    ):
+        grid("heads=2,4", seeds=(0, -1))
+
+
+def test_of_very_many_impossible_points_the_first_are_named():
+    with pytest.raises(UserError) as refused:
+        grid("heads=4", f"batch={','.join(map(str, range(-30, 2)))}")
+    assert str(refused.value).endswith("; and 11 more") and str(refused.value).count("batch=") == 20
 
 
 def test_an_unknown_field_is_one_sentence_not_one_per_point():

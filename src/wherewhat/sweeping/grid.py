@@ -9,7 +9,7 @@ from itertools import product
 from wherewhat.errors import UserError
 from wherewhat.training.settings import TrainingSettings, changed
 
-SHOWN = 8  # refused points that are named with their reason; of more, only how many
+SHOWN = 20  # refused points that are named per reason, and reasons; of more, only how many
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,12 @@ class SweepPoint:
     @property
     def name(self) -> str:
         """What changes from point to point, such as `encoding=rope,seed=0`."""
-        return ",".join(f"{field}={value}" for field, value in {**self.values, "seed": str(self.seed)}.items())
+        return ",".join(filter(None, [self.combination, f"seed={self.seed}"]))
+
+    @property
+    def combination(self) -> str:
+        """The same without the seed."""
+        return ",".join(f"{field}={value}" for field, value in self.values.items())
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Grid:
         seeds = seeds or [base.seed]
         if twice := [seed for seed, count in Counter(seeds).items() if count > 1]:
             raise UserError(f"--seeds names {twice[0]} twice; name each seed once")
-        points, refused = list[SweepPoint](), dict[str, list[str]]()
+        points, refused = list[SweepPoint](), dict[str, list[SweepPoint]]()
         for values in product(*over.values()):
             changes = dict(zip(over, values, strict=True))
             for seed in seeds:
@@ -52,10 +57,9 @@ class Grid:
                     )
                     points.append(SweepPoint(changes, seed, settings))
                 except UserError as error:
-                    point = SweepPoint(changes, seed, base)
-                    refused.setdefault(error.typed, []).append(point.name)
+                    refused.setdefault(error.typed, []).append(SweepPoint(changes, seed, base))
         if refused:
-            raise UserError(_refusal(refused, len(points) + sum(map(len, refused.values()))))
+            raise UserError(_refusal(refused, len(points), len(seeds)))
         _refuse_twins(points)
         return cls(recipe, base, over, seeds, points)
 
@@ -95,17 +99,30 @@ def _split(values: str) -> list[str]:
     return [re.sub(r"^\[(.*)\]$", r"\1", part.strip()) for part in parts]
 
 
-def _refusal(refused: Mapping[str, Sequence[str]], points: int) -> str:
+def _refusal(refused: Mapping[str, Sequence[SweepPoint]], possible: int, seeds: int) -> str:
     """All impossible points in one sentence, those with the same reason together."""
     count = sum(map(len, refused.values()))
-    if len(refused) == 1 and count == points:
+    if len(refused) == 1 and not possible:
         return next(iter(refused))
-    reasons = [
-        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {reason}"
-        for reason, names in list(refused.items())[:SHOWN]
-    ]
-    more = f"; and {len(refused) - SHOWN} further reasons" if len(refused) > SHOWN else ""
-    return f"{count} of {points} points are impossible, so nothing was run: {'; '.join(reasons)}{more}"
+    reasons = [f"{_some(_named(points, seeds))}: {reason}" for reason, points in refused.items()]
+    return f"{count} of {possible + count} points are impossible, so nothing was run: {_some(reasons, '; ')}"
+
+
+def _named(points: Sequence[SweepPoint], seeds: int) -> list[str]:
+    """What points are called, without the seed where it is the same with every seed."""
+    by_values: dict[str, list[SweepPoint]] = {}
+    for point in points:
+        by_values.setdefault(point.combination, []).append(point)
+    names: list[str] = []
+    for combination, its in by_values.items():
+        names += [combination] if combination and len(its) == seeds else [point.name for point in its]
+    return names
+
+
+def _some(texts: Sequence[str], between: str = ", ") -> str:
+    """Texts one after the other; of very many, how many more there are."""
+    more = [f"and {len(texts) - SHOWN} more"] if len(texts) > SHOWN else []
+    return between.join([*texts[:SHOWN], *more])
 
 
 def _refuse_twins(points: Sequence[SweepPoint]) -> None:
