@@ -2,9 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,52 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wherewhat.errors import UserError
-from wherewhat.tasks.copying import CHARACTERS, CopyTask
+from wherewhat.tasks.arithmetic import Addition
+from wherewhat.tasks.copying import ALPHABET, CopyRandom
 from wherewhat.tasks.mixture import combined
 from wherewhat.tasks.registry import TASKS, any_task, task
-from wherewhat.tasks.sequence import BOS, EOS, PAD, SEP, SPECIAL, Example, Length, SequenceTask
-from wherewhat.tasks.stream import Stream
+from wherewhat.tasks.sequence import BOS, EOS, PAD, SEP, SPECIAL, SequenceTask
 
-
-@dataclass(frozen=True)
-class Addition(SequenceTask):
-    """A task with two lengths per sample, and with outputs that differ in length where inputs do not."""
-
-    shortest: int = 1
-    train_length: int = 2
-    test_length: int = 3
-    name: ClassVar[str] = "addition"
-    names: ClassVar[str] = "0123456789+"  # type: ignore[assignment]
-
-    def lengths(self, split: str) -> tuple[Length, ...]:
-        last = self.test_length if split == "test" else self.train_length
-        pairs = [(i, j) for i in range(1, last + 1) for j in range(1, last + 1)]
-        return tuple(pair for pair in pairs if split != "test" or max(pair) > self.train_length)
-
-    def most_tokens(self, length: tuple[int, int]) -> int:
-        return sum(length) + 1 + max(length) + 1
-
-    def draw(self, stream: Stream, length: tuple[int, int]) -> Example:
-        a, b = (stream.between(10 ** (digits - 1), 10**digits - 1) for digits in length)
-        return list(f"{a}+{b}"), list(str(a + b))
-
-    def output(self, tokens: Sequence[str]) -> list[str]:
-        a, b = "".join(tokens).split("+")
-        return list(str(int(a) + int(b)))
-
-
-COPY = CopyTask(shortest=1, train_length=3, test_length=5, alphabet=4)
-SMALL = [COPY, Addition(), CopyTask()]
+COPY = CopyRandom(shortest=1, train_length=3, test_length=5, alphabet=4)
+SMALL = [COPY, Addition(train_length=2, test_length=3), CopyRandom()]
 any_small = pytest.mark.parametrize("one", SMALL, ids=lambda one: f"{one.name} {one.test_length}")
 SPLITS = ("train", "valid", "test")
 
 
 def test_the_stream_of_a_sample_is_named_by_task_split_length_and_number() -> None:
     """A published sample of random copying: seed 1, train, length 5, number 0."""
-
-    @dataclass(frozen=True)
-    class CopyRandom(CopyTask):
-        name: ClassVar[str] = "copy_random"
 
     published = CopyRandom(alphabet=62)
     which = published.lengths("train").index(5)
@@ -132,7 +99,7 @@ def test_copying_copies_random_characters() -> None:
         half = record["length"]
         assert tokens[half] == "<sep>" and tokens[:half] == tokens[half + 1 :] and len(tokens) == 2 * half + 1
         shown.update(tokens[:half])
-    assert set(shown) == set(CHARACTERS[:4]) and min(shown.values()) > 200
+    assert set(shown) == set(ALPHABET[:4]) and min(shown.values()) > 200
 
 
 def test_a_sample_depends_on_its_own_length_only() -> None:
@@ -159,32 +126,39 @@ def test_every_id_has_a_name_of_its_own(one: SequenceTask) -> None:
 
 
 def test_sizes_make_the_task_again() -> None:
-    assert any_task("copy", **json.loads(json.dumps(COPY.sizes()))) == COPY
-    assert TASKS["copy"].cls is CopyTask
+    assert any_task("copy_random", **json.loads(json.dumps(COPY.sizes()))) == COPY
+    assert TASKS["copy_random"].cls is CopyRandom
 
 
 @pytest.mark.parametrize(
     ("sizes", "sentence"),
     [
-        ({"tran_length": 4}, "unknown size of the copy task 'tran_length'; did you mean 'train_length'?"),
-        ({"shortest": 0}, "the copy task cannot have shortest = 0; give a whole number of at least 1"),
-        ({"shortest": 30}, "the copy task cannot have train_length = 20; give a whole number of at least 30"),
-        ({"test_length": 20}, "the copy task cannot have test_length = 20; give a whole number of at least 21"),
-        ({"test_length": "long"}, "the copy task cannot have test_length = long; give a whole number of at least 21"),
-        ({"alphabet": 1}, "the copy task cannot have alphabet = 1; give a whole number of at least 2"),
-        ({"alphabet": 63}, "the copy task cannot have alphabet = 63; give at most 62"),
+        ({"tran_length": 4}, "unknown size of the copy_random task 'tran_length'; did you mean 'train_length'?"),
+        ({"shortest": 0}, "the copy_random task cannot have shortest = 0; give a whole number of at least 1"),
+        ({"shortest": 30}, "the copy_random task cannot have train_length = 20; give a whole number of at least 30"),
+        ({"test_length": 20}, "the copy_random task cannot have test_length = 20; give a whole number of at least 21"),
+        (
+            {"test_length": "long"},
+            "the copy_random task cannot have test_length = long; give a whole number of at least 21",
+        ),
+        ({"alphabet": 1}, "the copy_random task cannot have alphabet = 1; give a whole number of at least 2"),
+        ({"alphabet": 63}, "the copy_random task cannot have alphabet = 63; give at most 62"),
     ],
 )
 def test_sizes_that_make_no_sense(sizes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError) as error:
-        any_task("copy", **sizes)
+        any_task("copy_random", **sizes)
     assert sentence in str(error.value)
 
 
 def test_where_one_answer_is_needed_a_sequence_is_refused() -> None:
-    with pytest.raises(UserError, match="the copy task answers with a sequence where one token is needed; choose"):
-        task("copy")
-    with pytest.raises(UserError, match="the copy task answers with a sequence and is learnt alone; name no other"):
+    with pytest.raises(
+        UserError, match="the copy_random task answers with a sequence where one token is needed; choose"
+    ):
+        task("copy_random")
+    with pytest.raises(
+        UserError, match="the copy_random task answers with a sequence and is learnt alone; name no other"
+    ):
         combined([task("letter"), COPY])
     with pytest.raises(UserError, match="there is no task to learn; name at least one"):
         combined([])
@@ -202,5 +176,7 @@ def test_splits_and_indices_that_do_not_exist(one: SequenceTask) -> None:
 
 @pytest.mark.parametrize("ids", [[], [1, 2], [4, 5, 2], [1, 4, 3], [1, 4, 0, 2], [1, 4, 8, 2]], ids=str)
 def test_inputs_that_no_task_made(ids: list[int]) -> None:
-    with pytest.raises(UserError, match=r"the copy task reads 1 \(<bos>\), ids from 4 to 7 and 2 \(<sep>\); got"):
+    with pytest.raises(
+        UserError, match=r"the copy_random task reads 1 \(<bos>\), ids from 4 to 7 and 2 \(<sep>\); got"
+    ):
         COPY.solve(ids)

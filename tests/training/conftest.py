@@ -7,7 +7,7 @@ import torch
 
 from wherewhat.corpora.grammar import Grammar
 from wherewhat.nets.config import NetConfig
-from wherewhat.tasks.copying import CopyTask
+from wherewhat.tasks.copying import CopyRandom
 from wherewhat.tasks.registry import task
 from wherewhat.training.language_modelling import LanguageModelSettings
 from wherewhat.training.task_training import TaskSettings
@@ -42,7 +42,7 @@ def brief() -> TaskSettings:
 
 @pytest.fixture
 def copier() -> TaskSettings:
-    copy = CopyTask(shortest=1, train_length=3, test_length=5, alphabet=4)
+    copy = CopyRandom(shortest=1, train_length=3, test_length=5, alphabet=4)
     return TaskSettings(
         net=NetConfig(vocabulary=copy.vocabulary, length=copy.length, width=8, layers=1, heads=2, mlp=1),
         tasks=(copy,),

@@ -21,7 +21,7 @@ from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
 from wherewhat.recipes.registry import recipe
 from wherewhat.tasks.base import Record
-from wherewhat.tasks.copying import CopyTask
+from wherewhat.tasks.copying import CopyRandom
 from wherewhat.tasks.registry import task
 from wherewhat.tasks.sequence import EOS, PAD, SequenceTask
 from wherewhat.training.loop import train
@@ -29,7 +29,7 @@ from wherewhat.training.sequence_training import answers, decode, evaluate_outpu
 from wherewhat.training.settings import changed
 from wherewhat.training.task_training import TaskSettings
 
-COPY = CopyTask(shortest=1, train_length=3, test_length=5, alphabet=4)
+COPY = CopyRandom(shortest=1, train_length=3, test_length=5, alphabet=4)
 every_encoding = pytest.mark.parametrize("encoding", ENCODINGS)  # all of them fit a decoder
 
 
@@ -197,7 +197,9 @@ def test_a_run_its_curve_and_its_folder(copier: TaskSettings, tmp_path: Path) ->
     assert stored.sequence_task == COPY and stored.tasks == ()
     again = train(copier, out=tmp_path, resume=True, on_step=lambda *_: pytest.fail("a finished run is read"))
     assert again.curve.equals(run.curve)
-    with pytest.raises(UserError, match=r"with other settings: tasks.copy.alphabet was 4 and is 5|alphabet was 4 and"):
+    with pytest.raises(
+        UserError, match=r"with other settings: tasks.copy_random.alphabet was 4 and is 5|alphabet was 4 and"
+    ):
         train(changed(copier, ["alphabet=5", "vocabulary=9"]), out=tmp_path, resume=True)
 
 
@@ -215,13 +217,13 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(copier: TaskSettings, tmp_pa
 
 
 def test_every_step_learns_from_fresh_samples(copier: TaskSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, sample = list[tuple[int, str, int]](), CopyTask.sample
+    asked, sample = list[tuple[int, str, int]](), CopyRandom.sample
 
-    def listen(task: CopyTask, seed: int, split: str, index: int) -> Record:
+    def listen(task: CopyRandom, seed: int, split: str, index: int) -> Record:
         asked.append((seed, split, index))
         return sample(task, seed, split, index)
 
-    monkeypatch.setattr(CopyTask, "sample", listen)
+    monkeypatch.setattr(CopyRandom, "sample", listen)
     train(replace(copier, data_seed=5))
     assert [key for key in asked if key[1] == "train"] == [(5, "train", index) for index in range(11 * 6)]
     assert {key for key in asked if key[1] != "train"} == {
@@ -233,8 +235,8 @@ def test_the_net_follows_the_lengths_and_the_alphabet(copier: TaskSettings, brie
     longer = changed(copier, ["copy.test_length=40", "alphabet=10"])
     assert (longer.net.length, longer.net.vocabulary) == (82, 14)
     assert longer.tasks == (replace(COPY, test_length=40, alphabet=10),)
-    chosen = changed(brief, ["tasks=copy", "train_length=4", "test_length=6"])
-    assert chosen.tasks == (CopyTask(train_length=4, test_length=6),) and chosen.net.length == 14
+    chosen = changed(brief, ["tasks=copy_random", "train_length=4", "test_length=6"])
+    assert chosen.tasks == (CopyRandom(train_length=4, test_length=6),) and chosen.net.length == 14
     assert changed(chosen, ["tasks=letter"]).tasks == (task("letter"),)
     assert TaskSettings.from_dict(json.loads(json.dumps(copier.to_dict()))) == copier
 
@@ -243,12 +245,21 @@ def test_the_net_follows_the_lengths_and_the_alphabet(copier: TaskSettings, brie
     ("changes", "sentence"),
     [
         (["copy.tran_length=2"], "unknown setting 'copy.tran_length'; did you mean 'copy.train_length'?"),
-        (["copy.train_length=5"], "the copy task cannot have test_length = 5; give a whole number of at least 6"),
+        (
+            ["copy_random.train_length=5"],
+            "the copy_random task cannot have test_length = 5; give a whole number of at least 6",
+        ),
         (["length=11"], "the net's length 11 is too small; the tasks need 12"),
         (["test_length=9", "length=12"], "the net's length 12 is too small; the tasks need 20"),
         (["vocabulary=7"], "the net's vocabulary 7 is too small; the tasks need 8"),
-        (["tasks=copy,letter"], "the copy task answers with a sequence and is learnt alone; name no other task"),
-        (["kind=encoder"], "the copy task is answered token by token, and the net is of kind encoder; give kind=dec"),
+        (
+            ["tasks=copy_random,letter"],
+            "the copy_random task answers with a sequence and is learnt alone; name no other task",
+        ),
+        (
+            ["kind=encoder"],
+            "the copy_random task is answered token by token, and the net is of kind encoder; give kind=dec",
+        ),
     ],
 )
 def test_what_cannot_be_learnt(copier: TaskSettings, changes: list[str], sentence: str) -> None:
@@ -270,13 +281,17 @@ def test_a_stored_net_that_is_too_short_for_its_task(copier: TaskSettings, tmp_p
 BRIEF = ["steps=3", "evaluate_every=2", "evaluate_samples=20", "width=8", "heads=2", "layers=1"]
 
 
-@pytest.mark.parametrize("how", [["copy_tiny"], ["tiny", "--set", "tasks=copy", "--set", "test_length=22"]], ids=str)
+@pytest.mark.parametrize(
+    "how", [["copy_tiny"], ["tiny", "--set", "tasks=copy_random", "--set", "test_length=22"]], ids=str
+)
 def test_the_command_and_what_it_says(how: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sizes = [part for change in BRIEF for part in ("--set", change)]
     assert main(["train", *how, *sizes, "--out", str(tmp_path)]) == 0
     assert "% of longer test outputs decoded exactly, 0.0% at training lengths; `wherewhat" in capsys.readouterr().out
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert manifest["settings"]["tasks"][0]["name"] == "copy" and {"accuracy", "accuracy_valid"} <= manifest.keys()
+    assert (
+        manifest["settings"]["tasks"][0]["name"] == "copy_random" and {"accuracy", "accuracy_valid"} <= manifest.keys()
+    )
     assert pl.read_parquet(tmp_path / "curve.parquet")["step"].unique().sort().to_list() == [2, 3]
 
 

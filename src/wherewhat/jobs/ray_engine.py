@@ -40,7 +40,7 @@ NOT_INSTALLED = "engine 'ray' needs Ray, which is not installed; run `pip instal
 
 
 class RayEngine:
-    """Runs every job in a new process, which Ray starts on this machine or, with an address, on a cluster.
+    """Runs jobs in processes that Ray starts on this machine or, with an address, on a cluster.
 
     Ray is told not to repeat a task, as it would do so silently and, after memory ran out, without end: a job whose
     process or machine dies is submitted again here, and goes on from its checkpoint.
@@ -83,7 +83,7 @@ class RaySession:
 
     def __init__(self, ray: Any, size: Callable[[], int], *, local: bool) -> None:
         self.ray, self.size, self.local = ray, size, local  # size: how many jobs are to run at once
-        as_task = ray.remote(num_cpus=1, max_retries=0, max_calls=1)  # in a new process each
+        as_task = ray.remote(num_cpus=1, max_retries=0)  # processes are used again, as importing torch takes seconds
         self._here, self._on_node = as_task(perform_here), as_task(perform_on_node)
 
     def submit(self, job: Job, folder: JobFolder) -> Any:

@@ -101,11 +101,16 @@ class Trunk(nn.Module, ABC):
         logits_BTV: Tensor = self.head(self.hidden(ids_BT, real_BT, past))
         return logits_BTV
 
-    def hidden(self, ids_BT: Tensor, real_BT: Tensor | None = None, past: Past | None = None) -> Tensor:
-        """x_BTD after the final norm: what `head` reads. With a `past`, only the new tokens are given and read."""
+    def hidden(
+        self, ids_BT: Tensor, real_BT: Tensor | None = None, past: Past | None = None, *, first: int = 0
+    ) -> Tensor:
+        """x_BTD after the final norm: what `head` reads. With a `past`, only the new tokens are given and read.
+
+        Positions are counted from `first`.
+        """
         self._check(ids_BT, real_BT)
         with nullcontext() if past is None else past.unless_it_fails():
-            context, x_BTD = self._context(ids_BT, real_BT, past), self.tokens(ids_BT)
+            context, x_BTD = self._context(ids_BT, real_BT, past, first), self.tokens(ids_BT)
             for number, block in enumerate(self.blocks):
                 encoding = self.encoding(number)
                 x_BTD = encoding.on_tokens(x_BTD, context.query_positions_BQ, number)
@@ -130,7 +135,7 @@ class Trunk(nn.Module, ABC):
         logits_BA: Tensor = self.labeller(self.mean_hidden(ids_BT, real_BT))
         return logits_BA
 
-    def _context(self, ids_BT: Tensor, real_BT: Tensor | None, past: Past | None) -> Context:
+    def _context(self, ids_BT: Tensor, real_BT: Tensor | None, past: Past | None, first: int) -> Context:
         new, causal = ids_BT.shape[1], self.config.causal
         if past is None:
             context = Context.of(new, causal=causal, real_BK=real_BT, device=ids_BT.device)
@@ -141,7 +146,7 @@ class Trunk(nn.Module, ABC):
             raise UserError(
                 f"only a decoder reads in pieces and this net is of kind {self.config.kind}; leave `past` out"
             )
-        return replace(context, one_reading=True)
+        return replace(context, one_reading=True, key_positions_BK=context.key_positions_BK + first)
 
     def _check(self, ids_BT: Tensor, real_BT: Tensor | None) -> None:
         if ids_BT.dim() != 2 or ids_BT.numel() == 0:

@@ -5,12 +5,26 @@ from typing import Any
 
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
+from wherewhat.tasks.arithmetic import Addition, Parity, Polynomial, Sum
 from wherewhat.tasks.base import Balanced
-from wherewhat.tasks.copying import CopyTask
+from wherewhat.tasks.copying import (
+    CopyRandom,
+    CopyRandomTwice,
+    CopyRepeat,
+    CopyRepeatTwice,
+    CopyReplace,
+    Reverse,
+    ReverseCopy,
+    ReverseTwice,
+)
+from wherewhat.tasks.lego import Lego
 from wherewhat.tasks.letter import LetterTask
 from wherewhat.tasks.number import NumberTask
+from wherewhat.tasks.pcfg import Pcfg
 from wherewhat.tasks.queries import IndexTask, PartialInduction, Retrieval
+from wherewhat.tasks.scan import Scan
 from wherewhat.tasks.sequence import SequenceTask
+from wherewhat.tasks.sorting import SortMulti, SortSingle
 
 # The papers that the tasks are from.
 QUERIES, HOPS, LENGTHS = "arXiv 2511.11579", "arXiv 2605.31558", "arXiv 2305.19466"
@@ -40,7 +54,23 @@ TASKS: dict[str, TaskEntry] = {
         ),
         TaskEntry("number", "Stepping back by the integers, which letter is reached?", NumberTask, HOPS),
         TaskEntry("letter", "Going from letter to matching letter, which pair is reached?", LetterTask, HOPS),
-        TaskEntry("copy", "What is the input once more, token by token?", CopyTask, LENGTHS),
+        TaskEntry("copy_repeat", "One character several times: the same again?", CopyRepeat, LENGTHS),
+        TaskEntry("copy_repeat2x", "One character several times: twice as often?", CopyRepeatTwice, LENGTHS),
+        TaskEntry("copy_replace", "One character several times: another as often?", CopyReplace, LENGTHS),
+        TaskEntry("copy_random", "What is the input once more?", CopyRandom, LENGTHS),
+        TaskEntry("copy_random2x", "What is the input twice more?", CopyRandomTwice, LENGTHS),
+        TaskEntry("reverse", "What is the input from its end to its beginning?", Reverse, LENGTHS),
+        TaskEntry("reverse2x", "What is the reversed input, twice?", ReverseTwice, LENGTHS),
+        TaskEntry("reverse_copy", "What is the reversed input, and then the input?", ReverseCopy, LENGTHS),
+        TaskEntry("addition", "What is the sum of two numbers?", Addition, LENGTHS),
+        TaskEntry("poly", "What is the value of a polynomial modulo 10?", Polynomial, LENGTHS),
+        TaskEntry("sort_single", "What is the list of characters in order?", SortSingle, LENGTHS),
+        TaskEntry("sort_multi", "What is the list of numbers in order?", SortMulti, LENGTHS),
+        TaskEntry("sum", "What is the sum of digits modulo 10?", Sum, LENGTHS),
+        TaskEntry("parity", "Is the number of ones even?", Parity, LENGTHS),
+        TaskEntry("lego", "What is the value of a variable in a chain of them?", Lego, LENGTHS),
+        TaskEntry("scan", "Which actions does a command ask for?", Scan, LENGTHS),
+        TaskEntry("pcfg", "Which list do nested functions evaluate to?", Pcfg, LENGTHS),
     ]
 }
 
@@ -60,7 +90,7 @@ def task(name: str, **sizes: Any) -> Balanced:
 def any_task(name: str, **sizes: Any) -> AnyTask:
     """Make a task of either kind.
 
-    >>> any_task("copy", train_length=5, test_length=8).length
+    >>> any_task("copy_random", train_length=5, test_length=8).length
     18
     """
     cls = look_up("task", name, TASKS).cls

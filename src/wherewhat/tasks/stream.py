@@ -119,6 +119,7 @@ class Streams:
     """
 
     def __init__(self, seed: int, parts: Sequence[object], numbers_N: Ints, *, before: str = "") -> None:
+        self.seed, self.parts, self.before, self.numbers_N = seed, parts, before, numbers_N
         word_N = np.full(numbers_N.shape, fnv("/".join([*map(str, parts), before])), dtype=np.uint64)
         for place in reversed(range(len(str(numbers_N.max(initial=0))))):  # go on as `fnv` does with the decimal digits
             digit_N = (numbers_N // 10**place % 10).astype(np.uint64)
@@ -137,6 +138,23 @@ class Streams:
     def below(self, n: int | Ints, *, draws: int, used_N: Ints | None = None) -> Ints:
         """Numbers of 0 .. n - 1, [N, draws]; n is one number or an array that broadcasts to that shape, under 2^32."""
         return _scaled(self.next(draws, used_N), np.asarray(n, dtype=np.uint64))
+
+    def between(self, low: int, high: int, *, draws: int) -> Ints:
+        """Numbers of low .. high, both ends included, [N, draws]."""
+        return low + self.below(high - low + 1, draws=draws)
+
+    def shuffle(self, size: int) -> Ints:
+        """Row by row the numbers 0 .. size - 1 in a random order, as `Stream.shuffle`."""
+        rows_N = np.arange(len(self.state_N))
+        order_NM = np.tile(np.arange(size), (len(rows_N), 1))
+        lasts = np.arange(size - 1, 0, -1)
+        for i, j_N in zip(lasts, self.below(lasts + 1, draws=size - 1).T, strict=True):
+            order_NM[rows_N, i], order_NM[rows_N, j_N] = order_NM[rows_N, j_N], order_NM[rows_N, i].copy()
+        return order_NM
+
+    def branch(self, row: int, *parts: object) -> Stream:
+        """A stream by itself, named as a row of these with further parts."""
+        return Stream(self.seed, *self.parts, f"{self.before}{self.numbers_N[row]}", *parts)
 
     def sample(self, items_NM: Ints, k_N: Ints) -> Ints:
         """Row by row the first k_N of a random order, as `Stream.sample`; the rest of a row is -1."""

@@ -16,6 +16,7 @@ from wherewhat.tasks.base import Task
 from wherewhat.tasks.mixture import Mixture, combined
 from wherewhat.tasks.registry import AnyTask, any_task
 from wherewhat.tasks.sequence import SequenceTask
+from wherewhat.tasks.stream import Stream
 from wherewhat.training.sequence_training import SequenceObjective
 from wherewhat.training.settings import Objective, Plain, TrainingSettings
 
@@ -27,10 +28,12 @@ class TaskSettings(TrainingSettings):
     learns: ClassVar[str] = "tasks"
 
     tasks: tuple[AnyTask, ...]
+    shift: int = 0  # at each training step, positions are counted from a random number up to this one
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, needed in (("vocabulary", self.task.vocabulary), ("length", self.task.length)):
+        self._check("shift", self.shift >= 0, "at least 0")
+        for name, needed in (("vocabulary", self.task.vocabulary), ("length", self.task.length + self.shift)):
             if getattr(self.net, name) < needed:
                 raise UserError(f"the net's {name} {getattr(self.net, name)} is too small; the tasks need {needed}")
         if isinstance(self.task, SequenceTask) and not self.net.causal:
@@ -48,9 +51,17 @@ class TaskSettings(TrainingSettings):
     def ends(self) -> Mapping[str, str]:
         return SequenceObjective.ends if isinstance(self.task, SequenceTask) else {"accuracy": "accuracy"}
 
+    def first_position(self, step: int) -> int:
+        """What the positions of a training step are counted from."""
+        return Stream(self.data_seed, "shift", step).below(self.shift + 1)
+
     def objective(self) -> Objective:
         task = self.task
-        return SequenceObjective(task, self) if isinstance(task, SequenceTask) else TaskObjective(task, self)
+        return (
+            SequenceObjective(task, self, self.first_position)
+            if isinstance(task, SequenceTask)
+            else TaskObjective(task, self)
+        )
 
     def ending(self, ends: Mapping[str, float]) -> str:
         if isinstance(self.task, SequenceTask):
@@ -86,10 +97,11 @@ class TaskSettings(TrainingSettings):
 
     @classmethod
     def follows(cls, plain: Plain, before: Plain) -> Plain:
-        if tasks_from_list(plain["tasks"]) == tasks_from_list(before["tasks"]):
+        same_tasks = tasks_from_list(plain["tasks"]) == tasks_from_list(before["tasks"])
+        if same_tasks and plain["shift"] == before["shift"]:
             return {}
         both = combined(tasks_from_list(plain["tasks"]))
-        return {"vocabulary": both.vocabulary, "length": both.length}
+        return {"vocabulary": both.vocabulary, "length": both.length + plain["shift"]}
 
 
 class TaskObjective(Objective):
@@ -102,16 +114,16 @@ class TaskObjective(Objective):
         # New sequences at every step: each sample of the training split is used once.
         size = self.settings.batch
         batch = self.task.batch(self.settings.data_seed, "train", np.arange((step - 1) * size, step * size))
-        logits_NV = answer_logits(net, torch.from_numpy(batch.input_NT))
+        logits_NV = answer_logits(net, torch.from_numpy(batch.input_NT), first=self.settings.first_position(step))
         return cross_entropy(logits_NV, torch.from_numpy(batch.target_N))
 
     def evaluate(self, net: Trunk) -> dict[str, float]:
         return evaluate(net, self.task, seed=self.settings.data_seed, samples=self.settings.evaluate_samples)
 
 
-def answer_logits(net: Trunk, input_NT: Tensor) -> Tensor:
+def answer_logits(net: Trunk, input_NT: Tensor, *, first: int = 0) -> Tensor:
     """logits_NV at the last token, where the answer is; those of the other tokens are not computed."""
-    logits_NV: Tensor = net.head(net.hidden(input_NT)[:, -1])
+    logits_NV: Tensor = net.head(net.hidden(input_NT, first=first)[:, -1])
     return logits_NV
 
 
