@@ -142,7 +142,7 @@ def test_sizes_make_the_task_again() -> None:
             "the copy_random task cannot have test_length = long; give a whole number of at least 21",
         ),
         ({"alphabet": 1}, "the copy_random task cannot have alphabet = 1; give a whole number of at least 2"),
-        ({"alphabet": 63}, "the copy_random task cannot have alphabet = 63; give at most 62"),
+        ({"alphabet": 80}, "the copy_random task cannot have alphabet = 80; give at most 79"),
     ],
 )
 def test_sizes_that_make_no_sense(sizes: dict[str, Any], sentence: str) -> None:

@@ -23,9 +23,10 @@ from wherewhat.recipes.registry import recipe
 from wherewhat.tasks.base import Record
 from wherewhat.tasks.copying import CopyRandom
 from wherewhat.tasks.registry import task
-from wherewhat.tasks.sequence import EOS, PAD, SequenceTask
+from wherewhat.tasks.sequence import EOS, PAD, SequenceBatch, SequenceTask
+from wherewhat.tasks.stream import Ints
 from wherewhat.training.loop import train
-from wherewhat.training.sequence_training import answers, decode, evaluate_outputs, output_loss
+from wherewhat.training.sequence_training import decode, evaluate_outputs, output_loss, sample_measures
 from wherewhat.training.settings import changed
 from wherewhat.training.task_training import TaskSettings
 
@@ -100,10 +101,9 @@ def samples(split: str, count: int, task: SequenceTask = COPY) -> list[Record]:
 
 
 def test_the_loss_is_the_mean_surprise_of_output_tokens_and_eos(copier: TaskSettings, learner: Trunk) -> None:
-    for step in (1, 3):
-        numbers = range((step - 1) * 6, step * 6)
+    for step, length, numbers in ((1, 1, range(0, 18, 3)), (3, 3, range(2, 20, 3)), (5, 2, range(19, 37, 3))):
         theirs = [each for number in numbers for each in surprises(learner, COPY.sample(1, "train", number))]
-        assert len(theirs) == sum(length + 1 for length in (1, 2, 3, 1, 2, 3))
+        assert len(theirs) == 6 * (length + 1), "lengths take turns, and those of one step are the same"
         ours = copier.objective().loss(learner, step).item()
         assert ours == pytest.approx(sum(theirs) / len(theirs), rel=rounding(torch.float64))
 
@@ -174,11 +174,11 @@ def test_many_samples_are_decoded_in_parts(learner: Trunk, monkeypatch: pytest.M
         counts.append(len(prompt_BT))
         return decode(net, prompt_BT, most=most)
 
-    whole = answers(learner, batch)
+    whole = sample_measures(learner, COPY, batch)
     monkeypatch.setattr("wherewhat.training.sequence_training.AT_ONCE", 4)
     monkeypatch.setattr("wherewhat.training.sequence_training.decode", listen)
-    for ours, theirs in zip(answers(learner, batch), whole, strict=True):
-        assert np.array_equal(ours, theirs) and len(set(theirs.tolist())) > 1
+    for measure, ours_N in sample_measures(learner, COPY, batch).items():
+        assert np.array_equal(ours_N, whole[measure]) and len(set(ours_N.tolist())) > 1
     assert counts == [4, 4, 2] * 3
 
 
@@ -216,23 +216,27 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(copier: TaskSettings, tmp_pa
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
 
 
-def test_every_step_learns_from_fresh_samples(copier: TaskSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, sample = list[tuple[int, str, int]](), CopyRandom.sample
+def test_every_step_learns_from_fresh_samples_of_one_length(
+    copier: TaskSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, batch = list[tuple[int, str, list[int]]](), CopyRandom.batch
 
-    def listen(task: CopyRandom, seed: int, split: str, index: int) -> Record:
-        asked.append((seed, split, index))
-        return sample(task, seed, split, index)
+    def listen(task: CopyRandom, seed: int, split: str, indices: Ints) -> SequenceBatch:
+        asked.append((seed, split, list(indices)))
+        return batch(task, seed, split, indices)
 
-    monkeypatch.setattr(CopyRandom, "sample", listen)
+    monkeypatch.setattr(CopyRandom, "batch", listen)
     train(replace(copier, data_seed=5))
-    assert [key for key in asked if key[1] == "train"] == [(5, "train", index) for index in range(11 * 6)]
-    assert {key for key in asked if key[1] != "train"} == {
-        (5, split, index) for split in ("valid", "test") for index in range(20)
-    }
+    assert {seed for seed, _, _ in asked} == {5}
+    steps = [indices for _, split, indices in asked if split == "train"]
+    assert [{index % 3 for index in indices} for indices in steps] == [{step % 3} for step in range(11)]
+    assert sorted(index for indices in steps[:9] for index in indices) == list(range(9 * 6)), "each sample once"
+    others = [(split, indices) for _, split, indices in asked if split != "train"]
+    assert others == [("valid", list(range(20))), ("test", list(range(20)))] * 3
 
 
 def test_the_net_follows_the_lengths_and_the_alphabet(copier: TaskSettings, brief: TaskSettings) -> None:
-    longer = changed(copier, ["copy.test_length=40", "alphabet=10"])
+    longer = changed(copier, ["copy_random.test_length=40", "alphabet=10"])
     assert (longer.net.length, longer.net.vocabulary) == (82, 14)
     assert longer.tasks == (replace(COPY, test_length=40, alphabet=10),)
     chosen = changed(brief, ["tasks=copy_random", "train_length=4", "test_length=6"])
@@ -244,7 +248,10 @@ def test_the_net_follows_the_lengths_and_the_alphabet(copier: TaskSettings, brie
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        (["copy.tran_length=2"], "unknown setting 'copy.tran_length'; did you mean 'copy.train_length'?"),
+        (
+            ["copy_random.tran_length=2"],
+            "unknown setting 'copy_random.tran_length'; did you mean 'copy_random.train_length'?",
+        ),
         (
             ["copy_random.train_length=5"],
             "the copy_random task cannot have test_length = 5; give a whole number of at least 6",
