@@ -226,6 +226,7 @@ def _import_ray(*, local: bool) -> Any:
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # what it would print on stdout, such as of every death
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # tasks see GPUs as all other processes do
     if local:
+        os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", "5")  # so its agents outlive a kill by seconds
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # so it listens to this machine only
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # otherwise it writes one into the home folder
     try:
