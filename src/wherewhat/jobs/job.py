@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from wherewhat.errors import InternalError, UserError
 from wherewhat.jobs.keys import as_json, file_name, key_of
 
+OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # in the errors of PyTorch
+
 
 @dataclass(frozen=True)
 class Job:
@@ -81,7 +83,7 @@ class JobFailure:
         """The failure of a job that raised an error."""
         if isinstance(error, UserError):
             return cls(job.name, error.typed, traceback)
-        if isinstance(error, MemoryError):
+        if _ran_out_of_memory(error):
             return cls(
                 job.name, f"memory ran out in '{job.name}'; give fewer --workers, or smaller settings", traceback
             )
@@ -96,3 +98,11 @@ class JobFailure:
     def plain(self) -> dict[str, Any]:
         """The failure, ready for JSON."""
         return asdict(self)
+
+
+def _ran_out_of_memory(error: Exception) -> bool:
+    """Whether memory ran out, on a processor or a GPU: PyTorch raises errors of no kind of its own for it."""
+    words = str(error).lower()
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and any(sign in words for sign in OUT_OF_MEMORY)
+    )
