@@ -3,12 +3,13 @@
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from wherewhat.jobs.local import _signals_wait
-from wherewhat.signals import SIGNALS, deferred_signals
+from wherewhat.signals import SIGNALS, StopRequested, deferred_signals, stop_at_next_step
 
 
 @pytest.fixture(autouse=True)
@@ -55,3 +56,52 @@ def test_a_thread_that_runs_no_handlers_is_left_alone():
     thread.start()
     thread.join()
     assert done == ["other"]
+
+
+def test_work_is_asked_to_stop_at_its_next_step_and_the_signal_takes_effect_afterwards():
+    steps = []
+    with pytest.raises(KeyboardInterrupt), stop_at_next_step(patience=60) as check:
+        for step in range(9):
+            steps.append(step)
+            if step == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+            try:
+                check()
+            except StopRequested:
+                steps.append("checkpoint")
+                raise
+    assert steps == [0, 1, 2, "checkpoint"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_work_that_makes_no_further_step_ends_with_the_signal():
+    with pytest.raises(KeyboardInterrupt), stop_at_next_step(patience=60):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("patience", [60, 0.1])
+def test_who_asks_twice_or_waits_too_long_does_not_wait_for_a_step(patience: float):
+    with pytest.raises(KeyboardInterrupt), stop_at_next_step(patience):
+        os.kill(os.getpid(), signal.SIGINT)
+        if patience > 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(20)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_signal_that_is_ignored_asks_for_nothing():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with stop_at_next_step(patience=60) as check:
+        os.kill(os.getpid(), signal.SIGINT)
+        check()
+
+
+def test_without_a_signal_nothing_changes_in_any_thread():
+    def work() -> None:
+        with stop_at_next_step(patience=60) as check:
+            check()
+
+    work()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()

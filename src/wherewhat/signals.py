@@ -1,9 +1,11 @@
 """Let Ctrl-C and SIGTERM wait until what belongs together is done, and ask work to end."""
 
+import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -29,6 +31,49 @@ def deferred_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: set outside Python
         if waiting:
             signal.raise_signal(waiting[0])
+
+
+@contextmanager
+def stop_at_next_step(patience: float) -> Iterator[Callable[[], None]]:
+    """Yield a function to call at every step, which raises `StopRequested` once a signal has arrived.
+
+    The signal takes effect when the block has ended; at once if a second one arrives, or after so many seconds.
+    """
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    heard = {number: handler for number, handler in before.items() if handler not in (None, signal.SIG_IGN)}
+    if threading.current_thread() is not threading.main_thread():  # only the main thread runs handlers
+        heard = {}
+    waiting: list[int] = []
+    again = threading.Timer(patience, lambda: os.kill(os.getpid(), waiting[0]))
+    again.daemon = True
+
+    def restore() -> None:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        restore()
+        waiting.append(number)
+        again.start()
+
+    def check() -> None:
+        if waiting:
+            raise StopRequested
+
+    stopped: StopRequested | None = None
+    for number in heard:
+        signal.signal(number, hear)
+    try:
+        yield check
+    except StopRequested as request:
+        stopped = request
+    finally:
+        again.cancel()
+        restore()
+    if waiting:
+        signal.raise_signal(waiting[0])
+    if stopped is not None:
+        raise stopped
 
 
 class StopRequested(BaseException):

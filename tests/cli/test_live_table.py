@@ -39,8 +39,13 @@ def test_nothing_is_said_of_time_before_there_is_a_pace():
 
 
 def test_the_last_evaluation_stays_while_only_the_loss_is_measured():
-    state = heard(("begun", 0, {}), ("step", 5, {"loss": 1.0, "accuracy": 0.5}))
+    state = heard(("begun", 0, {}), ("step", 5, {"loss": 1.0, "accuracy": 0.5}), ("step", 6, {"loss": 0.9}))
     assert state.last == "accuracy 0.50"
+
+
+def test_a_run_that_was_finished_before_counts_as_done():
+    states = {"a": heard(("kept", 100, {})), "b": heard(("begun", 0, {}), ("step", 20, {}))}
+    assert _whole(states) == (120, 200, "1 done, 1 running of 2 runs")
 
 
 def shown(states: dict[str, RunState]) -> str:

@@ -86,6 +86,15 @@ def test_resuming_runs_nothing_again_and_a_grid_may_grow(whole: Path, tmp_path: 
     assert result.run.manifest.status == {"done": 6} and result.run.sweep["run"].n_unique() == 6
 
 
+def test_runs_that_were_finished_before_are_reported_as_kept(whole: Path, tmp_path: Path):
+    shutil.copytree(whole, tmp_path / "sweep")
+    heard: list[JobEvent] = []
+    request = SweepRequest(grid("encoding=rope,none,alibi"), tmp_path / "sweep", resume=True)
+    sweep(request, engine=engine("inline"), on_event=heard.append)
+    kept = [event for event in heard if event.kind == "kept"]
+    assert heard[:4] == kept and {event.steps for event in kept} == {12}
+
+
 def test_a_sweep_can_be_moved_and_resumed(whole: Path, tmp_path: Path):
     shutil.copytree(whole, tmp_path / "elsewhere")
     assert run(tmp_path / "elsewhere", resume=True).run.manifest.status == {"done": 4}

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 MOST = 12  # lines of the table; of more runs, only those that run and those that failed
 EVERY = 4  # times per second that the table is drawn again
-STATES = {"begun": "running", "step": "running", "done": "done", "died": "waiting again", "failed": "failed"}
+STATES = {"kept": "done", "begun": "running", "step": "running", "done": "done", "failed": "failed"}
+STATES |= {"died": "waiting again"}
 
 
 @dataclass
@@ -28,13 +29,13 @@ class RunState:
     state: str = "waiting"
     step: int = 0
     began: tuple[float, int] | None = None  # when this process first heard of it, and at which step
-    measured: Mapping[str, float] = field(default_factory=dict)  # the last that was measured
+    measured: Mapping[str, float] = field(default_factory=dict)  # by measure, the last value
 
     def hear(self, event: "JobEvent", now: float) -> None:
         """Take in what happened."""
         self.state = STATES[event.kind]
-        self.step = event.steps if event.kind in ("step", "done") else self.step
-        self.measured = event.measured or self.measured
+        self.step = event.steps if event.kind in ("kept", "step", "done") else self.step
+        self.measured = {**self.measured, **event.measured}
         if event.kind == "begun":
             self.began = None
         elif event.kind == "step" and self.began is None and event.steps:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
 from wherewhat.jobs.job import Job, JobFailure
 from wherewhat.jobs.perform import perform
+from wherewhat.signals import stop_at_next_step
+
+STOP_SECONDS = 10.0  # for jobs to reach their next step after an interruption
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class JobEvent:
     """Something that happened to a job."""
 
     job: Job
-    kind: Literal["begun", "step", "done", "died", "failed"]
+    kind: Literal["kept", "begun", "step", "done", "died", "failed"]  # kept: it was finished before
     steps: int = 0  # done so far
     measured: Mapping[str, float] = field(default_factory=dict)  # at this step, by measure
 
@@ -59,15 +61,18 @@ class InlineEngine:
     ) -> Sequence[JobFailure]:
         """Run all jobs in order."""
         failures: list[JobFailure] = []
-        for job in jobs:
-            on_event(JobEvent(job, "begun"))
-            failure = perform(job, folder, partial(_report_step, job, on_event))
-            on_event(ended(job, failure))
-            failures += [] if failure is None else [failure]
-            if failures and fail_fast:
-                break
+        with stop_at_next_step(STOP_SECONDS) as check:
+            for job in jobs:
+                check()
+                on_event(JobEvent(job, "begun"))
+
+                def on_step(steps: int, measured: Mapping[str, float], job: Job = job) -> None:
+                    on_event(JobEvent(job, "step", steps, measured))
+                    check()
+
+                failure = perform(job, folder, on_step)
+                on_event(ended(job, failure))
+                failures += [] if failure is None else [failure]
+                if failures and fail_fast:
+                    break
         return failures
-
-
-def _report_step(job: Job, on_event: OnEvent, steps: int, measured: Mapping[str, float]) -> None:
-    on_event(JobEvent(job, "step", steps, measured))

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
-from wherewhat.jobs.engines import JobEvent, OnEvent, ended
+from wherewhat.jobs.engines import STOP_SECONDS, JobEvent, OnEvent, ended
 from wherewhat.jobs.folder import PROGRESS, RESULT, JobFolder
 from wherewhat.jobs.job import Job, JobFailure
 from wherewhat.jobs.perform import order_of, read_answer, stopping, write_failure
@@ -22,7 +22,6 @@ from wherewhat.signals import SIGNALS, deferred_signals
 
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 5.0  # for a process that is ending by itself
-STOP_SECONDS = 10.0  # for jobs to reach their next step after an interruption
 MOST_DEATHS = 3  # of one job
 NOT_STARTED = (
     "a worker process could not start; in a script of your own put the call under `if __name__ == '__main__':`, as the "

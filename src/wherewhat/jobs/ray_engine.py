@@ -19,10 +19,10 @@ from threading import Thread
 from typing import Any
 
 from wherewhat.errors import UserError
-from wherewhat.jobs.engines import JobEvent, OnEvent, ended
+from wherewhat.jobs.engines import STOP_SECONDS, JobEvent, OnEvent, ended
 from wherewhat.jobs.folder import PROGRESS, RESULT, JobFolder
 from wherewhat.jobs.job import Job, JobFailure
-from wherewhat.jobs.local import MOST_DEATHS, STOP_SECONDS, processors
+from wherewhat.jobs.local import MOST_DEATHS, processors
 from wherewhat.jobs.locks import only_machine
 from wherewhat.jobs.perform import order_of, perform_order, read_answer, stopping, write_failure
 from wherewhat.jobs.progress_log import ProgressReader

@@ -26,8 +26,7 @@ def run_jobs(
     refuse_same_folder(jobs)
     with _held(folder) as place:
         kept = JobFolder(place)
-        finished = {job.name for job in jobs if kept.outcome(job) is not None}
-        failures = run_unfinished(jobs, place, engine=engine, on_event=_progress(jobs, finished, on_progress))
+        failures = run_unfinished(jobs, place, engine=engine, on_event=_progress(jobs, on_progress))
         if failures:
             raise failures[0].error()
         return [_finished(kept, job) for job in jobs]
@@ -42,6 +41,10 @@ def run_unfinished(
     kept.clear_partial()
     (folder / STOP).unlink(missing_ok=True)  # of a parent that was killed while it stopped
     left = [job for job in jobs if kept.outcome(job) is None]
+    unfinished = {job.name for job in left}
+    for job in jobs:
+        if job.name not in unfinished:
+            on_event(JobEvent(job, "kept", job.steps))
     return engine.run(left, folder, on_event, fail_fast=fail_fast) if left else ()
 
 
@@ -62,13 +65,15 @@ def _finished(kept: JobFolder, job: Job) -> JobOutcome:
     return outcome
 
 
-def _progress(jobs: Sequence[Job], finished: set[str], on_progress: OnProgress | None) -> OnEvent:
+def _progress(jobs: Sequence[Job], on_progress: OnProgress | None) -> OnEvent:
     """Report the progress of all jobs together, and which are running."""
-    done = {job.name: job.steps if job.name in finished else 0 for job in jobs}
+    done = dict.fromkeys((job.name for job in jobs), 0)
     total, running = sum(job.steps for job in jobs), dict[str, None]()
 
     def on_event(event: JobEvent) -> None:
         done[event.job.name] = min(event.steps, event.job.steps)
+        if event.kind == "kept":
+            return
         if event.kind in ("begun", "step"):
             running[event.job.name] = None
         else:

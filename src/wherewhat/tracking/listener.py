@@ -96,7 +96,7 @@ class TrackingListener:
     def _is_due(self, event: JobEvent) -> bool:
         """Whether to log an event: every evaluation, and about as many other steps as `progress.jsonl` has."""
         if event.kind != "step":
-            return event.kind != "died"  # it goes on in another process
+            return event.kind not in ("died", "kept")  # it goes on in another process, or is caught up with at the end
         budget = self._budgets.setdefault(event.job.name, PointBudget())
         return is_evaluation(event.measured) or (bool(event.measured) and budget.spend(time.monotonic()))
 
