@@ -78,19 +78,19 @@ def test_trackio_knows_settings_and_group(tmp_path: Path) -> None:
 
 
 @needs("tensorboard")
-@pytest.mark.parametrize("ending", ["killed", "done"])
+@pytest.mark.parametrize("ending", ["killed", "done", "begun again"])
 def test_tensorboard_has_every_step_once(tmp_path: Path, ending: str) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    log("tensorboard", tmp_path, 1, 6, ending)
+    log("tensorboard", tmp_path, 1, 6, "killed" if ending == "killed" else "done")
     notes = tmp_path / "tracking.json"
     kept = json.loads(notes.read_text())
     for run in kept["tensorboard"].values():
         assert run["step"] == 6 or (ending, run["step"]) == ("killed", 5)
         run |= {"step": 5, "finished": False}  # as if it was killed before the last note
-    notes.write_text(json.dumps(kept))
+    notes.unlink() if ending == "begun again" else notes.write_text(json.dumps(kept))
     time.sleep(1.1)  # its files are read in the order of their names, which have the second
-    log("tensorboard", tmp_path, 4, 10)
+    log("tensorboard", tmp_path, 1 if ending == "begun again" else 4, 10)
     for each in JOBS:
         (folder,) = (tmp_path / "tensorboard").glob(f"*{each.key[:8]}")
         events = EventAccumulator(str(folder))
@@ -98,5 +98,5 @@ def test_tensorboard_has_every_step_once(tmp_path: Path, ending: str) -> None:
         for measure in ("loss", "accuracy"):
             expected = [(step, np.float32(EXPECTED[step][measure])) for step in EXPECTED if measure in EXPECTED[step]]
             assert [(event.step, event.value) for event in events.Scalars(measure)] == expected
-        (settings,) = events.Tensors("settings")
+        settings = events.Tensors("settings")[-1]
         assert '"settings.net.width": 64' in settings.tensor_proto.string_val[0].decode()

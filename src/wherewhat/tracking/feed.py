@@ -33,9 +33,9 @@ class OpenRun:
 class TrackerFeed:
     """All runs of a sweep in one tracker."""
 
-    def __init__(self, tracker: Tracker, folder: Path, runs: Path) -> None:
+    def __init__(self, tracker: Tracker, folder: Path, runs: Path, *, anew: bool = False) -> None:
         self._tracker, self._runs, self._group = tracker, runs, folder.absolute().name
-        self._notes = TrackingNotes(folder / TRACKING, tracker.target)
+        self._notes = TrackingNotes(folder / TRACKING, tracker.target, anew=anew)
         self._open: dict[str, OpenRun] = {}
         self._keys: dict[str, str] = {}  # by name: to compute one takes a while where settings are long
         self._written = 0.0

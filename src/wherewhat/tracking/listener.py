@@ -26,16 +26,18 @@ BURST = 50  # steps without an evaluation at once; an engine that was busy repor
 
 
 @contextmanager
-def tracking(text: str | None, folder: Path, jobs: Sequence[Job], *, runs: Path, say: Say) -> Iterator[OnEvent]:
+def tracking(
+    text: str | None, folder: Path, jobs: Sequence[Job], *, runs: Path, say: Say, anew: bool = False
+) -> Iterator[OnEvent]:
     """Log all jobs to the tracker of an option such as `trackio`; without one, to none.
 
     `folder` is that of the whole sweep, `runs` the one with a folder per job. Runs that finished earlier are logged too
-    where the tracker lacks them, at the end.
+    where the tracker lacks them, at the end. With `anew` all runs begin again.
     """
     if text is None:
         yield lambda event: None
         return
-    with TrackingListener(tracker(text, folder), folder, runs=runs, say=say) as listener:
+    with TrackingListener(tracker(text, folder), folder, runs=runs, say=say, anew=anew) as listener:
         yield listener
         listener.catch_up(jobs)
 
@@ -47,9 +49,16 @@ class TrackingListener:
     """
 
     def __init__(
-        self, tracker: Tracker, folder: Path, *, runs: Path, say: Say, most_waiting: int = MOST_WAITING
+        self,
+        tracker: Tracker,
+        folder: Path,
+        *,
+        runs: Path,
+        say: Say,
+        most_waiting: int = MOST_WAITING,
+        anew: bool = False,
     ) -> None:
-        self._feed = TrackerFeed(tracker, folder, runs)  # used only by the thread
+        self._feed = TrackerFeed(tracker, folder, runs, anew=anew)  # used only by the thread
         self._name, self._runs, self._say, self._most = tracker.name, runs, say, most_waiting
         self._queue: SimpleQueue[JobEvent | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=f"tracking {tracker.name}", daemon=True)

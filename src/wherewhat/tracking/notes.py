@@ -13,11 +13,14 @@ _WRITING = threading.Lock()  # two trackers may note in one file
 
 
 class TrackingNotes:
-    """By the key of a run, the last step that a target accepted, and whether the run is finished there."""
+    """By the key of a run, the last step that a target accepted, and whether the run is finished there.
 
-    def __init__(self, path: Path, target: str) -> None:
+    With `anew` all runs begin again, and what the file says of them is not read.
+    """
+
+    def __init__(self, path: Path, target: str, *, anew: bool = False) -> None:
         self._path, self._target = path, target
-        self._runs: dict[str, dict[str, Any]] = _read(path).get(target, {})
+        self._runs: dict[str, dict[str, Any]] = {} if anew else _read(path).get(target, {})
         self._unwritten: set[str] = set()
 
     def last(self, key: str) -> int | None:

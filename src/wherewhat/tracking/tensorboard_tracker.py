@@ -57,11 +57,13 @@ class TensorboardTracker(Tracker):
     def begin(self, run: TrackedRun) -> RunLog:
         """Add a file to the run's folder; steps that were logged but not noted are hidden, and come again."""
         place = self.folder / "tensorboard" if self.log_dir is None else Path(self.log_dir)
-        opened = TensorboardRun(self.format, self.format.file(str(place / file_name(run.label))), run.last)
+        place /= file_name(run.label)
+        known = run.last is not None or any(place.glob("*tfevents*"))  # of a sweep that is begun again
+        opened = TensorboardRun(self.format, self.format.file(str(place)), run.last)
+        if known:
+            opened.purge(0 if run.last is None else run.last + 1)
         if run.last is None:
             opened.configure(run.config)
-        else:
-            opened.purge(run.last + 1)
         return opened
 
 
