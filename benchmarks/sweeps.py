@@ -13,7 +13,7 @@ from wherewhat.jobs.folder import JOB
 from wherewhat.jobs.registry import engine
 from wherewhat.recipes.registry import recipe
 from wherewhat.sweeping.grid import Grid
-from wherewhat.sweeping.sweep import SweepRequest, sweep
+from wherewhat.sweeping.sweep import SweepRequest, run_sweep
 from wherewhat.training.loop import train
 from wherewhat.training.settings import changed
 
@@ -30,14 +30,14 @@ def run(seeds: int, name: str, workers: int) -> float:
     events: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         request = SweepRequest(grid(seeds), Path(folder) / "sweep")
-        sweep(request, engine=engine(name, workers), on_event=lambda event: events.append(time.perf_counter()))
+        run_sweep(request, engine=engine(name, workers), on_event=lambda event: events.append(time.perf_counter()))
     return events[-1] - events[0]
 
 
 def finished_points(folder: Path, points: int) -> SweepRequest:
     """A sweep of which every point is finished, made from copies of one run."""
     first = SweepRequest(grid(1, steps=2), folder / "one")
-    sweep(first, engine=engine("inline"))
+    run_sweep(first, engine=engine("inline"))
     request = SweepRequest(grid(points, steps=2), folder / "many", resume=True)
     (source,) = (folder / "one" / "runs").glob("seed-*")
     for job in request.jobs:
@@ -60,14 +60,14 @@ def measure(repeats: int) -> Iterator[Measurement]:
     with tempfile.TemporaryDirectory() as name:
         folder, number = Path(name), iter(range(10**6))
         timed = side_by_side(
-            lambda: sweep(SweepRequest(grid(1), folder / f"engine-{next(number)}"), engine=engine("inline")),
+            lambda: run_sweep(SweepRequest(grid(1), folder / f"engine-{next(number)}"), engine=engine("inline")),
             lambda: train(settings, out=folder / f"alone-{next(number)}"),
             repeats=repeats,
         )
         ratios = tuple(ours / theirs for ours, theirs in timed)
         yield Measurement(f"sweep, one run of {STEPS} steps: time over training alone", ratios)
         request = finished_points(folder, POINTS)
-        took = tuple(seconds(lambda: sweep(request, engine=engine("inline")).run.page) for _ in range(rounds))
+        took = tuple(seconds(lambda: run_sweep(request, engine=engine("inline")).run.page) for _ in range(rounds))
         note = f"at most {max(took):.1f} s"
         yield Measurement(
             f"{POINTS:,} finished points resumed and tabled: over 10 s", tuple(t / 10 for t in took), 1.0, note=note

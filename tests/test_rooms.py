@@ -58,7 +58,7 @@ MAY_KNOW = {
         "tasks",
         "training",
     },
-    "sweeping": {"jobs", "recipes", "runs", "tables", "training"},
+    "sweeping": {"jobs", "recipes", "runs", "tables", "tracking", "training"},  # of tracking only the name of its notes
     "__main__": {"cli"},
     "cli": {
         "capture",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from wherewhat.scores.registry import SCORES as SCORES
     from wherewhat.studies.registry import STUDIES as STUDIES
     from wherewhat.studies.reproduce import reproduce as reproduce
+    from wherewhat.sweeping.sweep import sweep as sweep
     from wherewhat.tables.texts import TEXTS as TEXTS
     from wherewhat.tables.texts import read_texts as read_texts
     from wherewhat.tasks.registry import TASKS as TASKS
@@ -66,6 +67,7 @@ _HOMES = {
     "read_texts": "wherewhat.tables.texts",
     "recipe": "wherewhat.recipes.registry",
     "reproduce": "wherewhat.studies.reproduce",
+    "sweep": "wherewhat.sweeping.sweep",
     "train": "wherewhat.training.loop",
 }
 

@@ -66,7 +66,7 @@ def test_commands_are_printed_for_other_schedulers_and_train_the_same_nets(
         (["--over", "encodign=rope"], "unknown setting 'encodign'; did you mean 'encoding'?"),
         (["--over", "heads=3,4"], "1 of 2 points are impossible, so nothing was run: heads=3: "),
         (["--over", "encoding=rope", "--set", "encoding=none"], "encoding is given by --set and changes in the grid"),
-        (["--set", "seed=3"], "seed is given by --set and changes in the grid"),
+        (["--set", "seed=3"], "seeds are given by --seeds 0,1,2; leave seed out of --set"),
         (["--seeds", "a,b"], "--seeds is 'a,b'; give whole numbers with commas between them, such as 0,1,2"),
         (["--overwrite", "--resume"], "both --overwrite and --resume were given"),
         (["--engine", "rya"], "unknown engine 'rya'; did you mean 'ray'?"),

@@ -42,7 +42,7 @@ def test_brackets_hold_a_value_with_commas():
     [
         (["encoding"], "--over encoding names no values; write it as field=a,b,c"),
         (["encoding="], "names no values"),
-        (["steps=1,,2"], "--over steps=1,,2 has an empty value"),
+        (["steps=1,,2"], "--over steps=1,,2 has an empty value; write it as steps=a,b,c"),
         (["steps=1", "steps=2"], "--over names steps twice; give all its values at once, as steps=a,b,c"),
         (["steps=1,1"], "--over names steps=1 twice; name each value once"),
         (["seed=1,2"], "seeds are given by --seeds 0,1,2"),

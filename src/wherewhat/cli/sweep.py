@@ -51,7 +51,9 @@ class GridOptions:
 
         over = parse_over(self.over)
         for change in self.change:
-            if (name := change.partition("=")[0].strip()) in over or name == "seed":
+            if (name := change.partition("=")[0].strip()) == "seed":
+                raise UserError("seeds are given by --seeds 0,1,2; leave seed out of --set")
+            if name in over:
                 raise UserError(f"{name} is given by --set and changes in the grid; leave it out of --set")
         base = changed(reading(recipe_called(recipe), self.text, recipe), self.change)
         return Grid.of(recipe, base, over, _seeds(self.seeds))
@@ -101,8 +103,7 @@ def sweep(
     folder = Path("runs") / f"{recipe}-sweep" if out is None else out
     from wherewhat.jobs.folder import JobFolder
     from wherewhat.jobs.keys import file_name
-    from wherewhat.sweeping.sweep import RUNS, SweepRequest
-    from wherewhat.sweeping.sweep import sweep as run_sweep
+    from wherewhat.sweeping.sweep import RUNS, SweepRequest, run_sweep
     from wherewhat.tracking.listener import tracking
 
     if print_commands:
@@ -110,9 +111,10 @@ def sweep(
             print(options.command(recipe, point, folder / RUNS / file_name(point.name)))
         return
     request = SweepRequest(grid, folder, resume=resume, overwrite=overwrite, fail_fast=fail_fast)
+    runner, say = engine.engine(), warning_printer(quiet) or _silent
     with (
         interrupt_message(lambda: _kept(JobFolder(request.runs), len(grid.points), folder, overwrite=overwrite)),
-        tracking(track, folder, request.jobs, runs=request.runs, say=warning_printer(quiet) or _silent) as tracked,
+        tracking(track, folder, request.jobs, runs=request.runs, say=say, anew=overwrite) as tracked,
         live_table(recipe, request.jobs, quiet=quiet) as shown,
     ):
 
@@ -120,7 +122,9 @@ def sweep(
             tracked(event)
             shown(event)
 
-        result = run_sweep(request, engine=engine.engine(), on_event=on_event)
+        result = run_sweep(request, engine=runner, on_event=on_event)
+    for failure in result.failures:  # also if there is no room for the page
+        print(f"wherewhat: {failure.job} failed: {failure.sentence}", file=sys.stderr)
     write_run(result.run, folder, overwrite=True, png=png)
     _report(result, folder, as_json=as_json, quiet=quiet)
 
@@ -135,8 +139,6 @@ def _report(result: "SweepResult", folder: Path, *, as_json: bool, quiet: bool) 
     elif not quiet:
         done = f"{manifest.status.get('done', 0)} of {sum(manifest.status.values())} runs are finished"
         print(f"{done}; open {folder / 'report.html'}")
-    for failure in result.failures:
-        print(f"wherewhat: {failure.job} failed: {failure.sentence}", file=sys.stderr)
     if result.failures:
         print("wherewhat: the same command with --resume tries the failed runs again", file=sys.stderr)
         raise typer.Exit(2 if all(failure.fixable for failure in result.failures) else 1)

@@ -112,9 +112,7 @@ def check_folder(request: ManyRequest, jobs: Sequence[Job]) -> None:
     """Refuse a folder that holds something else, or profiles of other models and settings, before any work is done."""
     refuse_same_folder(jobs)
     kept = JobFolder(request.runs)
-    others = [path.parent.name for path in sorted(request.runs.glob(f"*/{JOB}")) if _entry(path).get("work") != WORK]
-    if others:
-        raise UserError(f"{request.runs} holds runs of another command ({others[0]}); choose another --out")
+    kept.refuse_other_work(WORK)
     if not request.overwrite and not request.resume:
         kept.refuse_any()  # mentions --resume, which the next refusal does not
     refuse_to_overwrite(request.folder, kind=Comparison.kind, overwrite=request.overwrite or request.resume)

@@ -6,6 +6,7 @@ is written when it ends. All other files are the work's own.
 
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,15 @@ class JobFolder:
                 f"{self.folder} holds {' and '.join(filter(None, held))}; "
                 "add --resume to go on from there, or --overwrite to begin again"
             )
+
+    def refuse_other_work(self, work: str) -> None:
+        """Stop if there are jobs of another command, which has its own way with them."""
+        for path in sorted(self.folder.glob(f"*/{JOB}")):
+            with suppress(OSError, ValueError, AttributeError):  # a damaged file says more where it is read
+                if json.loads(path.read_bytes()).get("work") != work:
+                    raise UserError(
+                        f"{self.folder} holds runs of another command ({path.parent.name}); choose another --out"
+                    )
 
     def forget(self) -> None:
         """Delete all jobs, finished or not."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wherewhat.errors import UserError
 from wherewhat.jobs.folder import ERROR, JOB, PARTIAL, PROGRESS, RESULT, JobFolder
-from wherewhat.jobs.job import Job, JobContext, JobFailure, Work
+from wherewhat.jobs.job import Job, JobContext, JobFailure, JobOutcome, Work
 from wherewhat.jobs.keys import as_json
 from wherewhat.jobs.locks import only_worker
 from wherewhat.jobs.progress_log import ProgressLog
@@ -66,7 +66,7 @@ def _run(job: Job, place: Path, on_step: OnStep) -> None:
         if path.is_file():
             path.unlink()
     if not (place / JOB).exists():
-        write_whole(place / JOB, _json({**asdict(job), "key": job.key}))
+        write_job(job, place)
     log = ProgressLog(place / PROGRESS)
 
     def step(steps: int, measured: Mapping[str, float] = {}, *, keep: bool = False) -> None:
@@ -76,7 +76,17 @@ def _run(job: Job, place: Path, on_step: OnStep) -> None:
             raise StopRequested
 
     result = _work(job.work)(as_json(job.settings), JobContext(place.absolute(), step))
-    write_whole(place / RESULT, _json({"result": result, "seconds": log.seconds, "attempts": log.attempt}))
+    write_outcome(JobOutcome(result, log.seconds, log.attempt), place)
+
+
+def write_job(job: Job, place: Path) -> None:
+    """Note that a folder is that of a job."""
+    write_whole(place / JOB, _json({**asdict(job), "key": job.key}))
+
+
+def write_outcome(outcome: JobOutcome, place: Path) -> None:
+    """Note that a job is finished."""
+    write_whole(place / RESULT, _json(asdict(outcome)))
 
 
 @contextmanager

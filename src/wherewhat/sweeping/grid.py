@@ -77,12 +77,18 @@ def parse_over(texts: Sequence[str]) -> dict[str, list[str]]:
             raise UserError(f"--over {text} names no values; write it as field=a,b,c, such as encoding=rope,alibi")
         if field in over:
             raise UserError(f"--over names {field} twice; give all its values at once, as {field}=a,b,c")
+        over[field] = _split(values)
+    return check_over(over)
+
+
+def check_over(over: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Refuse fields without values, and values that are given twice."""
+    for field, values in over.items():
         if field == "seed":
             raise UserError("seeds are given by --seeds 0,1,2; leave seed out of --over")
-        over[field] = _split(values)
-        if "" in over[field]:
-            raise UserError(f"--over {text} has an empty value; write it as {field}=a,b,c")
-        if twice := [value for value, count in Counter(over[field]).items() if count > 1]:
+        if not values or "" in values:
+            raise UserError(f"--over {field}={','.join(values)} has an empty value; write it as {field}=a,b,c")
+        if twice := [value for value, count in Counter(values).items() if count > 1]:
             raise UserError(f"--over names {field}={twice[0]} twice; name each value once")
     return over
 
