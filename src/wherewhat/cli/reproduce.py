@@ -54,6 +54,13 @@ class StudyOptions:
         list[Path],
         option(TEXTS, "FILE", "For locality: a further question, `label<tab>text` per line. Repeatable."),
     ] = field(default_factory=list)
+    encodings: Annotated[
+        str | None,
+        option(STUDY, "A,B,…|all", "For length: the encodings to compare (default: the published and rope)."),
+    ] = None
+    shift: Annotated[
+        int | None, option(STUDY, "N", "For length: move positions by up to N at random during training.")
+    ] = None
     dataset: Annotated[str | None, option(TEXTS, "NAME", "A dataset on the Hub, as NAME or NAME:CONFIG.")] = None
     column: Annotated[str, option(ADVANCED, "NAME", "The column of .jsonl files and datasets to read.")] = "text"
     split: Annotated[str, option(ADVANCED, "NAME", "The split of the dataset to read.")] = "test"
@@ -96,6 +103,8 @@ def reproduce(
         "--text": text,
         "--dataset": options.dataset,
         "--task": options.task,
+        "--encodings": options.encodings,
+        "--shift": options.shift,
     }
     given |= {"--resume": resume, **engine.given}
     _check(study, given)
@@ -120,6 +129,8 @@ def reproduce(
             loading=load_settings,
             files=() if takes_model else text,
             tasks=options.task,
+            encodings=[name.strip() for name in (options.encodings or "").split(",") if name.strip()],
+            shift=options.shift or 0,
             folder=folder,
             overwrite=overwrite,
             resume=resume,
@@ -176,6 +187,7 @@ NOT_TAKEN = {
     "--model": (_OWN_NETS, "studies a model you name"),
     "--text": (_OWN_NETS, "read yours"),
     "--dataset": (_OWN_NETS, "studies a model you name"),
+    **dict.fromkeys(("--encodings", "--shift"), ("has its own conditions", "takes it")),
     "--task": ("asks only its own questions", "asks yours too"),
     "--resume": ("studies a given model in one go, without runs to resume", "can resume"),
     **dict.fromkeys(EngineOptions().given, (_ONE_GO, "take it")),

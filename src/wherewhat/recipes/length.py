@@ -11,18 +11,11 @@ from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 from wherewhat.nets.config import NetConfig
+from wherewhat.published.length import GROUPS
 from wherewhat.tasks.registry import any_task
 from wherewhat.tasks.sequence import SequenceTask
 from wherewhat.training.task_training import TaskSettings
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "primitive": (
-        *("copy_repeat", "copy_repeat2x", "copy_replace", "copy_random", "copy_random2x"),
-        *("reverse", "reverse2x", "reverse_copy"),
-    ),
-    "maths": ("addition", "poly", "sort_single", "sort_multi", "sum", "parity", "lego"),
-    "classic": ("scan", "pcfg"),
-}
 LENGTH_TASKS = tuple(name for names in GROUPS.values() for name in names)
 _COPY = {"train_length": 10, "test_length": 20, "alphabet": 16}
 _MATHS = {"train_length": 6, "test_length": 12}

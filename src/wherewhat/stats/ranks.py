@@ -29,3 +29,19 @@ def rank_correlation(x: Sequence[float | None], y: Sequence[float | None]) -> fl
     if min((len(np.unique(column)) for column in columns), default=0) < 2:
         return None
     return float(np.corrcoef(np.column_stack([ranks(column) for column in columns]), rowvar=False)[1, 0])
+
+
+def reciprocal_ranks(scores_M: Sequence[float] | np.ndarray, *, ties: str = "average") -> np.ndarray:
+    """One over the rank of every score, the highest first.
+
+    Equal scores share the mean of their ranks, or, with `ties="first"`, have ranks in the order in which they stand.
+
+    >>> reciprocal_ranks([0.9, 0.5, 0.5]).tolist(), reciprocal_ranks([0.5, 0.9, 0.5], ties="first").tolist()
+    ([1.0, 0.4, 0.4], [0.5, 1.0, 0.3333333333333333])
+    """
+    scores = np.asarray(scores_M, dtype=float)
+    if ties == "first":
+        places = np.empty(len(scores))
+        places[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
+        return 1 / places
+    return 1 / ranks(-scores)

@@ -4,10 +4,11 @@ from wherewhat.studies.canonical.run import STUDY as CANONICAL
 from wherewhat.studies.control.run import STUDY as CONTROL
 from wherewhat.studies.dynamics.run import STUDY as DYNAMICS
 from wherewhat.studies.engine.study import AnyStudy
+from wherewhat.studies.length.run import STUDY as LENGTH
 from wherewhat.studies.locality.run import STUDY as LOCALITY
 from wherewhat.studies.syntax.run import STUDY as SYNTAX
 from wherewhat.studies.word_swap.run import STUDY as WORD_SWAP
 
 STUDIES: dict[str, AnyStudy] = {
-    study.name: study for study in (CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, CONTROL)
+    study.name: study for study in (CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, LENGTH, CONTROL)
 }

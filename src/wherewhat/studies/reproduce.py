@@ -32,6 +32,8 @@ def reproduce(
     loading: LoadSettings | None = None,
     files: Sequence[str | Path] = (),
     tasks: Sequence[str | Path] = (),
+    encodings: Sequence[str] = (),
+    shift: int = 0,
     folder: str | Path | None = None,
     overwrite: bool = False,
     resume: bool = False,
@@ -47,10 +49,12 @@ def reproduce(
 
     `scale` is tiny, small or paper; `seeds` is how many runs of each kind, by default as many as the scale has.
     Only control takes `model`, `texts`, `source` (what the texts are called) and `loading`; only locality takes
-    `files` (texts to train on) and `tasks` (files of further questions). Finished runs are kept in `folder`, from which
-    `resume` goes on. `engine` is local (as many processes as `workers`), ray (the same by Ray, also on the cluster at
-    `address` if `folder` is on storage that is `shared` by its nodes) or inline (in this process); the result is the
-    same. `progress` shows a progress bar; `on_step` is called with steps done, steps in total, and a note.
+    `files` (texts to train on) and `tasks` (files of further questions); only length takes `encodings` to compare
+    (`all` for every one) and `shift` (how far positions are moved at random during training). Finished runs are kept in
+    `folder`, from which `resume` goes on. `engine` is local (as many processes as `workers`), ray (the same by Ray,
+    also on the cluster at `address` if `folder` is on storage that is `shared` by its nodes) or inline (in this
+    process); the result is the same. `progress` shows a progress bar; `on_step` is called with steps done, steps in
+    total, and a note.
     """
     began = time.perf_counter()
     request = Request(
@@ -63,6 +67,8 @@ def reproduce(
         loading=loading or LoadSettings(),
         files=tuple(map(Path, files)),
         tasks=tuple(map(Path, tasks)),
+        encodings=tuple(encodings),
+        shift=shift,
         folder=None if folder is None else Path(folder),
         overwrite=overwrite,
         resume=resume,

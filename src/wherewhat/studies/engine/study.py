@@ -50,6 +50,8 @@ class Request:
     loading: Any = None
     files: tuple[Path, ...] = ()  # texts to train on
     tasks: tuple[Path, ...] = ()  # files of further questions
+    encodings: tuple[str, ...] = ()  # to compare; none: those of the scale
+    shift: int = 0  # how far positions are moved at random during training
     folder: Path | None = None  # where finished runs are kept; None: nowhere
     overwrite: bool = False  # delete runs finished before, once the request is known to be valid
     resume: bool = False  # continue with the finished runs in the folder
@@ -63,6 +65,8 @@ class Request:
     def __post_init__(self) -> None:
         if self.seeds is not None and self.seeds < 1:
             raise UserError(f"seeds is {self.seeds}; a run needs at least 1")
+        if self.shift < 0:
+            raise UserError(f"shift is {self.shift}; give 0 or how far positions may be moved, such as 64")
         if not 0 <= self.seed < 2**31:
             raise UserError(f"seed is {self.seed}; give a whole number from 0 to {2**31 - 1}")
 

@@ -138,6 +138,37 @@ class WordSwapSection(TrainedSection):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LengthTask:
+    """A task of the study of lengths: its group, the longest inputs, one sample, and what guessing gives."""
+
+    name: str
+    group: str = ""
+    trained: Count | None = None  # the longest length of training
+    tested: Count | None = None
+    example: str = ""
+    chance: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthSection(TrainedSection):
+    """Tasks and encodings of the study of longer inputs."""
+
+    tasks: Sequence[LengthTask] = ()
+    encodings: Sequence[str] = ()
+    steps: Count | None = None
+    batch: Count | None = None
+    shift: Annotated[int, Bounds(0, 2**31)] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class NopeSection(TrainedSection):
+    """The nets of the study of decoders without positions, and the longest training length of each task."""
+
+    steps: Count | None = None
+    lengths: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControlSection:
     """The model that was edited, its texts, and the heads that were chosen."""
 
@@ -151,14 +182,18 @@ class ControlSection:
 CanonicalManifest = StudyManifest[CanonicalSection]
 ControlManifest = StudyManifest[ControlSection]
 DynamicsManifest = StudyManifest[DynamicsSection]
+LengthManifest = StudyManifest[LengthSection]
 LocalityManifest = StudyManifest[LocalitySection]
+NopeManifest = StudyManifest[NopeSection]
 SyntaxManifest = StudyManifest[SyntaxSection]
 WordSwapManifest = StudyManifest[WordSwapSection]
 SECTIONS: dict[str, type[Any]] = {
     "canonical": CanonicalSection,
     "control": ControlSection,
     "dynamics": DynamicsSection,
+    "length": LengthSection,
     "locality": LocalitySection,
+    "nope": NopeSection,
     "syntax": SyntaxSection,
     "word-swap": WordSwapSection,
 }
