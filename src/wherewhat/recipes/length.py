@@ -20,6 +20,8 @@ LENGTH_TASKS = tuple(name for names in GROUPS.values() for name in names)
 _COPY = {"train_length": 10, "test_length": 20, "alphabet": 16}
 _MATHS = {"train_length": 6, "test_length": 12}
 _LOGIC = {"train_length": 8, "test_length": 16}
+_SHORTEST = {"train_length": 4, "test_length": 8}
+_FROM_TWO = {"shortest": 2, **_SHORTEST}
 # By the name of a choice of lengths, the sizes of each task; those not given are as published.
 LENGTHS: dict[str, dict[str, dict[str, int]]] = {
     "published": {},
@@ -30,6 +32,11 @@ LENGTHS: dict[str, dict[str, dict[str, int]]] = {
         "addition": {"train_length": 4, "test_length": 8},
         "scan": {"train_length": 12, "test_length": 24},
         "pcfg": {"train_length": 4, "test_length": 8},
+    },
+    "shortest": {  # for answers that are several times as long as their inputs, as those with a scratchpad
+        **dict.fromkeys(("poly", "sort_single", "sort_multi", "sum"), _SHORTEST),
+        **dict.fromkeys(("parity", "lego"), _FROM_TWO),
+        "addition": {"train_length": 3, "test_length": 6},
     },
 }
 

@@ -10,7 +10,7 @@ from wherewhat.jobs.job import JobContext
 from wherewhat.nets.trunk import Trunk
 from wherewhat.profiling.profile import profile
 from wherewhat.profiling.settings import ProfileSettings
-from wherewhat.stats.intervals import wilson
+from wherewhat.studies.engine.lengths import Measured, accuracy_rows, size_of
 from wherewhat.studies.engine.results import Row
 from wherewhat.studies.engine.study import Study
 from wherewhat.studies.length.claims import CLAIMS
@@ -18,15 +18,11 @@ from wherewhat.studies.length.names import SCORES
 from wherewhat.studies.length.notes import describe, notes_of
 from wherewhat.studies.length.settings import SCALES, LengthCondition, LengthScale, conditions, prepare
 from wherewhat.studies.length.summary import summary_rows
-from wherewhat.tasks.sequence import Length, SequenceTask
+from wherewhat.tasks.sequence import SequenceTask
 from wherewhat.training.loop import threads, train
-from wherewhat.training.run_folder import TrainingResult
 
 HEADS = ProfileSettings(untrained=False, scores=SCORES)
 QUERIES = 16  # rows per text on which heads are measured
-MEASURES = ("exact", "token accuracy")
-# part, item, at, measure, value, low, high: a row before it knows its run
-Measured = tuple[str, str, float | None, str, float | None, float | None, float | None]
 
 
 def run(condition: LengthCondition, scale: LengthScale, seed: int, context: JobContext) -> list[Row]:
@@ -39,47 +35,6 @@ def run(condition: LengthCondition, scale: LengthScale, seed: int, context: JobC
         rows = [*accuracy_rows(trained, task), *head_rows(trained.net, task, scale, settings.data_seed)]
     name = condition.name
     return [(part, name, item, at, seed, what, value, low, high) for part, item, at, what, value, low, high in rows]
-
-
-def size_of(length: Length) -> int:
-    """A length as one number: of a sample with several, the largest.
-
-    >>> size_of(7), size_of((3, 5))
-    (7, 5)
-    """
-    return length if isinstance(length, int) else max(length)
-
-
-def accuracy_rows(trained: TrainingResult, task: SequenceTask) -> Iterator[Measured]:
-    """Accuracy on training lengths, on all longer ones, and on every length, each with its interval."""
-    settings = trained.settings
-    samples, seed, curve = settings.evaluate_samples, settings.data_seed, trained.curve
-    last = dict(curve.filter(curve["step"] == settings.steps).select("measure", "value").iter_rows())
-    for item, name in (("test", ""), ("train", " valid")):
-        for measure in MEASURES:
-            share = last[f"{measure}{name}"]
-            yield (
-                "overall",
-                item,
-                None,
-                measure,
-                share,
-                *(wilson(share, samples) if measure == "exact" else (None, None)),
-            )
-    for split, item in (("valid", "train"), ("test", "test")):
-        group_N = task.batch(seed, split, np.arange(samples)).group_N
-        first = len(task.lengths("train")) if split == "test" else 0
-        counts: dict[int, dict[int, int]] = {}  # by size, how many samples each group has
-        for number, length in enumerate(task.lengths(split), start=first):
-            if count := int((group_N == number).sum()):
-                counts.setdefault(size_of(length), {})[number] = count
-        for size, of_group in sorted(counts.items()):
-            total = sum(of_group.values())
-            for measure in MEASURES:
-                sums = (last[f"{measure} {task.groups[number]}"] * count for number, count in of_group.items())
-                share = sum(sums) / total
-                ends = wilson(share, total) if measure == "exact" else (None, None)
-                yield "length", item, float(size), measure, share, *ends
 
 
 def head_rows(net: Trunk, task: SequenceTask, scale: LengthScale, seed: int) -> Iterator[Measured]:
@@ -126,7 +81,7 @@ STUDY = Study(
     claims=CLAIMS,
     decides=(
         *("capture", "encodings", "logits", "nets", "profiling", "recipes/length.py", "scores", "stats"),
-        *("tables/schema.py", "tasks", "training"),
+        *("studies/engine/lengths.py", "tables/schema.py", "tasks", "training"),
     ),
     steps=lambda scale: scale.run.steps,
     takes=("--encodings", "--shift"),

@@ -9,7 +9,8 @@ import numpy as np
 from wherewhat.published.length import GROUPS, ORDER
 from wherewhat.stats.bootstrap import named_draws, ranked_interval
 from wherewhat.stats.ranks import reciprocal_ranks
-from wherewhat.studies.engine.results import ResultTable, Row, over_seeds
+from wherewhat.studies.engine.lengths import mean_rows
+from wherewhat.studies.engine.results import ResultTable, Row
 from wherewhat.studies.length.names import ALL, PUBLISHED, TEST, TRAIN, name_of
 
 LEARNT, EASIER = 0.9, {"lego": 0.75, "poly": 0.75}  # accuracy at training lengths from which a task counts as learnt
@@ -28,18 +29,6 @@ class Query(NamedTuple):
 def summary_rows(table: ResultTable) -> list[Row]:
     """Means over seeds, tasks that were learnt, and ranks."""
     return [*mean_rows(table.rows.rows()), *learnt_rows(table), *rank_rows(table)]
-
-
-def mean_rows(rows: Sequence[Row]) -> Iterator[Row]:
-    """Means over seeds of all rows: a single run keeps its own interval, several have one of their own."""
-    groups: dict[tuple[str, str, str, float | None, str], list[Row]] = {}
-    for row in rows:
-        part, subject, item, at, _, measure, value, _, _ = row
-        if value is not None:
-            groups.setdefault((part, subject, item, at, measure), []).append(row)
-    for (part, subject, item, at, measure), group in groups.items():
-        mean = over_seeds([row[6] for row in group if row[6] is not None], within=(0.0, 1.0)).numbers
-        yield part, subject, item, at, None, measure, *(mean if len(group) > 1 else group[0][6:])
 
 
 def is_learnt(task: str, accuracy: float) -> bool:

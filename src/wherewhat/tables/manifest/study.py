@@ -169,6 +169,25 @@ class NopeSection(TrainedSection):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScratchpadTask:
+    """A task of the study of scratchpads, with a sample in each format."""
+
+    name: str
+    trained: Count | None = None
+    tested: Count | None = None
+    samples: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScratchpadSection(TrainedSection):
+    """Tasks, formats and encodings of the study of scratchpads."""
+
+    tasks: Sequence[ScratchpadTask] = ()
+    encodings: Sequence[str] = ()
+    steps: Count | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControlSection:
     """The model that was edited, its texts, and the heads that were chosen."""
 
@@ -185,6 +204,7 @@ DynamicsManifest = StudyManifest[DynamicsSection]
 LengthManifest = StudyManifest[LengthSection]
 LocalityManifest = StudyManifest[LocalitySection]
 NopeManifest = StudyManifest[NopeSection]
+ScratchpadManifest = StudyManifest[ScratchpadSection]
 SyntaxManifest = StudyManifest[SyntaxSection]
 WordSwapManifest = StudyManifest[WordSwapSection]
 SECTIONS: dict[str, type[Any]] = {
@@ -194,6 +214,7 @@ SECTIONS: dict[str, type[Any]] = {
     "length": LengthSection,
     "locality": LocalitySection,
     "nope": NopeSection,
+    "scratchpad": ScratchpadSection,
     "syntax": SyntaxSection,
     "word-swap": WordSwapSection,
 }
