@@ -86,7 +86,6 @@ _SMALL = replace(
     _TINY,
     tasks=("addition", "sum", "parity", "sort_single"),
     formats=("none", "minimal", "full", "no_rest"),
-    encodings=("none", "t5_bias", "alibi", "rope"),
 )
 _PAPER = ScratchpadScale(
     run=LengthRun(
