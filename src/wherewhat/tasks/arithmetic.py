@@ -34,8 +34,13 @@ class Answered(SequenceTask):
         return f"The answer is {' '.join(output)}."
 
     def read_target(self, text: str) -> list[str]:
-        stated = re.fullmatch(r"The answer is (.+?) ?\.", text)
-        return stated[1].split() if stated else []
+        """Only what follows `The answer is` counts."""
+        stated = re.fullmatch(r".*The answer is (.+?) ?\.", text)
+        return self.read_answer(stated[1]) if stated else []
+
+    def read_answer(self, text: str) -> list[str]:
+        """The symbols of an answer: digits, with or without blanks between them."""
+        return list(text.replace(" ", ""))
 
 
 @dataclass(frozen=True)
@@ -116,8 +121,7 @@ class Sum(Answered):
         return [str(sum(map(int, tokens)) % MODULUS)]
 
     def longest(self, length: int) -> Iterable[list[str]]:
-        yield ["9"] * length
-        yield ["9", "1", *["9"] * (length - 2)]
+        yield ["9"] * length  # with a scratchpad, running sums have two digits as often as they can
 
     def prompt(self, tokens: Sequence[str]) -> str:
         return f"Compute: {' + '.join(tokens)} .[SEP] "
@@ -163,6 +167,9 @@ class Parity(Answered):
 
     def longest(self, length: int) -> Iterable[list[str]]:
         yield ["0"] * length  # `Yes` has more characters than `No`
+
+    def read_answer(self, text: str) -> list[str]:
+        return [text]
 
     def prompt(self, tokens: Sequence[str]) -> str:
         return f"Is the number of 1's even in the sequence [ {', '.join(tokens)} ] ? "

@@ -60,7 +60,7 @@ class Copying(SequenceTask):
         return text.removeprefix(f"{self.verb}: ").removesuffix(SEPARATOR).split()
 
     def read_target(self, text: str) -> list[str]:
-        return text.split()
+        return text.split(" ") if text else []  # a blank too many is a mistake: the whole target counts
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from wherewhat.errors import UserError
 from wherewhat.tasks.arithmetic import Answered
+from wherewhat.tasks.base import check_size
 from wherewhat.tasks.scratchpad import PARTS, Step
 from wherewhat.tasks.stream import Streams
 
@@ -31,8 +32,11 @@ class Lego(Answered):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_size(self.name, "shortest", self.shortest, 2)  # a single variable has no second half
         if self.test_length > len(string.ascii_lowercase):
-            raise UserError(f"the lego task cannot have test_length = {self.test_length}; there are 26 letters")
+            raise UserError(
+                f"the lego task cannot have test_length = {self.test_length}; variables are letters, give at most 26"
+            )
 
     def draw(self, streams: Streams, length: int) -> list[list[str]]:
         values_NM = 2 * streams.below(2, draws=length) - 1
@@ -63,6 +67,9 @@ class Lego(Answered):
 
     def longest(self, length: int) -> Iterable[list[str]]:
         yield self._input([1] * length, string.ascii_lowercase[:length], length - 1)
+
+    def read_answer(self, text: str) -> list[str]:
+        return [text.replace(" ", "")]
 
     def prompt(self, tokens: Sequence[str]) -> str:
         clauses, query = self._clauses(tokens)

@@ -31,7 +31,9 @@ BINARY: dict[str, Callable[[Symbols, Symbols], Symbols]] = {
 }
 WEIGHTS = ((tuple(UNARY), 6), (tuple(BINARY), 4))
 SYMBOLS = tuple(f"{letter}{number}" for letter in string.ascii_uppercase for number in range(1, 21))
+KNOWN = frozenset(SYMBOLS)
 MOST_SYMBOLS = 5  # of a list
+MOST_FUNCTIONS = 200  # nested in each other; published: 35
 MOST_OUTPUT = 64  # symbols; an expression with a longer output is drawn again
 
 
@@ -49,6 +51,13 @@ class Pcfg(SequenceTask):
     name: ClassVar[str] = "pcfg"
     symbols: ClassVar[tuple[str, ...]] = (*UNARY, *BINARY, ",", *SYMBOLS)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.test_length > MOST_FUNCTIONS:
+            raise UserError(
+                f"the pcfg task cannot have test_length = {self.test_length}; give at most {MOST_FUNCTIONS}"
+            )
+
     def draw(self, streams: Streams, length: int) -> list[list[str]]:
         return [self._draw_one(streams, row, length) for row in range(len(streams.numbers_N))]
 
@@ -61,9 +70,11 @@ class Pcfg(SequenceTask):
             attempt += 1
 
     def output(self, tokens: Sequence[str]) -> list[str]:
-        value, left = _evaluate(list(tokens))
-        if left:
-            raise UserError(f"the expression '{' '.join(tokens)}' has something behind its end: {' '.join(left)}")
+        value, end = _evaluate(list(tokens))
+        if end < len(tokens):
+            raise UserError(
+                f"the expression '{' '.join(tokens)}' ends before '{' '.join(tokens[end:])}'; leave that out"
+            )
         return value
 
     def longest(self, length: int) -> Iterable[list[str]]:
@@ -85,7 +96,7 @@ class Pcfg(SequenceTask):
         return text.removeprefix("Solve: ").removesuffix(SEPARATOR).split()
 
     def read_target(self, text: str) -> list[str]:
-        return text.split()
+        return text.split(" ") if text else []  # a blank too many is a mistake: the whole target counts
 
 
 def expression(stream: Stream, functions: int) -> tuple[list[str], Symbols]:
@@ -104,17 +115,21 @@ def expression(stream: Stream, functions: int) -> tuple[list[str], Symbols]:
     return [name, *left_tokens, ",", *right_tokens], BINARY[name](left, right)
 
 
-def _evaluate(tokens: list[str]) -> tuple[Symbols, list[str]]:
-    """The value of the expression that tokens begin with, and the tokens behind it."""
-    if not tokens:
-        raise UserError("an expression ends too early; every function needs its arguments")
-    name, *rest = tokens
+def _evaluate(tokens: Sequence[str], begin: int = 0) -> tuple[Symbols, int]:
+    """The value of the expression that begins at a token, and where the tokens behind it begin."""
+    name = tokens[begin] if begin < len(tokens) else ""
     if name in UNARY:
-        value, left = _evaluate(rest)
-        return UNARY[name](value), left
+        value, end = _evaluate(tokens, begin + 1)
+        return UNARY[name](value), end
     if name in BINARY:
-        first, left = _evaluate(rest)
-        second, left = _evaluate(left[1:])  # without the comma
-        return BINARY[name](first, second), left
-    end = next((place for place, token in enumerate(tokens) if token not in SYMBOLS), len(tokens))
-    return tokens[:end], tokens[end:]
+        first, comma = _evaluate(tokens, begin + 1)
+        if tokens[comma : comma + 1] != [","]:
+            raise UserError(f"the function {name} takes two lists with a comma between them; give both")
+        second, end = _evaluate(tokens, comma + 1)
+        return BINARY[name](first, second), end
+    end = begin
+    while end < len(tokens) and tokens[end] in KNOWN:
+        end += 1
+    if end == begin:
+        raise UserError("a list of an expression has no symbols; every function needs its arguments")
+    return list(tokens[begin:end]), end

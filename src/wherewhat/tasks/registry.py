@@ -39,38 +39,100 @@ class TaskEntry:
     asks: str  # one line
     cls: type[AnyTask]
     paper: str
+    example: str  # a short input in compact form, and what belongs to it
 
 
 TASKS: dict[str, TaskEntry] = {
     entry.name: entry
     for entry in [
-        TaskEntry("index", "Which symbol is in the slot that the query names?", IndexTask, QUERIES),
-        TaskEntry("retrieval", "Which integer goes with the symbol that the query names?", Retrieval, QUERIES),
+        TaskEntry(
+            "index", "Which symbol is in the slot that the query names?", IndexTask, QUERIES, "d a b c a @0 -> d"
+        ),
+        TaskEntry(
+            "retrieval",
+            "Which integer goes with the symbol that the query names?",
+            Retrieval,
+            QUERIES,
+            "c0 d3 a3 c2 a? -> 3",
+        ),
         TaskEntry(
             "partial_induction",
             "Which integer went with this symbol when it last occurred?",
             PartialInduction,
             QUERIES,
+            "c1 b1 c2 d3 c? -> 2",
         ),
-        TaskEntry("number", "Stepping back by the integers, which letter is reached?", NumberTask, HOPS),
-        TaskEntry("letter", "Going from letter to matching letter, which pair is reached?", LetterTask, HOPS),
-        TaskEntry("copy_repeat", "One character several times: the same again?", CopyRepeat, LENGTHS),
-        TaskEntry("copy_repeat2x", "One character several times: twice as often?", CopyRepeatTwice, LENGTHS),
-        TaskEntry("copy_replace", "One character several times: another as often?", CopyReplace, LENGTHS),
-        TaskEntry("copy_random", "What is the input once more?", CopyRandom, LENGTHS),
-        TaskEntry("copy_random2x", "What is the input twice more?", CopyRandomTwice, LENGTHS),
-        TaskEntry("reverse", "What is the input from its end to its beginning?", Reverse, LENGTHS),
-        TaskEntry("reverse2x", "What is the reversed input, twice?", ReverseTwice, LENGTHS),
-        TaskEntry("reverse_copy", "What is the reversed input, and then the input?", ReverseCopy, LENGTHS),
-        TaskEntry("addition", "What is the sum of two numbers?", Addition, LENGTHS),
-        TaskEntry("poly", "What is the value of a polynomial modulo 10?", Polynomial, LENGTHS),
-        TaskEntry("sort_single", "What is the list of characters in order?", SortSingle, LENGTHS),
-        TaskEntry("sort_multi", "What is the list of numbers in order?", SortMulti, LENGTHS),
-        TaskEntry("sum", "What is the sum of digits modulo 10?", Sum, LENGTHS),
-        TaskEntry("parity", "Is the number of ones even?", Parity, LENGTHS),
-        TaskEntry("lego", "What is the value of a variable in a chain of them?", Lego, LENGTHS),
-        TaskEntry("scan", "Which actions does a command ask for?", Scan, LENGTHS),
-        TaskEntry("pcfg", "Which list do nested functions evaluate to?", Pcfg, LENGTHS),
+        TaskEntry(
+            "number",
+            "Stepping back by the integers, which letter is reached?",
+            NumberTask,
+            HOPS,
+            "a d e f 3 5 3 2 2 -> f",
+        ),
+        TaskEntry(
+            "letter",
+            "Going from letter to matching letter, which pair is reached?",
+            LetterTask,
+            HOPS,
+            "c1 b1 d3 d1 dc cd dd ab ca -> b1",
+        ),
+        TaskEntry("copy_repeat", "One character several times: the same again?", CopyRepeat, LENGTHS, "k k k -> k k k"),
+        TaskEntry(
+            "copy_repeat2x", "One character several times: twice as often?", CopyRepeatTwice, LENGTHS, "k k -> k k k k"
+        ),
+        TaskEntry(
+            "copy_replace", "One character several times: another as often?", CopyReplace, LENGTHS, "k 7 k k k -> 7 7 7"
+        ),
+        TaskEntry("copy_random", "What is the input once more?", CopyRandom, LENGTHS, "4 x B -> 4 x B"),
+        TaskEntry(
+            "copy_random2x", "What is the input twice more?", CopyRandomTwice, LENGTHS, "4 x B -> 4 x B [NEXT] 4 x B"
+        ),
+        TaskEntry("reverse", "What is the input from its end to its beginning?", Reverse, LENGTHS, "4 x B -> B x 4"),
+        TaskEntry(
+            "reverse2x", "What is the reversed input, twice?", ReverseTwice, LENGTHS, "4 x B -> B x 4 [NEXT] B x 4"
+        ),
+        TaskEntry(
+            "reverse_copy",
+            "What is the reversed input, and then the input?",
+            ReverseCopy,
+            LENGTHS,
+            "4 x B -> B x 4 [NEXT] 4 x B",
+        ),
+        TaskEntry("addition", "What is the sum of two numbers?", Addition, LENGTHS, "5 7 + 8 -> 6 5"),
+        TaskEntry(
+            "poly", "What is the value of a polynomial modulo 10?", Polynomial, LENGTHS, "- 1 : 3 x2 + - 2 x3 -> 5"
+        ),
+        TaskEntry("sort_single", "What is the list of characters in order?", SortSingle, LENGTHS, "c 3 7 -> 3 7 c"),
+        TaskEntry(
+            "sort_multi",
+            "What is the list of numbers in order?",
+            SortMulti,
+            LENGTHS,
+            "2 4 6 8 , 8 8 , 4 1 2 -> 8 8 , 4 1 2 , 2 4 6 8",
+        ),
+        TaskEntry("sum", "What is the sum of digits modulo 10?", Sum, LENGTHS, "9 5 6 -> 0"),
+        TaskEntry("parity", "Is the number of ones even?", Parity, LENGTHS, "1 0 1 -> Yes"),
+        TaskEntry(
+            "lego",
+            "What is the value of a variable in a chain of them?",
+            Lego,
+            LENGTHS,
+            "x - 1 , b - x , m + b ? b -> +1",
+        ),
+        TaskEntry(
+            "scan",
+            "Which actions does a command ask for?",
+            Scan,
+            LENGTHS,
+            "jump left twice and walk -> Left Jump Left Jump Walk",
+        ),
+        TaskEntry(
+            "pcfg",
+            "Which list do nested functions evaluate to?",
+            Pcfg,
+            LENGTHS,
+            "append reverse A1 B2 , echo C3 -> B2 A1 C3 C3",
+        ),
     ]
 }
 

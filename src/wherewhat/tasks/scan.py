@@ -5,13 +5,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, lru_cache
 from itertools import product
 from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
 
+from wherewhat.errors import UserError
 from wherewhat.tasks.base import check_split
 from wherewhat.tasks.copying import SEPARATOR
 from wherewhat.tasks.sequence import SequenceTask
@@ -62,7 +63,7 @@ def commands_of(split: str) -> tuple[str, ...]:
 class Scan(SequenceTask):
     """Length counts the actions. Each split goes through its commands in a random order, again and again.
 
-    The test split has all commands with more actions than are trained on.
+    The test split has all commands with more actions than are trained on. Not every number of actions has a command.
     """
 
     shortest: int = 1
@@ -71,54 +72,52 @@ class Scan(SequenceTask):
     name: ClassVar[str] = "scan"
     symbols: ClassVar[tuple[str, ...]] = (*WORDS, *ACTIONS)
 
-    @cached_property
-    def _by_length(self) -> Mapping[str, Mapping[int, list[str]]]:
-        """By split and number of actions, the commands in their alphabetical order."""
-        bounds = {"train": (self.shortest, self.train_length), "test": (self.train_length + 1, self.test_length)}
-        bounds["valid"] = bounds["train"]
-        found: dict[str, dict[int, list[str]]] = {}
-        for split, (low, high) in bounds.items():
-            pool = sorted(commands()) if split == "test" else commands_of(split)
-            by_length: dict[int, list[str]] = {}
-            for command in pool:
-                if low <= (actions := len(commands()[command])) <= high:
-                    by_length.setdefault(actions, []).append(command)
-            found[split] = dict(sorted(by_length.items()))
-        return found
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        counts = sorted({len(actions) for actions in commands().values()})
+        for part, low, high in (
+            ("trained on", self.shortest, self.train_length),
+            ("tested", self.train_length + 1, self.test_length),
+        ):
+            if not any(low <= count <= high for count in counts):
+                raise UserError(
+                    f"no command of the scan task has {low} to {high} actions, and these are to be {part}; "
+                    f"commands have {', '.join(map(str, counts))}"
+                )
 
     def lengths(self, split: str) -> tuple[int, ...]:
         check_split(split)
-        held_out = self._by_length["valid"].keys()  # some lengths have too few commands to hold one out
-        return tuple(
-            self._by_length["test" if split == "test" else "train"].keys() | (held_out if split != "test" else ())
-        )
+        if split == "test":
+            return tuple(_by_length(self.train_length + 1, self.test_length, "test"))
+        found = [_by_length(self.shortest, self.train_length, each) for each in ("train", "valid")]
+        return tuple(sorted(found[0].keys() | found[1].keys()))  # a length may have too few commands to hold one out
+
+    def _commands(self, split: str) -> Mapping[int, list[str]]:
+        """The commands of a split in their alphabetical order, by their number of actions."""
+        if split == "test":
+            return _by_length(self.train_length + 1, self.test_length, split)
+        return _by_length(self.shortest, self.train_length, split)
 
     def placed(self, seed: int, split: str, indices_N: Ints) -> tuple[Ints, Ints]:
-        order_MP = self._order(seed, split)
+        order_MP = _order(self, seed, split)
         number_N, length_N = order_MP[indices_N % len(order_MP)].T
         return number_N, np.searchsorted(self.lengths(split), length_N)
-
-    def _order(self, seed: int, split: str) -> Ints:
-        """(number, length) of every command of a split, in a random order."""
-        by_length = self._by_length[split]
-        places = [(number, length) for length, found in by_length.items() for number in range(len(found))]
-        return np.array(Stream(seed, self.name, split, "order").shuffle(places))
 
     def step_indices(self, step: int, size: int) -> Ints:
         return np.arange((step - 1) * size, step * size)
 
     def draw(self, streams: Streams, length: int) -> list[list[str]]:
-        found = self._by_length[str(streams.parts[1])][length]
+        found = self._commands(str(streams.parts[1]))[length]
         return [found[number].split() for number in streams.numbers_N]
 
     def output(self, tokens: Sequence[str]) -> list[str]:
         return list(commands()[" ".join(tokens)])
 
     def longest(self, length: int) -> Iterable[list[str]]:
-        for by_length in self._by_length.values():
-            found = by_length.get(length, [])
-            yield from sorted((command.split() for command in found), key=lambda words: len(self.prompt(words)))[-1:]
-            yield from sorted((command.split() for command in found), key=len)[-1:]
+        splits = ("train", "valid") if length <= self.train_length else ("test",)
+        found = [command.split() for split in splits for command in self._commands(split).get(length, [])]
+        yield max(found, key=lambda words: len(self.prompt(words)) + len(self.target(self.output(words))))
+        yield max(found, key=len)
 
     def prompt(self, tokens: Sequence[str]) -> str:
         return f"Solve: {' '.join(tokens)}{SEPARATOR}"
@@ -130,4 +129,24 @@ class Scan(SequenceTask):
         return text.removeprefix("Solve: ").removesuffix(SEPARATOR).split()
 
     def read_target(self, text: str) -> list[str]:
-        return text.split()
+        return text.split(" ") if text else []  # a blank too many is a mistake: the whole target counts
+
+
+@cache
+def _by_length(low: int, high: int, split: str) -> Mapping[int, list[str]]:
+    """By number of actions, from `low` to `high`, the commands of a split in their alphabetical order."""
+    found: dict[int, list[str]] = {}
+    for command in sorted(commands()) if split == "test" else commands_of(split):
+        if low <= (actions := len(commands()[command])) <= high:
+            found.setdefault(actions, []).append(command)
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+@lru_cache(maxsize=16)  # a few seeds and splits; every batch asks for the same again
+def _order(task: Scan, seed: int, split: str) -> Ints:
+    """(number, length) of every command of a split, in a random order; all callers share it."""
+    found = task._commands(split)
+    places = [(number, length) for length, commands in found.items() for number in range(len(commands))]
+    order_MP = np.array(Stream(seed, task.name, split, "order").shuffle(places))
+    order_MP.setflags(write=False)
+    return order_MP

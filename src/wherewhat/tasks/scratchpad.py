@@ -9,7 +9,6 @@ released text; the compact form has the same text in tokens, without blanks.
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 
@@ -83,9 +82,14 @@ def read_step(tokens: Sequence[str], parts: Collection[str]) -> dict[str, tuple[
 
 
 def read_steps(tokens: Sequence[str], parts: Collection[str]) -> list[dict[str, tuple[str, ...]] | None]:
-    """Every step of a scratchpad from its compact tokens; None for one that cannot be read."""
-    groups = groupby(tokens, key=lambda token: token == NEXT_STEP)
-    return [read_step(list(group), parts) for between, group in groups if not between]
+    """Every step of a scratchpad from its compact tokens; None for one that cannot be read, such as an empty one.
+
+    >>> read_steps("comp 1 out 2 # # comp 3".split(), ["computation", "output"])
+    [{'computation': ('1',), 'output': ('2',)}, None, None]
+    """
+    ends = [place for place, token in enumerate(tokens) if token == NEXT_STEP]
+    bounds = zip([0, *(end + 1 for end in ends)], [*ends, len(tokens)], strict=True)
+    return [read_step(tokens[begin:end], parts) for begin, end in bounds] if tokens else []
 
 
 @dataclass(frozen=True)

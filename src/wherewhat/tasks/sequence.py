@@ -209,8 +209,9 @@ class SequenceTask(ABC):
         check_split(split)
         number_N, which_N = self.placed(seed, split, check_indices(np.asarray(indices, dtype=np.int64)))
         examples: dict[int, tuple[list[str], list[str], int]] = {}
+        lengths = self.lengths(split)
         for which in np.unique(which_N).tolist():
-            length, rows = self.lengths(split)[which], (which_N == which).nonzero()[0]
+            length, rows = lengths[which], (which_N == which).nonzero()[0]
             streams = Streams(seed, [self.name, split, label(length)], number_N[rows])
             for row, tokens in zip(rows.tolist(), self.draw(streams, length), strict=True):
                 examples[row] = *self.write(tokens), which
@@ -234,8 +235,24 @@ class SequenceTask(ABC):
                 f"the {self.name} task reads {BOS} (<bos>), ids from {len(SPECIAL)} to {self.vocabulary - 1} "
                 f"and {SEP} (<sep>); got {', '.join(map(str, ids[:20]))}"
             )
-        tokens = FORMS[self.form].read_input(self, [self.token(id) for id in inner])
-        return [*self.ids(self.write(tokens)[1]), EOS]
+        written = [self.token(id) for id in inner]
+        try:
+            return [*self.ids(self.write(self._stated(written))[1]), EOS]
+        except (ValueError, LookupError, UserError) as error:
+            blank = "" if self.form == "text" else " "
+            shown, example = (blank.join(each)[:120] for each in (written, self._examples(1, "train", [0])[0][0]))
+            raise UserError(
+                f"the {self.name} task cannot answer '{shown}'; give an input such as '{example}'"
+            ) from error
+
+    def _stated(self, written: list[str]) -> list[str]:
+        """The symbols of an input, if that is all that the tokens of its form state."""
+        form = FORMS[self.form]
+        tokens = form.read_input(self, written)
+        states_all = form.input(self, tokens) == written and self.read_prompt(self.prompt(tokens)) == tokens
+        if not states_all or not set(tokens) <= set(self.symbols):
+            raise ValueError("something in the tokens is not read")
+        return tokens
 
     def token(self, id: int) -> str:
         """What an id is called when people read it."""
@@ -246,8 +263,10 @@ class SequenceTask(ABC):
         try:
             return [self._ids[token] for token in tokens]
         except KeyError as error:
-            known = " ".join(self.names[:80])
-            raise UserError(f"the {self.name} task has no token {error}; its tokens are {known}") from error
+            known = " ".join(self.names[:100]) + (" ..." if len(self.names) > 100 else "")
+            raise UserError(
+                f"the {self.name} task in its {self.form} form has no token {error}; use only {known}"
+            ) from error
 
     @cached_property
     def _ids(self) -> dict[str, int]:

@@ -51,11 +51,12 @@ class Sorting(SequenceTask):
         return self._read(text, r"Sort the following list \[ (.*) \]\. ")
 
     def read_target(self, text: str) -> list[str]:
-        return self._read(text, r"The sorted list is \[ (.*) \]\.")
+        """Only what stands between the last brackets counts."""
+        return self._read(text, r".*\[([^\[]*)\]\.")
 
     def _read(self, text: str, sentence: str) -> list[str]:
         stated = re.fullmatch(sentence, text)
-        return self.joined(stated[1].split(", ")) if stated else []
+        return self.joined([" ".join(item.replace(" ", "")) for item in stated[1].split(",")]) if stated else []
 
     def steps(self, tokens: Sequence[str]) -> Sequence[Step]:
         """Selection sort: the item that stands first, the smallest that is left, and the rest with both exchanged."""
