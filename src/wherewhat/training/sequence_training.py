@@ -17,7 +17,9 @@ from wherewhat.tasks.stream import Ints
 from wherewhat.training.settings import Objective, TrainingSettings
 
 AT_ONCE = 256  # samples decoded together at most, so that memory does not grow with their number
-LONGER = 1.25  # times as many tokens as the correct output has may be decoded, if they begin with a scratchpad
+LONGER = (
+    1.25  # times as many tokens as the correct output has are decoded if there is a scratchpad and the net has room
+)
 Floats = NDArray[np.float64]
 
 
@@ -113,7 +115,9 @@ def _measures(net: Trunk, task: SequenceTask, part: SequenceBatch, prompt: int) 
     right_B = np.bincount(predicted_BT.nonzero()[0], right_G) / predicted_BT.sum(1)
     prompt_BT, output_BT = torch.from_numpy(part.ids_NT).tensor_split([prompt], dim=1)
     most = output_BT.shape[1]
-    decoded_BT = decode(net, prompt_BT, most=int(LONGER * most) if task.scratchpad_parts else most)
+    if task.scratchpad_parts:
+        most = min(int(LONGER * most), net.config.length + 1 - prompt)  # the last token is not read again
+    decoded_BT = decode(net, prompt_BT, most=most)
     outputs = [[_tokens(task, row_T) for row_T in ids_BT.numpy()] for ids_BT in (decoded_BT, output_BT)]
     exact_B = [task.answer(ours) == task.answer(correct) for ours, correct in zip(*outputs, strict=True)]
     measures = {"exact": np.array(exact_B, dtype=np.float64), "token accuracy": right_B}
