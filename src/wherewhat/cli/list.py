@@ -1,8 +1,9 @@
-"""`wherewhat list`: everything there is by name, one line each, with details of a single encoding or recipe."""
+"""`wherewhat list`: everything there is by name, in a line or two, with details of an encoding, a task or a recipe."""
 
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from importlib import import_module
 from textwrap import wrap
 from typing import Annotated, Any
@@ -22,11 +23,11 @@ def list_(
             help="models, encodings, scores, probes, tasks, corpora, questions, texts, recipes or reproductions."
         ),
     ],
-    name: Annotated[str | None, typer.Argument(help="Only this one, with its options or settings.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Only this one, with its options, sizes or settings.")] = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """List everything of one kind; with a name, the options of an encoding or the settings of a recipe.
+    """List everything of one kind; with a name, its options, sizes or settings.
 
     Try: `wherewhat list encodings` · `wherewhat list recipes tiny`
     """
@@ -49,13 +50,17 @@ def list_(
 
 
 def _lines(facts: dict[str, Any], *, explained: bool) -> list[str]:
-    """The facts of an encoding that help to choose it, or the settings of a recipe as they are typed after --set."""
+    """What helps to choose an encoding or a task, or the settings of a recipe as they are typed after --set."""
     lines = [facts["about"]]
     if "settings" in facts:
         for part, settings in facts["settings"].items():
             typed = {name: ",".join(map(str, x)) if isinstance(x, list) else x for name, x in settings.items()}
             lines.append(f"{part}: {' '.join(f'{name}={value}' for name, value in typed.items())}")
         return [*lines, "change any of them with --set, such as --set steps=200"]
+    if "example" in facts:
+        typed = {name: ",".join(map(str, x)) if isinstance(x, tuple) else x for name, x in facts["sizes"].items()}
+        sizes = " ".join(f"{name}={value}" for name, value in typed.items())
+        return [f"{facts['about']} ({facts['paper']})", facts["example"], *([f"sizes: {sizes}"] if explained else [])]
     for group in (("acts", "learns"), ("direction", "attention"), ("growth", "paper")):
         lines.append(" · ".join(f"{name}: {facts[name]}" for name in group))
     options = {name: f"{name}={option['default']}" for name, option in facts["options"].items()}
@@ -70,6 +75,11 @@ def _about(name: str, record: Any) -> Entry:
 
 def _question(name: str, record: Any) -> Entry:
     return f"{record.asks} ({record.paper})"
+
+
+def _task(name: str, record: Any) -> Entry:
+    sizes = {field.name: field.default for field in fields(record.cls)}
+    return {"about": record.asks, "example": record.example, "sizes": sizes, "paper": record.paper}
 
 
 def _encoding(name: str, record: Any) -> Entry:
@@ -108,7 +118,7 @@ LISTS: dict[str, tuple[str, str, Callable[[str, Any], Entry]]] = {
     "encodings": ("encodings.registry", "ENCODINGS", _encoding),
     "scores": ("scores.registry", "SCORES", _question),
     "probes": ("probing.registry", "PROBES", _question),
-    "tasks": ("tasks.registry", "TASKS", _question),
+    "tasks": ("tasks.registry", "TASKS", _task),
     "corpora": ("corpora.registry", "CORPORA", _about),
     "questions": (
         "corpora.questions",
