@@ -18,6 +18,7 @@ from wherewhat.jobs.registry import engine as engine_called
 from wherewhat.jobs.run import refuse_same_folder, run_unfinished
 from wherewhat.recipes.registry import recipe as recipe_called
 from wherewhat.runs.registry import SweepRun
+from wherewhat.sweeping.evaluation import evaluation_of
 from wherewhat.sweeping.grid import Grid, check_over
 from wherewhat.sweeping.table import failures_of, status_of, sweep_table
 from wherewhat.sweeping.work import WORK, job_of, take_over, was_trained_alone
@@ -121,6 +122,7 @@ def run_sweep(request: SweepRequest, *, engine: Engine, on_event: OnEvent = lamb
         write_whole(request.folder / PLAN, _plan(grid, jobs))
         failures = run_unfinished(jobs, request.runs, engine=engine, on_event=on_event, fail_fast=request.fail_fast)
         status = Counter(status_of(kept.of(job)) for job in jobs)
+        evaluation = evaluation_of(point.settings for point in grid.points)
         manifest = SweepManifest(
             **provenance(),
             recipe=grid.recipe,
@@ -129,6 +131,8 @@ def run_sweep(request: SweepRequest, *, engine: Engine, on_event: OnEvent = lamb
             measure=next(iter(grid.base.ends.values())),
             status=status,
             failures=failures_of(jobs, request.runs),
+            samples=evaluation.samples,
+            chance=evaluation.chance,
             workers=min(engine.workers, len(jobs)),
             settings=grid.base.to_dict(),
             seconds=round(time.perf_counter() - began, 3),

@@ -26,4 +26,6 @@ class SweepManifest(Manifest):
     measure: str = "accuracy"  # what the runs are compared by
     status: Mapping[str, Count] = field(default_factory=dict)  # how many runs are done, begun, failed, waiting
     failures: Sequence[FailureSection] = ()
+    samples: Mapping[str, Count] = field(default_factory=dict)  # by measure, how many test samples it is a share of
+    chance: Mapping[str, float] = field(default_factory=dict)  # by measure, what guessing gives
     workers: Count | None = None  # runs at once
