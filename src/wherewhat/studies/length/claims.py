@@ -52,7 +52,7 @@ def learnt_by_all(table: ResultTable, task: str, *encodings: str) -> bool:
 
 def missing(what: str) -> Verdict:
     """The verdict on something that this scale does not have."""
-    return Verdict(f"{what} at this scale", "unknown")
+    return Verdict(f"{what[:1].upper()}{what[1:]} at this scale", "unknown", short=f"{what[:1].upper()}{what[1:]}.")
 
 
 def _ranked(table: ResultTable) -> list[Query]:
@@ -84,7 +84,7 @@ def nope_first(table: ResultTable) -> Verdict:
     _, low, high = block_mean(found, gaps)
     tasks = len({query.task for query in found})
     ours = ", ".join(f"{NAMES[each]} {mean:.2f}" for each, mean in sorted(means.items(), key=lambda item: -item[1]))
-    ours = f"mean reciprocal rank {ours} ({tasks} tasks)"
+    ours = f"Mean reciprocal rank: {ours} ({tasks} tasks)"
     verdict = "unknown" if low is None or high is None else interval_verdict(low, high)
     why = f"With {tasks} tasks this is a first look." if tasks < FEW else ""
     return Verdict(ours, "in part" if verdict == "agrees" and why else verdict, why)

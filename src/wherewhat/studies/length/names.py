@@ -3,6 +3,7 @@
 from wherewhat.studies.engine.results import Cell
 
 SCORES = ("entropy", "sink", "locality", "input.position_share", "input.symbol_share")  # of heads as the input grows
+LEARNT, EASIER = 0.9, {"lego": 0.75, "poly": 0.75}  # accuracy at training lengths from which a task counts as learnt
 TEST, TRAIN = Cell("overall", "exact", "test"), Cell("overall", "exact", "train")
 ALL, PUBLISHED = "all", "published"  # ranks over tasks of every group; and only among the encodings of the publication
 

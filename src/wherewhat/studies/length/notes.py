@@ -5,8 +5,9 @@ from typing import Any
 from wherewhat.published.length import GROUPS
 from wherewhat.recipes.length import ARMS
 from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.length.names import EASIER, LEARNT
 from wherewhat.studies.length.settings import SCALES, LengthScale
-from wherewhat.studies.length.summary import EASIER, FEWEST, LEARNT, learners
+from wherewhat.studies.length.summary import FEWEST, learners
 
 CHANCE = {"parity": 0.5, "lego": 0.5, "sum": 0.1, "poly": 0.1}  # of guessing among the answers that occur
 SIZES = {  # by its name in a sentence; 0 is the scale

@@ -13,15 +13,25 @@ from wherewhat.report.blocks import marks
 from wherewhat.report.blocks.axes import INK, WHAT, WHERE, colour, dash, legend, names, shade, share, x, y
 from wherewhat.report.blocks.chart import chart, heat_map, lines
 from wherewhat.report.blocks.claims import claims_section
-from wherewhat.report.blocks.layout import answer_section, columns, counted, key, note, panel, present, run_time
+from wherewhat.report.blocks.layout import (
+    answer_section,
+    columns,
+    counted,
+    definitions,
+    key,
+    note,
+    panel,
+    present,
+    run_time,
+)
 from wherewhat.report.blocks.marks import ROWS, dots, estimates, where
 from wherewhat.report.blocks.numbers import per_cent
 from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
-from wherewhat.report.core.html import Html, join, tag
+from wherewhat.report.core.html import Html, tag
 from wherewhat.report.core.page import Page, Section
 from wherewhat.studies.engine.results import Cell, ResultTable
-from wherewhat.studies.length.names import ALL, PUBLISHED, SCORES, TEST, TRAIN, name_of
+from wherewhat.studies.length.names import ALL, EASIER, LEARNT, PUBLISHED, SCORES, TEST, TRAIN, name_of
 from wherewhat.tables.manifest.study import LengthManifest, LengthSection, LengthTask
 
 COLOURS = {
@@ -41,7 +51,8 @@ LEDES = {
     "Bars are 95 % intervals from resampling tasks, rings are published.",
     "length": "The share of outputs that are decoded without a mistake, by input length. Nets were trained on lengths "
     "up to the dotted line. Bands are 95 % intervals; over test samples with one seed, over seeds with several.",
-    "tasks": "Accuracy on all longer inputs of a task. Small numbers are published, for a larger net.",
+    "tasks": "Accuracy on all longer inputs of a task. Grey numbers are published, for larger nets and longer inputs; "
+    "a star marks a task that was not learnt at training lengths.",
     "heads": "What heads do as the input grows: means over all heads of a net, on the longest training inputs, on "
     "longer ones and on the longest test inputs. Nets that did not learn their task are left out.",
     "language": "Tasks are not all: these are published perplexities of language models with 1.3 billion parameters, "
@@ -139,15 +150,16 @@ def by_length(table: ResultTable, manifest: LengthManifest) -> Section:
     views = {task.name: list(length_rows(table, about, task)) for task in about.tasks}
     coloured = colours(about.encodings)
     strokes = {label(name): DASHES.get(name, [1, 0]) for name in about.encodings}
-    across = x("at", "input length", nice=False, grid=False, tickMinStep=1, padding=8)
+    across = x("at", "input length", zero=False, nice=False, grid=False, tickMinStep=1, padding=8)
+    key_ = legend(symbolType="stroke", symbolStrokeWidth=3, labelLimit=160)
     drawn = lines(
         "by_length",
         views,
         x=across,
         y=share(y, "value", "exact outputs"),
-        colour=colour("name", coloured, legend=legend(symbolType="stroke", symbolStrokeWidth=3, labelLimit=160)),
-        dash=dash("name", strokes),
-        below=[marks.rule(where(ROWS, mark="trained"), {"x": x("at")})],
+        colour=colour("name", coloured, legend=key_),
+        dash=dash("name", strokes, legend=key_),
+        below=[marks.rule(where(ROWS, mark="trained"), {"x": across})],
         size=34,
         label="accuracy by input length",
         tip="{name}, length {at:.0f}: {value:share}",
@@ -155,11 +167,8 @@ def by_length(table: ResultTable, manifest: LengthManifest) -> Section:
         figure=True,
         title="Accuracy by input length",
     )
-    shown = [(task.name, task.example) for task in about.tasks if task.example]
-    examples = table_of(
-        ["task", "a sample"], [[name, tag("code", text)] for name, text in shown], label="a sample per task"
-    )
-    return Section("length", "Length by length", LEDES["length"], join(panel(drawn), panel(examples)), "Length")
+    examples = definitions((task.name, tag("code", task.example)) for task in about.tasks if task.example)
+    return Section("length", "Length by length", LEDES["length"], panel(drawn, examples), "Length")
 
 
 def length_rows(table: ResultTable, about: LengthSection, task: LengthTask) -> Iterator[Mapping[str, Any]]:
@@ -179,7 +188,7 @@ def by_task(table: ResultTable, manifest: LengthManifest) -> Section:
             "task": task.name,
             "encoding": label(name),
             **found,
-            "learnt": accuracy(table, task.name, name, TRAIN)["value"],
+            "learnt": accuracy(table, task.name, name, TRAIN).get("value"),
         }
         for task in about.tasks
         for name in about.encodings
@@ -208,30 +217,31 @@ def scale_of_shares() -> Any:
 
 
 def task_table(table: ResultTable, about: LengthSection) -> Html:
-    """Accuracies on longer inputs with the published ones below; the best of a task in bold, unlearnt in brackets."""
+    """Accuracies on longer inputs in per cent, each with the published one; the best of a task is in bold."""
     lines_ = []
     for task in about.tasks:
-        ours = {name: accuracy(table, task.name, name) for name in about.encodings}
-        best = max((row["value"] for row in ours.values() if row), default=None)
+        ours = {name: accuracy(table, task.name, name).get("value") for name in about.encodings}
+        top = max((value for value in ours.values() if value), default=None)
         theirs = dict(zip(published.ORDER, published.ACCURACY[task.name], strict=True))
-        cells: list[object] = [task.name]
-        for name, row in ours.items():
-            learnt = accuracy(table, task.name, name, TRAIN).get("value")
-            cells.append(_cell(row.get("value"), theirs.get(name), best=best, learnt=learnt))
-        lines_.append([*cells, per_cent(task.chance) if task.chance else "–"])
-    headings = ["task", *map(label, about.encodings), "guessing"]
+        cells = [
+            _cell(value, theirs.get(name), best=value == top, learnt=is_learnt(table, task.name, name))
+            for name, value in ours.items()
+        ]
+        lines_.append([task.name, *cells, per_cent(task.chance) if task.chance else "–"])
+    headings = ["% exact", *map(label, about.encodings), "guessing"]
     return table_of(headings, lines_, label="accuracy on longer inputs, ours and published")
 
 
-def _cell(value: float | None, theirs: float | None, *, best: float | None, learnt: float | None) -> Html:
+def is_learnt(table: ResultTable, task: str, encoding: str) -> bool:
+    """Whether nets with an encoding have learnt a task at training lengths."""
+    return bool((accuracy(table, task, encoding, TRAIN).get("value") or 0.0) >= EASIER.get(task, LEARNT))
+
+
+def _cell(value: float | None, theirs: float | None, *, best: bool, learnt: bool) -> Html:
     if value is None:
         return tag("td", "–")
-    written = per_cent(value)
-    number = tag("strong", written) if value == best and value > 0 else tag("span", written)
-    at_training = (
-        tag("small", f" ({per_cent(learnt)} at training lengths)") if learnt is not None and learnt < 0.9 else ""
-    )
-    return tag("td", number, at_training, tag("br"), tag("small", "–" if theirs is None else per_cent(theirs)))
+    number = tag("strong" if best else "span", per_cent(value), "" if learnt else "*")
+    return tag("td", number, "" if theirs is None else tag("span", f" {per_cent(theirs)}", class_="reach"))
 
 
 def heads(table: ResultTable, manifest: LengthManifest) -> Section | None:
@@ -256,10 +266,10 @@ def _heads_chart(task: LengthTask, views: Mapping[str, Sequence[Mapping[str, Any
     return lines(
         f"heads_{task.name}",
         views,
-        x=x("at", "input length", nice=False, grid=False, tickMinStep=1, padding=8),
+        x=x("at", "input length", zero=False, nice=False, grid=False, tickMinStep=1, padding=8),
         y=share(y, "value", "mean over heads"),
         colour=colour("name", colours(about.encodings), legend=legend(symbolType="stroke", symbolStrokeWidth=3)),
-        dash=dash("name", strokes),
+        dash=dash("name", strokes, legend=legend(symbolType="stroke", symbolStrokeWidth=3)),
         intervals="none",
         label=f"heads by input length in {task.name}",
         tip="{name}, length {at:.0f}: {value:share}",
@@ -272,12 +282,11 @@ def _heads_chart(task: LengthTask, views: Mapping[str, Sequence[Mapping[str, Any
 def score_rows(table: ResultTable, about: LengthSection, task: LengthTask, score: str) -> Iterator[Mapping[str, Any]]:
     """The mean over heads of one score at three lengths, for encodings that learnt the task."""
     for name in about.encodings:
-        learnt = accuracy(table, task.name, name, TRAIN).get("value") or 0.0
         rows = table.where(part="heads", subject=name_of(task.name, name), seed=None, measure=score)
         by_at = defaultdict[float, list[float]](list)
         for at, value in rows.select("at", "value").iter_rows():
             by_at[at].append(value)
-        for at, values in sorted(by_at.items()) if learnt >= 0.75 else ():
+        for at, values in sorted(by_at.items()) if is_learnt(table, task.name, name) else ():
             yield {"name": label(name), "at": at, "value": fmean(values), "low": None, "high": None}
 
 
@@ -292,7 +301,7 @@ def language(table: ResultTable, manifest: LengthManifest) -> Section:
         "language",
         rows,
         x=x("at", "context in tokens", nice=False, grid=False, format=",d"),
-        y=y("value", "perplexity", scale="log", format="~g"),
+        y=y("value", "perplexity", scale="log", format="~g", values=[2, 5, 10, 30, 100, 300, 1000]),
         colour=colour("name", colours(list(published.PERPLEXITY)), legend=legend(symbolType="stroke")),
         intervals="none",
         label="published perplexity by context",

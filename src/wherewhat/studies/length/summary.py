@@ -11,9 +11,8 @@ from wherewhat.stats.bootstrap import named_draws, ranked_interval
 from wherewhat.stats.ranks import reciprocal_ranks
 from wherewhat.studies.engine.lengths import mean_rows
 from wherewhat.studies.engine.results import ResultTable, Row
-from wherewhat.studies.length.names import ALL, PUBLISHED, TEST, TRAIN, name_of
+from wherewhat.studies.length.names import ALL, EASIER, LEARNT, PUBLISHED, TEST, TRAIN, name_of
 
-LEARNT, EASIER = 0.9, {"lego": 0.75, "poly": 0.75}  # accuracy at training lengths from which a task counts as learnt
 FEWEST = 4  # encodings that have to learn a task for it to be ranked (all, where there are fewer)
 TIES = {"mrr": "average", "mrr first": "first"}
 

@@ -115,16 +115,16 @@ def answer_rows(table: ResultTable, about: ScratchpadSection, task: ScratchpadTa
 
 def by_length(table: ResultTable, about: ScratchpadSection) -> Section:
     """Accuracy by input length, a chart per encoding, a view per task."""
-    cards = []
+    across, cards = x("at", "input length", zero=False, nice=False, grid=False, tickMinStep=1, padding=8), []
     for encoding in about.encodings:
         views = {task.name: list(length_rows(table, task, encoding)) for task in about.tasks}
         drawn = lines(
             f"length_{encoding}",
             views,
-            x=x("at", "input length", nice=False, grid=False, tickMinStep=1, padding=8),
+            x=across,
             y=share(y, "value", "correct answers"),
             colour=colour("format", format_colours(about), legend=legend(symbolType="stroke", labelLimit=160)),
-            below=[marks.rule(where(ROWS, mark="trained"), {"x": x("at")})],
+            below=[marks.rule(where(ROWS, mark="trained"), {"x": across})],
             size=30,
             label=f"accuracy by input length with {encoding}",
             tip="{format}, length {at:.0f}: {value:share}",
