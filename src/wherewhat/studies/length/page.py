@@ -112,7 +112,7 @@ def ranks(table: ResultTable, manifest: LengthManifest) -> Section:
     tip = "{name}, {whose}: {value:plain}"
     height = 34 + 30 * len({row["name"] for row in rows})
     drawn = chart("ranks", rows, layers, tip=tip, label="mean reciprocal ranks", height=height, figure=True)
-    marked = key(("mark-disc", "ours"), ("mark-ring", "published"))
+    marked = key(("bare", "ours"), ("ring", "published"))
     body = panel(drawn, marked, mean_table(table, about)) if rows else note("No task was learnt with enough encodings.")
     return answer_section("ranks", "Which encoding generalises", answers, body, text=LEDES["ranks"], short="Ranks")
 

@@ -62,10 +62,10 @@ def helps_addition(table: ResultTable) -> Verdict:
     "In the other tasks, nets without a scratchpad do best nearly always.",
     "the best format is none for {} of {} pairs of task and encoding".format(*published.best_without()),
     answers={
-        "agrees": "elsewhere nets do best without one",
-        "in part": "elsewhere some nets do best without one",
-        "disagrees": "elsewhere it helps too",
-        "unknown": "elsewhere it stays open",
+        "agrees": "Elsewhere nets do best without one",
+        "in part": "Elsewhere some nets do best without one",
+        "disagrees": "Elsewhere it helps too",
+        "unknown": "Elsewhere it stays open",
     },
 )
 def best_without(table: ResultTable) -> Verdict:
