@@ -91,7 +91,7 @@ class Compact(Form):
         return list(tokens[1:end]), list(tokens[end + 1 :])
 
 
-class Text(Form):
+class ReleasedText(Form):
     """Every character of the released text is a token."""
 
     def names(self, task: Worded) -> Sequence[str]:
@@ -119,4 +119,4 @@ class Text(Form):
         return tokens_of(before.removeprefix(BEFORE)), list(after)
 
 
-FORMS: dict[str, Form] = {"compact": Compact(), "text": Text()}
+FORMS: dict[str, Form] = {"compact": Compact(), "text": ReleasedText()}

@@ -45,11 +45,11 @@ def commands() -> Mapping[str, tuple[str, ...]]:
     'Left Walk Run Run Run'
     """
     simple = list(phrases())
-    found = {phrase: tuple(actions) for phrase, actions in simple}
+    actions_of = {phrase: tuple(actions) for phrase, actions in simple}
     for (first, before), (second, after) in product(simple, repeat=2):
-        found[f"{first} and {second}"] = (*before, *after)
-        found[f"{first} after {second}"] = (*after, *before)
-    return MappingProxyType(found)
+        actions_of[f"{first} and {second}"] = (*before, *after)
+        actions_of[f"{first} after {second}"] = (*after, *before)
+    return MappingProxyType(actions_of)
 
 
 @cache
@@ -88,9 +88,9 @@ class Scan(SequenceTask):
     def lengths(self, split: str) -> tuple[int, ...]:
         check_split(split)
         if split == "test":
-            return tuple(_by_length(self.train_length + 1, self.test_length, "test"))
-        found = [_by_length(self.shortest, self.train_length, each) for each in ("train", "valid")]
-        return tuple(sorted(found[0].keys() | found[1].keys()))  # a length may have too few commands to hold one out
+            return tuple(self._commands(split))
+        # Some lengths have too few commands to hold one out.
+        return tuple(sorted(self._commands("train").keys() | self._commands("valid").keys()))
 
     def _commands(self, split: str) -> Mapping[int, list[str]]:
         """The commands of a split in their alphabetical order, by their number of actions."""
@@ -107,17 +107,17 @@ class Scan(SequenceTask):
         return np.arange((step - 1) * size, step * size)
 
     def draw(self, streams: Streams, length: int) -> list[list[str]]:
-        found = self._commands(str(streams.parts[1]))[length]
-        return [found[number].split() for number in streams.numbers_N]
+        pool = self._commands(str(streams.parts[1]))[length]
+        return [pool[number].split() for number in streams.numbers_N]
 
     def output(self, tokens: Sequence[str]) -> list[str]:
         return list(commands()[" ".join(tokens)])
 
     def longest(self, length: int) -> Iterable[list[str]]:
         splits = ("train", "valid") if length <= self.train_length else ("test",)
-        found = [command.split() for split in splits for command in self._commands(split).get(length, [])]
-        yield max(found, key=lambda words: len(self.prompt(words)) + len(self.target(self.output(words))))
-        yield max(found, key=len)
+        inputs = [command.split() for split in splits for command in self._commands(split).get(length, [])]
+        yield max(inputs, key=lambda words: len(self.prompt(words)) + len(self.target(self.output(words))))
+        yield max(inputs, key=len)
 
     def prompt(self, tokens: Sequence[str]) -> str:
         return f"Solve: {' '.join(tokens)}{SEPARATOR}"
@@ -135,18 +135,18 @@ class Scan(SequenceTask):
 @cache
 def _by_length(low: int, high: int, split: str) -> Mapping[int, list[str]]:
     """By number of actions, from `low` to `high`, the commands of a split in their alphabetical order."""
-    found: dict[int, list[str]] = {}
+    by_length: dict[int, list[str]] = {}
     for command in sorted(commands()) if split == "test" else commands_of(split):
         if low <= (actions := len(commands()[command])) <= high:
-            found.setdefault(actions, []).append(command)
-    return MappingProxyType(dict(sorted(found.items())))
+            by_length.setdefault(actions, []).append(command)
+    return MappingProxyType(dict(sorted(by_length.items())))
 
 
 @lru_cache(maxsize=16)  # a few seeds and splits; every batch asks for the same again
 def _order(task: Scan, seed: int, split: str) -> Ints:
     """(number, length) of every command of a split, in a random order; all callers share it."""
-    found = task._commands(split)
-    places = [(number, length) for length, commands in found.items() for number in range(len(commands))]
+    pools = task._commands(split).items()
+    places = [(number, length) for length, pool in pools for number in range(len(pool))]
     order_MP = np.array(Stream(seed, task.name, split, "order").shuffle(places))
     order_MP.setflags(write=False)
     return order_MP

@@ -65,7 +65,7 @@ def read_step(tokens: Sequence[str], parts: Collection[str]) -> dict[str, tuple[
     {'computation': ('1', '+', '1'), 'output': ('2',)}
     >>> read_step("comp 1 + 1".split(), ["computation", "output"])
     """
-    left, found = list(tokens), dict[str, tuple[str, ...]]()
+    left, contents = list(tokens), dict[str, tuple[str, ...]]()
     expected = [(part, marker) for part, marker in MARKERS.items() if part in parts]
     for number, (part, marker) in enumerate(expected):
         if not left or left[0] != marker:
@@ -77,8 +77,8 @@ def read_step(tokens: Sequence[str], parts: Collection[str]) -> dict[str, tuple[
         content, left = left[1:end], left[end:]
         if part == "variables" and (not content or content.pop() != "]"):
             return None
-        found[part] = tuple(content)
-    return found
+        contents[part] = tuple(content)
+    return contents
 
 
 def read_steps(tokens: Sequence[str], parts: Collection[str]) -> list[dict[str, tuple[str, ...]] | None]:
