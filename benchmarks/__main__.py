@@ -11,6 +11,7 @@ from benchmarks import (
     edits,
     encodings,
     heads,
+    length,
     locality_symmetry,
     memory,
     path,
@@ -37,6 +38,7 @@ ROOMS = {
     "edits": edits,
     "dependencies": dependencies,
     "sweeps": sweeps,
+    "length": length,
 }
 
 

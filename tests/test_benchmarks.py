@@ -88,3 +88,14 @@ def test_names_that_do_not_exist_and_nothing_to_record_are_refused(
         with pytest.raises(SystemExit) as refused:
             bench.main(arguments)
         assert refused.value.code == 2 and sentence in capsys.readouterr().err
+
+
+def test_lengths_compare_every_task_and_decode_the_same_with_and_without_a_cache(
+    bench: ModuleType, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bench.length, "side_by_side", lambda ours, theirs, *, repeats: ((1.0, 20.0),) * repeats)
+    monkeypatch.setattr(bench.length, "SAMPLES", 3)
+    batches, decoding = bench.length.measure(2)
+    assert batches.figures == dict.fromkeys(bench.length.LENGTH_TASKS, 0.05) and batches.ratios == (0.05, 0.05)
+    assert (batches.bound, batches.met, decoding.bound, decoding.met) == (0.1, True, 5.0, True)
+    assert decoding.note == "100.0% of outputs the same"
