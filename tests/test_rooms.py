@@ -31,7 +31,7 @@ MAY_KNOW = {
     "models": {"corpora", "nets", "tables", "tasks"},
     "capture": {"corpora", "encodings", "hub", "logits", "models", "nets", "tables", "tasks"},
     "training": {"corpora", "models", "nets", "tables", "tasks"},
-    "recipes": {"corpora", "encodings", "nets", "tasks", "training"},
+    "recipes": {"corpora", "encodings", "nets", "published", "tasks", "training"},
     "runs": {"report", "studies", "tables"},  # of studies only their pages
     "profiling": {"capture", "formatting", "jobs", "logits", "runs", "scores", "stats", "tables"},
     "editing": {"capture", "encodings", "profiling", "runs", "scores", "stats", "tables"},

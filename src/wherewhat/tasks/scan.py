@@ -53,6 +53,12 @@ def commands() -> Mapping[str, tuple[str, ...]]:
 
 
 @cache
+def action_counts() -> tuple[int, ...]:
+    """How many actions a command can have, from few to many."""
+    return tuple(sorted({len(actions) for actions in commands().values()}))
+
+
+@cache
 def commands_of(split: str) -> tuple[str, ...]:
     """The commands of one half: those held out for validation, or all others."""
     held_out = split == "valid"
@@ -74,7 +80,7 @@ class Scan(SequenceTask):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        counts = sorted({len(actions) for actions in commands().values()})
+        counts = action_counts()
         for part, low, high in (
             ("trained on", self.shortest, self.train_length),
             ("tested", self.train_length + 1, self.test_length),
