@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
-from inspect import signature
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -30,7 +29,7 @@ from wherewhat.signals import deferred_signals
 
 POLL_SECONDS = 0.2
 CONNECT_SECONDS = 4.0  # for a port to be opened
-JOIN_SECONDS = 12.0  # for the cluster behind it to answer
+JOIN_SECONDS = 10.0  # for the cluster behind it to answer
 SEEN_SECONDS = 90.0  # for files of another machine to be seen: network file systems remember what was not there
 STORE_BYTES = 80 * 2**20  # for messages between processes, which are small; Ray takes no less
 LONGEST_FOLDER = 24  # characters; Ray puts sockets deep into its folder, and their paths must be short
@@ -121,9 +120,9 @@ class TaskPool:
     def stop(self, seconds: float) -> None:
         """Wait so long for the tasks, which have been told to stop, and then end them."""
         if self._running:
-            self._ray.wait(list(self._running), num_returns=len(self._running), timeout=seconds)
-        for answer in self._running:
-            self._ray.cancel(answer, force=True)
+            _, left = self._ray.wait(list(self._running), num_returns=len(self._running), timeout=seconds)
+            for answer in left:  # to cancel one that has just answered ends this process (ray 2.60)
+                self._ray.cancel(answer, force=True)
 
     def _submit(self) -> bool:
         """Submit waiting jobs, as many as can run at once, and return whether any is running."""
@@ -298,8 +297,7 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
 
 def _shut_down(ray: Any) -> None:
     """End the connection, and Ray itself where it was started here."""
-    waits = "wait_for_processes" in signature(ray.shutdown).parameters  # not in older versions
-    ray.shutdown(**({"wait_for_processes": True} if waits else {}))
+    ray.shutdown(wait_for_processes=True)
 
 
 def _first_line(error: Exception) -> str:
