@@ -198,7 +198,8 @@ def full_rotation(table: ResultTable) -> Verdict:
         return missing("no task was learnt with both")
     full, part = (accuracies(table, tasks, each) for each in ("rope", "rope_quarter"))
     gaps = {task: full[task] - part[task] for task in tasks}
-    ours = "; ".join(f"{task} {percent(full[task])} against {percent(part[task])}" for task in tasks)
+    both = "; ".join(f"{task} {percent(full[task])} against {percent(part[task])}" for task in tasks)
+    ours = f"Whole heads against a quarter: {both}"
     better, worse = (sum(sign * gap > 0.05 for gap in gaps.values()) for sign in (1, -1))
     verdict = "agrees" if better and not worse else "in part" if better else "disagrees"
     return Verdict(ours, if_unpublished(verdict), f"{better} of {len(tasks)} tasks by more than 5 points.")

@@ -17,7 +17,6 @@ from wherewhat.report.blocks.layout import (
     answer_section,
     columns,
     counted,
-    definitions,
     key,
     note,
     panel,
@@ -50,7 +49,7 @@ LEDES = {
     "ranks": "The mean over tasks of one over the rank by accuracy on longer inputs; 1 would be first in every task. "
     "Bars are 95 % intervals from resampling tasks, rings are published.",
     "length": "The share of outputs that are decoded without a mistake, by input length. Nets were trained on lengths "
-    "up to the dotted line. Bands are 95 % intervals; over test samples with one seed, over seeds with several.",
+    "up to the dotted line. Bars are 95 % intervals; over test samples with one seed, over seeds with several.",
     "tasks": "Accuracy on all longer inputs of a task. Grey numbers are published, for larger nets and longer inputs; "
     "a star marks a task that was not learnt at training lengths.",
     "heads": "What heads do as the input grows: means over all heads of a net, on the longest training inputs, on "
@@ -108,7 +107,11 @@ def ranks(table: ResultTable, manifest: LengthManifest) -> Section:
     across = x("value", "mean reciprocal rank", domain=[0, 1], nice=False, tickCount=5)
     place = {"x": across, "y": names("name", order="order")}
     ours, theirs = where(ROWS, whose="ours"), where(ROWS, whose="published")
-    layers = [*estimates(ours, place), dots(theirs, place, size=62, hollow=True, strokeWidth=1.6)]
+    tint = colour("name", colours(about.encodings))
+    layers = [
+        *estimates(ours, {**place, "color": tint}, colour=tint),
+        dots(theirs, place, size=62, hollow=True, strokeWidth=1.6),
+    ]
     tip = "{name}, {whose}: {value:plain}"
     height = 34 + 30 * len({row["name"] for row in rows})
     drawn = chart("ranks", rows, layers, tip=tip, label="mean reciprocal ranks", height=height, figure=True)
@@ -160,6 +163,7 @@ def by_length(table: ResultTable, manifest: LengthManifest) -> Section:
         colour=colour("name", coloured, legend=key_),
         dash=dash("name", strokes, legend=key_),
         below=[marks.rule(where(ROWS, mark="trained"), {"x": across})],
+        intervals="whiskers",
         size=34,
         label="accuracy by input length",
         tip="{name}, length {at:.0f}: {value:share}",
@@ -167,7 +171,7 @@ def by_length(table: ResultTable, manifest: LengthManifest) -> Section:
         figure=True,
         title="Accuracy by input length",
     )
-    examples = definitions((task.name, tag("code", task.example)) for task in about.tasks if task.example)
+    examples = note(*(f"{task.name}: `{task.example}`" for task in about.tasks if task.example))
     return Section("length", "Length by length", LEDES["length"], panel(drawn, examples), "Length")
 
 
@@ -213,7 +217,12 @@ def scale_of_shares() -> Any:
     """From the colour of paper to the accent."""
     import altair as alt
 
-    return alt.Scale(domain=[0, 1], range=[shade("chance", 3), shade("chance", 1), shade("chance", 0)], clamp=True)
+    return alt.Scale(
+        domain=[0, 1 / 3, 2 / 3, 1],
+        range=[shade("chance", step) for step in (3, 2, 1, 0)],
+        interpolate="lab",
+        clamp=True,
+    )
 
 
 def task_table(table: ResultTable, about: LengthSection) -> Html:
@@ -263,13 +272,14 @@ def heads(table: ResultTable, manifest: LengthManifest) -> Section | None:
 
 def _heads_chart(task: LengthTask, views: Mapping[str, Sequence[Mapping[str, Any]]], about: LengthSection) -> Any:
     strokes = {label(name): DASHES.get(name, [1, 0]) for name in about.encodings}
+    key_ = legend(symbolType="stroke", symbolStrokeWidth=3, columns=3)
     return lines(
         f"heads_{task.name}",
         views,
         x=x("at", "input length", zero=False, nice=False, grid=False, tickMinStep=1, padding=8),
         y=share(y, "value", "mean over heads"),
-        colour=colour("name", colours(about.encodings), legend=legend(symbolType="stroke", symbolStrokeWidth=3)),
-        dash=dash("name", strokes, legend=legend(symbolType="stroke", symbolStrokeWidth=3)),
+        colour=colour("name", colours(about.encodings), legend=key_),
+        dash=dash("name", strokes, legend=key_),
         intervals="none",
         label=f"heads by input length in {task.name}",
         tip="{name}, length {at:.0f}: {value:share}",

@@ -125,6 +125,7 @@ def by_length(table: ResultTable, about: ScratchpadSection) -> Section:
             y=share(y, "value", "correct answers"),
             colour=colour("format", format_colours(about), legend=legend(symbolType="stroke", labelLimit=160)),
             below=[marks.rule(where(ROWS, mark="trained"), {"x": across})],
+            intervals="whiskers",
             size=30,
             label=f"accuracy by input length with {encoding}",
             tip="{format}, length {at:.0f}: {value:share}",
