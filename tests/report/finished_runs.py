@@ -14,6 +14,7 @@ import test_report_word_swap
 from synthetic import ROTARY, run_of
 from synthetic_dynamics import dynamics_run
 from synthetic_locality import locality_run
+from synthetic_nope import nope_run
 from synthetic_positional import World, add_positional
 from synthetic_probes import dependencies
 from synthetic_swaps import roles, words
@@ -103,6 +104,7 @@ FINISHED: dict[str, Callable[[], Run]] = {
     ),
     "reproduce dynamics": lambda: reproduction("dynamics", dynamics_run()),
     "reproduce locality": lambda: reproduction("locality", locality_run()),
+    "reproduce nope": lambda: reproduction("nope", nope_run()),
     "reproduce syntax": lambda: reproduction("syntax", syntax_run()),
     "reproduce word-swap": lambda: reproduction("word-swap", test_report_word_swap.run()),
     "reproduce control": lambda: reproduction("control", test_report_control.run()),

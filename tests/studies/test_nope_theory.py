@@ -10,7 +10,7 @@ from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.studies.nope.theory import (
     BOS,
-    ONE,
+    CONSTANT,
     PLACE,
     WIDTH,
     WORD,
@@ -70,7 +70,7 @@ def test_theorem_2_logits_minus_content_are_minus_the_distance(seed: int) -> Non
     attention, x_TD = distance_attention(seed=seed), placed_stream(LONGEST, seed=seed)
     logits_TT, _ = causal_attention(attention, x_TD)
     without_TD = x_TD.clone()
-    without_TD[:, [ONE, PLACE]] = 0  # what is left is content
+    without_TD[:, [CONSTANT, PLACE]] = 0  # what is left is content
     content_TT, _ = causal_attention(attention, without_TD)
     assert content_TT.abs().max() > 10
     for t in range(LONGEST):

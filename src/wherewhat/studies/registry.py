@@ -6,10 +6,11 @@ from wherewhat.studies.dynamics.run import STUDY as DYNAMICS
 from wherewhat.studies.engine.study import AnyStudy
 from wherewhat.studies.length.run import STUDY as LENGTH
 from wherewhat.studies.locality.run import STUDY as LOCALITY
+from wherewhat.studies.nope.run import STUDY as NOPE
 from wherewhat.studies.scratchpad.run import STUDY as SCRATCHPAD
 from wherewhat.studies.syntax.run import STUDY as SYNTAX
 from wherewhat.studies.word_swap.run import STUDY as WORD_SWAP
 
 STUDIES: dict[str, AnyStudy] = {
-    study.name: study for study in (CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, LENGTH, SCRATCHPAD, CONTROL)
+    study.name: study for study in (CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, LENGTH, SCRATCHPAD, NOPE, CONTROL)
 }

@@ -16,29 +16,29 @@ from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
 
 BOS, WORD = 0, 1  # the tokens: one that only ever comes first, and all others
-ONE, FIRST, PLACE = 0, 1, 2  # channels of the residual stream: 1 for every token, 1 for `<bos>`, and the place
+CONSTANT, FIRST, PLACE = 0, 1, 2  # channels of the residual stream: 1 for every token, 1 for `<bos>`, and the place
 WIDTH = 8
 
 
 def place_net(tokens: int = 8, *, seed: int = 0) -> Trunk:
     """A decoder of one layer that writes 1 / t into the channel `PLACE` of the token at place t (Theorem 1).
 
-    Its embedding has 1 in the channel `ONE`, `<bos>` alone also has 1 in `FIRST`. Every key reads `ONE`, so that all
-    keys are equal whatever the query, which is drawn at random. Values read `FIRST`: the average over t tokens, of
-    which one is `<bos>`, is 1 / t. Each channel has a mirror channel of the other sign, and other tokens have 1 in a
-    channel that nothing reads, so that the layer norm scales all tokens equally.
+    Its embedding has 1 in the channel `CONSTANT`, `<bos>` alone also has 1 in `FIRST`. Every key reads `CONSTANT`, so
+    that all keys are equal whatever the query, which is drawn at random. Values read `FIRST`: the average over t
+    tokens, of which one is `<bos>`, is 1 / t. Each channel has a mirror channel of the other sign, and other tokens
+    have 1 in a channel that nothing reads, so that the layer norm scales all tokens equally.
     """
     config = NetConfig(vocabulary=tokens, width=WIDTH, layers=1, heads=1, mlp=0, encoding="none")
     net = build(config, seed=seed).double()
     tokens_VD = torch.zeros(tokens, WIDTH, dtype=torch.float64)
     unread, mirror = 3, 4  # the channel that nothing reads, and how far the mirror of a channel is
-    tokens_VD[:, ONE], tokens_VD[BOS, FIRST], tokens_VD[WORD:, unread] = 1, 1, 1
+    tokens_VD[:, CONSTANT], tokens_VD[BOS, FIRST], tokens_VD[WORD:, unread] = 1, 1, 1
     tokens_VD[:, mirror:] = -tokens_VD[:, :mirror]
     block = net.blocks[0]
     assert isinstance(block.attention, SelfAttention) and isinstance(block.attention_norm, nn.LayerNorm)
     query_CD, key_CD, value_CD, out_DC = (torch.zeros(WIDTH, WIDTH, dtype=torch.float64) for _ in range(4))
     query_CD.normal_(generator=torch.Generator().manual_seed(seed))
-    key_CD[0, ONE] = value_CD[0, FIRST] = out_DC[PLACE, 0] = 1
+    key_CD[0, CONSTANT] = value_CD[0, FIRST] = out_DC[PLACE, 0] = 1
     norm = (tokens_VD[0].var(unbiased=False) + block.attention_norm.eps).sqrt()  # of every token
     with torch.no_grad():
         net.tokens.weight.copy_(tokens_VD)
@@ -66,8 +66,8 @@ def distance_attention(*, seed: int = 0) -> SelfAttention:
     attention = SelfAttention(WIDTH, 2).double()
     channels, content = WIDTH // 2, slice(PLACE + 1, WIDTH)
     query_CD, key_CD, value_CD = torch.zeros(3, WIDTH, WIDTH, dtype=torch.float64)
-    query_CD[0, ONE], query_CD[1, PLACE] = 1, -1
-    key_CD[0, PLACE], key_CD[1, ONE] = 1, 1
+    query_CD[0, CONSTANT], query_CD[1, PLACE] = 1, -1
+    key_CD[0, PLACE], key_CD[1, CONSTANT] = 1, 1
     shape, generator = (2, channels - 2, WIDTH - PLACE - 1), torch.Generator().manual_seed(seed)
     query_CD[2:channels, content], key_CD[2:channels, content] = torch.randint(
         -3, 4, shape, generator=generator
@@ -78,9 +78,9 @@ def distance_attention(*, seed: int = 0) -> SelfAttention:
 
 
 def placed_stream(tokens: int, *, seed: int = 0, content: bool = True) -> Tensor:
-    """x_TD with 1 in `ONE`, the place t in `PLACE`, and in the channels after it random whole numbers, or nothing."""
+    """x_TD with 1 in `CONSTANT`, the place t in `PLACE`, and after it random whole numbers as content, or nothing."""
     x_TD = torch.zeros(tokens, WIDTH, dtype=torch.float64)
-    x_TD[:, ONE], x_TD[:, PLACE] = 1, torch.arange(1, tokens + 1)
+    x_TD[:, CONSTANT], x_TD[:, PLACE] = 1, torch.arange(1, tokens + 1)
     if content:
         shape, generator = (tokens, WIDTH - PLACE - 1), torch.Generator().manual_seed(seed)
         x_TD[:, PLACE + 1 :] = torch.randint(-3, 4, shape, generator=generator)

@@ -162,10 +162,11 @@ class LengthSection(TrainedSection):
 
 @dataclass(frozen=True, kw_only=True)
 class NopeSection(TrainedSection):
-    """The nets of the study of decoders without positions, and the longest training length of each task."""
+    """The nets of the study of decoders without positions, and by task the longest training length and last place."""
 
     steps: Count | None = None
     lengths: Mapping[str, int] = field(default_factory=dict)
+    places: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
