@@ -98,6 +98,7 @@ def vanish(settings: Settings, context: JobContext) -> Any:
     path = context.folder / "checkpoint.json"
     chain = json.loads(path.read_text()) if path.exists() else []
     path.write_text(json.dumps([*chain, number]))
+    time.sleep(settings.get("pause", 0.0))
     if number < settings["lives"]:
         os.kill(os.getpid(), signal.SIGKILL) if "exit" not in settings else os._exit(settings["exit"])
     return [*chain, number]

@@ -71,6 +71,7 @@ class Worker:
     job: Job | None = None
     progress: ProgressReader | None = None  # of its job
     attempt: int = 0  # the last one at its job before this process had it
+    peak: float = 0.0  # gigabytes of memory that it has used at once, as far as is known
 
     @classmethod
     def start(cls) -> "Worker":
@@ -155,6 +156,7 @@ class WorkerPool:
         """Report how far a job is, and notice its end."""
         job = worker.job
         assert job is not None and worker.progress is not None
+        worker.peak = max(worker.peak, _peak_memory(worker.process.pid))
         for line in worker.progress.lines():
             if line["step"]:  # not only begun
                 self._on_event(JobEvent(job, "step", line["step"], line.get("measured", {})))
@@ -185,19 +187,28 @@ class WorkerPool:
         if self._deaths[job.name] < MOST_DEATHS and not hopeless:
             self._waiting.appendleft(job)
             return self._on_event(JobEvent(job, "died"))
-        failure = JobFailure(job.name, NOT_STARTED if hopeless else _sentence(job, exit_code))
+        failure = JobFailure(job.name, NOT_STARTED if hopeless else _sentence(job, exit_code, worker.peak))
         write_failure(failure, self._folder.of(job))
         self._ended(worker, job, failure)
 
 
-def _sentence(job: Job, exit_code: int) -> str:
+def _sentence(job: Job, exit_code: int, peak: float) -> str:
     how = f"exit code {exit_code}"
     with suppress(ValueError):
         how = signal.Signals(-exit_code).name
+    memory = f" with {peak:.1f} GB of memory" if peak else ""
     return (
-        f"the process of '{job.name}' ended too early {MOST_DEATHS} times, the last time by {how}; check whether "
-        "memory ran out"
+        f"the process of '{job.name}' ended too early {MOST_DEATHS} times, the last time by {how}{memory}; check "
+        "whether memory ran out"
     )
+
+
+def _peak_memory(process: int | None) -> float:
+    """How many gigabytes of memory a process has used at once; 0 where the system does not tell."""
+    with suppress(OSError, IndexError):  # no such file, or a process that has ended
+        status = Path(f"/proc/{process}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e9
+    return 0.0
 
 
 @contextmanager
