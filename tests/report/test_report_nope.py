@@ -65,9 +65,9 @@ def test_the_numbers_of_the_charts_are_those_of_the_table(page: Page) -> None:
     means = result.filter(pl.col("seed").is_null(), subject="scan")
     place = rows_of(page, "place_scan", LABELS[NOPE])
     assert len(place) == (BLOCKS + 1) * 6
-    one = next(row for row in place if row["at"] == 2 and row["target"] == "place i" and not row["shuffled"])
+    one = next(row for row in place if row["at"] == 2 and row["target"] == "position i" and not row["shuffled"])
     value = means.filter(part="place", item=NOPE, at=2.0, measure="place trained")["value"].item()
-    assert one["shown"] == pytest.approx(max(value, -0.25), rel=1e-3) and one["tip"].startswith("place i, training")
+    assert one["shown"] == pytest.approx(max(value, -0.25), rel=1e-3) and one["tip"].startswith("position i, training")
     apart = rows_of(page, "divergence_scan", "As released, nats")
     assert len(apart) == (len(ARMS) - 1) * len(LENGTHS) and {row["item"] for row in apart} == set(ARMS) - {NOPE}
     assert rows_of(page, "divergence_scan", table="trained") == [{"at": 3.5}]

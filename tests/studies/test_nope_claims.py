@@ -60,7 +60,7 @@ def test_a_single_seed_agrees_with_nothing_for_sure() -> None:
     assert {verdict.verdict for verdict in alone.values()} == {"in part"}
     assert all("A single seed does not show what other seeds would do." in verdict.why for verdict in alone.values())
     answer = short_answer(CLAIMS["knows_its_place"], alone["knows_its_place"])
-    assert answer["lead"].startswith("Yes: ") and answer["lead"].endswith(" never told it, from a single seed")
+    assert answer["lead"].startswith("Yes: ") and answer["lead"].endswith(" never told them, from a single seed")
 
 
 def test_nets_that_did_not_learn_say_nothing(agreeing: ResultTable) -> None:

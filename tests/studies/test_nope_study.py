@@ -333,3 +333,12 @@ def test_single_runs_keep_their_intervals() -> None:
     two = table_of([row, (*row[:4], 1, *row[5:6], 0.6, None, None)])
     mean = table_of(STUDY.summarise(two)).estimate("scan", Cell("distance", "near all", NOPE))
     assert mean.value == pytest.approx(0.5) and (mean.low, mean.high) == (0.0, 1.0)
+
+
+def test_every_scale_can_train_all_its_nets() -> None:
+    for scale in SCALES.values():
+        settings = [scale.training(task, arm, 0) for task in scale.tasks for arm in ARMS]
+        assert len({(each.tasks[0].name, each.net.encoding, str(each.net.encoding_options)) for each in settings}) == (
+            len(scale.tasks) * (len(ARMS) - 1)
+        )
+    assert SCALES["paper"].task("scan").lengths("test")[-1] == 48

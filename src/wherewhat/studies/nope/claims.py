@@ -120,26 +120,26 @@ def blocks_of(table: ResultTable) -> range:
 
 
 def best_block(table: ResultTable, run: Run, target: str) -> int:
-    """After which block the place is read best, at training lengths."""
+    """After which block the position is read best, at training lengths."""
     return max(blocks_of(table), key=lambda block: table.value(run[0], explained(target, TRAINED, block), run[1]))
 
 
-# Does it know its place? ------------------------------------------------------------------------------------------
+# Does it know positions? ------------------------------------------------------------------------------------------
 
 
 @claim_by_runs(
-    "A trained decoder without positions knows its place.",
+    "A trained decoder without an encoding of position knows the position of its tokens.",
     f"{UNPUBLISHED}: Theorem 1 shows weights that do, not that training finds them",
     NOPE,
     answers={
-        "seen": "Yes: the place can be read off the residual stream of a decoder that was never told it",
-        "in part": "In part: in some runs the place can be read off the residual stream of a decoder never told it",
-        "not seen": "No: content alone tells the place just as well",
+        "seen": "Yes: positions can be read off the residual stream of a decoder that was never told them",
+        "in part": "In part: in some runs positions can be read off the residual stream of a decoder never told them",
+        "not seen": "No: the tokens alone tell positions just as well",
         "unknown": "No net without positions learnt its task, so nothing can be said",
     },
 )
 def knows_its_place(table: ResultTable, runs: Sequence[Run]) -> Votes:
-    """After its best block, R² of the place is clearly above what the tokens alone tell, and above shuffled places."""
+    """After its best block, R² of the position is clearly above what the tokens alone tell, and above chance."""
 
     def numbers(run: Run) -> tuple[float, float, float]:
         block = best_block(table, run, PLACE)
@@ -158,7 +158,7 @@ def knows_its_place(table: ResultTable, runs: Sequence[Run]) -> Votes:
     return Votes(by_task(table, runs, write), votes)
 
 
-@claim_by_runs("It knows 1 / (i + 1) better than its place i.", f"{UNPUBLISHED}: Theorem 1 makes 1 / (i + 1)", NOPE)
+@claim_by_runs("It knows 1 / (i + 1) better than the position i.", f"{UNPUBLISHED}: Theorem 1 makes 1 / (i + 1)", NOPE)
 def inverse_is_nearer(table: ResultTable, runs: Sequence[Run]) -> Votes:
     """R² of 1 / (i + 1) is above that of i, as the mean over blocks."""
 
@@ -173,16 +173,16 @@ def inverse_is_nearer(table: ResultTable, runs: Sequence[Run]) -> Votes:
 
 
 @claim_by_runs(
-    "On longer inputs it no longer knows its place i.", f"{UNPUBLISHED}: the largest places were never seen", NOPE
+    "On longer inputs it no longer knows the position i.", f"{UNPUBLISHED}: the largest were never seen", NOPE
 )
 def place_falls_off(table: ResultTable, runs: Sequence[Run]) -> Votes:
-    """R² of the place after its best block falls clearly from training lengths to longer ones."""
+    """R² of the position after its best block falls clearly from training lengths to longer ones."""
     ends = {run: _both_lengths(table, run, PLACE) for run in runs}
     return Votes(_trend(table, ends), [longer <= trained - CLEAR for trained, longer in ends.values()])
 
 
 @claim_by_runs(
-    "On longer inputs 1 / (i + 1) can still be read.", f"{UNPUBLISHED}: longer places are near 0, as seen before", NOPE
+    "On longer inputs 1 / (i + 1) can still be read.", f"{UNPUBLISHED}: of larger i it is near 0, as seen before", NOPE
 )
 def inverse_keeps(table: ResultTable, runs: Sequence[Run]) -> Votes:
     """R² of 1 / (i + 1) after its best block stays above 0."""

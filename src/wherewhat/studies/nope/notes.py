@@ -20,9 +20,9 @@ NOTES = (
     "but the first NoPE start from the same weights, but for those of their encoding, and are trained on the same "
     "samples in the same order; the first NoPE has others. So every encoding differs from it in its start as well, as "
     "the floor does. Compared with the second NoPE, with which they share their start, they are much closer.",
-    "The place is read by ridge regression with an intercept and a penalty of 0.001 × trace / width, fitted on every "
-    "other sample of training lengths. `<bos>` is left out: it is always first, so its place is known from the token "
-    "alone. Chance is the same regression on places shuffled within each sample.",
+    "Positions are read by ridge regression with an intercept and a penalty of 0.001 × trace / width, fitted on every "
+    "other sample of training lengths. `<bos>` is left out: it is always first, so the token alone tells its position. "
+    "Chance is the same regression on positions shuffled within each sample.",
     "The divergence of two nets is averaged over rows, then over samples of a length; the closest pair of heads stands "
     "for a layer, and the mean over layers for the nets. In bits it is the Jensen-Shannon divergence of all pairs of "
     "heads. As released, it has its arguments exchanged, is in nats without a bound, and compares only pairs in which "

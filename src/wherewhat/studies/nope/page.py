@@ -62,7 +62,7 @@ TONES = {
 }
 STROKES: Look = {"symbolType": "stroke", "symbolStrokeWidth": 3, "labelLimit": 160}
 LENGTHS = {TRAINED: "training lengths", LONGER: "longer inputs"}
-TARGETS = {PLACE: "place i", INVERSE: "1 / (i + 1)"}
+TARGETS = {PLACE: "position i", INVERSE: "1 / (i + 1)"}
 KINDS = {TRUE: "Jensen-Shannon, bits", RELEASED: "As released, nats"}
 VIEWS = {"all": "All lengths", TRAINED: "Training lengths", LONGER: "Longer inputs"}
 SIDES = {NEAR: WHERE, FAR: WHAT}
@@ -92,7 +92,7 @@ def page(result: pl.DataFrame, manifest: NopeManifest) -> Page:
         kind="Reproduction after arXiv 2305.19466",
         lede="A causal decoder without any encoding of position (NoPE) can tell where a token stands: each token sees "
         "one token more than the one before it. Small decoders learn the same task, without positions and with five "
-        "encodings of them. Is the place of a token in what the first one computes? Which of the others does its "
+        "encodings of them. Is the position of a token in what the first one computes? Which of the others does its "
         "attention resemble? And how far back do its heads look?",
         facts=facts,
         sections=[
@@ -132,20 +132,20 @@ def side_by_side(cards: Sequence[Html]) -> Html:
     return tag("div", columns(*cards) if len(cards) > 1 else join(*cards), class_="below")
 
 
-# Does it know its place? ------------------------------------------------------------------------------------------
+# Does it know positions? ------------------------------------------------------------------------------------------
 
 
 def its_place(table: ResultTable, answers: Answers) -> Section:
-    """R² by block with chance, and the place that is read off longer inputs."""
+    """R² by block with chance, and the position that is read off longer inputs."""
     text = (
-        "How much of the variance of a token's place a linear function of its residual stream explains (R²), on "
+        "How much of the variance of positions a linear function of the residual stream explains (R²), on "
         "samples not used to fit it: 1 is exact, 0 no better than the mean. Block 0 is what the first block reads, the "
-        "tokens themselves and, for sinusoidal positions, what is added to them. Dotted: places shuffled within "
+        "tokens themselves and, for sinusoidal positions, what is added to them. Dotted: positions shuffled within "
         f"each sample, at training lengths. Values below {short(FLOOR)} are drawn there."
     )
     below = note(
-        "The mean place that is read off longer inputs, after each block of NoPE. The linear function was fitted on "
-        "training lengths, whose places end at the dotted line. On the diagonal it would be right."
+        "The mean position that is read off longer inputs, after each block of NoPE. The linear function was fitted on "
+        "training lengths, whose positions end at the dotted line. On the diagonal it would be right."
     )
     body = join(
         side_by_side([panel(explained_chart(table, task), title=task) for task in table.conditions]),
@@ -155,7 +155,7 @@ def its_place(table: ResultTable, answers: Answers) -> Section:
         below,
     )
     return answer_section(
-        "place", "Does it know its place?", [answers["knows_its_place"]], body, text=text, short="Place"
+        "place", "Does it know positions?", [answers["knows_its_place"]], body, text=text, short="Positions"
     )
 
 
@@ -173,7 +173,7 @@ def explained_chart(table: ResultTable, task: str) -> Any:
     )
     up = y(
         "shown",
-        "R² of the place",
+        "R² of the position",
         domain=[FLOOR, 1],
         nice=False,
         values=[0, 0.25, 0.5, 0.75, 1],
@@ -202,10 +202,10 @@ def explained_chart(table: ResultTable, task: str) -> Any:
         views,
         layers,
         tip=tip,
-        label=f"{task}: R² of the place by block",
+        label=f"{task}: R² of the position by block",
         tables={"zero": [{"shown": 0.0}]},
         figure=True,
-        title=f"{task}: does it know its place?",
+        title=f"{task}: does it know positions?",
         height=300,
     )
 
@@ -215,7 +215,7 @@ def explained_rows(table: ResultTable, task: str, arm: str) -> list[dict[str, An
     rows = []
     for row in table.where(part="place", subject=task, item=arm, seed=None).sort("at").iter_rows(named=True):
         *shuffled, target, lengths = row["measure"].split()
-        if shuffled and lengths == LONGER:  # far below 0, as the mean of longer places is another
+        if shuffled and lengths == LONGER:  # far below 0, as the mean of longer inputs is another
             continue
         low, high = (None if end is None else min(max(end, FLOOR), 1.0) for end in (row["low"], row["high"]))
         rows.append(
@@ -229,7 +229,7 @@ def explained_rows(table: ResultTable, task: str, arm: str) -> list[dict[str, An
 
 
 def predicted_chart(table: ResultTable, task: str) -> Any:
-    """The mean place that is read off longer inputs, by the true place, after each block of NoPE."""
+    """The mean position that is read off longer inputs, by the true position, after each block of NoPE."""
     rows = table.where(part="predicted", subject=task, item=NOPE, seed=None).sort("measure", "at")
     blocks = sorted(set(rows["measure"]))
     steps = len(LIGHT.layers) - 2
@@ -241,8 +241,8 @@ def predicted_chart(table: ResultTable, task: str) -> Any:
     most = max(places, default=1.0)
     ends: Look = {"domain": [0, most], "nice": False, "tickCount": 6}
     place = {
-        "x": x("at", "true place i", grid=False, **ends),
-        "y": y("value", "place that is read", **ends, clamp=True),
+        "x": x("at", "true position i", grid=False, **ends),
+        "y": y("value", "position that is read", **ends, clamp=True),
         "color": colour("measure", tones, legend=legend(**STROKES)),
     }
     diagonal = named("diagonal")
@@ -259,11 +259,11 @@ def predicted_chart(table: ResultTable, task: str) -> Any:
         f"predicted_{task}",
         rows,
         layers,
-        tip="{measure}, place {at:.0f}: read as {value:short}",
-        label=f"{task}: place that is read off longer inputs",
+        tip="{measure}, position {at:.0f}: read as {value:short}",
+        label=f"{task}: position that is read off longer inputs",
         tables=tables,
         figure=True,
-        title=f"{task}: the place that is read off longer inputs, NoPE",
+        title=f"{task}: the position that is read off longer inputs, NoPE",
         height=300,
     )
 
