@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 from wherewhat.cli.main import main
+from wherewhat.jobs.locks import only_parent
 
 SMALL = [f"--set={each}" for each in ("width=16", "layers=1", "heads=2", "batch=4", "evaluate_samples=8")]
 QUICK = [*SMALL, "--set=steps=6", "--set=evaluate_every=3"]
@@ -127,7 +129,7 @@ def test_killed_and_resumed_the_weights_are_those_of_an_undisturbed_sweep(tmp_pa
     process.kill()
     process.wait()
     assert sweep(*arguments, "--resume", "--out", tmp_path / "killed") == 0
-    assert sweep(*arguments, "--out", tmp_path / "whole") == 0
+    assert sweep(*settings, "--engine", "inline", "--quiet", "--out", tmp_path / "whole") == 0
     killed, whole = (
         [path.read_bytes() for path in sorted((tmp_path / name).glob("runs/*/model/*.safetensors"))]
         for name in ("killed", "whole")
@@ -135,6 +137,14 @@ def test_killed_and_resumed_the_weights_are_those_of_an_undisturbed_sweep(tmp_pa
     assert killed == whole and len(whole) == 2
     tables = [pl.read_parquet(tmp_path / name / "sweep.parquet") for name in ("killed", "whole")]
     assert tables[0].drop("seconds", "attempts").equals(tables[1].drop("seconds", "attempts"))
+
+
+def test_a_second_sweep_in_the_same_folder_is_told_who_holds_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with only_parent(tmp_path / "runs"):
+        assert sweep(*QUICK, "--resume", "--quiet", "--out", tmp_path) == 2
+    holder = f"process {os.getpid()} on {socket.gethostname()}"
+    assert f"{tmp_path / 'runs'} is in use by {holder}; wait until it ends" in capsys.readouterr().err
+    assert not (tmp_path / "sweep.json").exists()
 
 
 def test_a_net_that_answers_with_sequences_is_trained_and_profiled(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
