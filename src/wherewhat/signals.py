@@ -40,15 +40,15 @@ def stop_at_next_step(patience: float) -> Iterator[Callable[[], None]]:
     The signal takes effect when the block has ended; at once if a second one arrives, or after so many seconds.
     """
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    heard = {number: handler for number, handler in before.items() if handler not in (None, signal.SIG_IGN)}
+    handlers = {number: handler for number, handler in before.items() if handler not in (None, signal.SIG_IGN)}
     if threading.current_thread() is not threading.main_thread():  # only the main thread runs handlers
-        heard = {}
+        handlers = {}
     waiting: list[int] = []
     again = threading.Timer(patience, lambda: os.kill(os.getpid(), waiting[0]))
     again.daemon = True
 
     def restore() -> None:
-        for number, handler in heard.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
     def hear(number: int, frame: FrameType | None) -> None:
@@ -61,7 +61,7 @@ def stop_at_next_step(patience: float) -> Iterator[Callable[[], None]]:
             raise StopRequested
 
     stopped: StopRequested | None = None
-    for number in heard:
+    for number in handlers:
         signal.signal(number, hear)
     try:
         yield check

@@ -68,10 +68,10 @@ def _of_answers(objective: TaskObjective) -> Evaluation:
     batch = task.batch(seed, "test", np.arange(objective.settings.evaluate_samples))
     parts = {"accuracy": np.full(len(batch.target_N), True)}
     parts |= {f"accuracy {group}": batch.group_N == number for number, group in enumerate(task.groups)}
-    seen = task.batch(seed, "test", np.arange(ANSWERS))
+    drawn = task.batch(seed, "test", np.arange(ANSWERS))
     chance_N = np.zeros(len(batch.target_N))
-    for which in np.unique(seen.labels["task"]):
-        answers = len(np.unique(seen.target_N[seen.labels["task"] == which]))
+    for which in np.unique(drawn.labels["task"]):
+        answers = len(np.unique(drawn.target_N[drawn.labels["task"] == which]))
         chance_N[batch.labels["task"] == which] = 1 / answers
     samples = {name: int(part_N.sum()) for name, part_N in parts.items() if part_N.any()}
     return Evaluation(samples, {name: float(chance_N[parts[name]].mean()) for name in samples})
@@ -84,13 +84,13 @@ def _of_outputs(objective: SequenceObjective) -> Evaluation:
     for split, whole in (("valid", "exact valid"), ("test", "exact")):
         group_N = task.batch(seed, split, np.arange(size)).group_N
         counts = dict(zip(*(part.tolist() for part in np.unique(group_N, return_counts=True)), strict=True))
-        seen = task.batch(seed, split, np.arange(OUTPUTS * len(task.lengths(split))))
-        ends = zip(seen.ids_NT, seen.prompt_N, seen.tokens_N, strict=True)
+        drawn = task.batch(seed, split, np.arange(OUTPUTS * len(task.lengths(split))))
+        ends = zip(drawn.ids_NT, drawn.prompt_N, drawn.tokens_N, strict=True)
         outputs = np.array([ids_T[first:last].tobytes() for ids_T, first, last in ends], dtype=object)
         guessed = dict[int, float]()
         for number, count in counts.items():
             samples[f"exact {task.groups[number]}"] = count
-            its = outputs[seen.group_N == number]
+            its = outputs[drawn.group_N == number]
             if not task.scratchpad_parts and len(set(its)) * REPEATED <= len(its):
                 chance[f"exact {task.groups[number]}"] = guessed[number] = 1 / len(set(its))
         samples[whole] = size

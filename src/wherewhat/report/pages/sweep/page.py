@@ -173,8 +173,10 @@ def _findings(data: SweepData) -> list[Html]:
 
 def _second(data: SweepData, best: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """The point after the best, and whether they can be told apart."""
-    told = "their intervals do not overlap" if _apart(best, second) else f"the {data.intervals} do not tell them apart"
-    return f"The next is {second['point']} with {_written(second)}: {told}."
+    relation = (
+        "their intervals do not overlap" if _apart(best, second) else f"the {data.intervals} do not tell them apart"
+    )
+    return f"The next is {second['point']} with {_written(second)}: {relation}."
 
 
 def _above_chance(rows: Sequence[Mapping[str, Any]], chance: float) -> str:
