@@ -76,7 +76,7 @@ def claim_by_runs(
             named = if_unpublished(grade) if published.startswith(UNPUBLISHED) else grade
             why = " ".join(filter(None, [votes.why, single, excluded(runs, kept)]))
             if grade == "agrees" and single:
-                answer = f"{answers[named]}, from a single seed" if answers else ""
+                answer = f"{answers[named]} (a single run per task)" if answers else ""
                 return Verdict(votes.ours, "in part", why, short=f"{votes.ours}.", answer=answer)
             return Verdict(votes.ours, named, why, short=f"{votes.ours}.")
 
@@ -150,9 +150,8 @@ def knows_its_place(table: ResultTable, runs: Sequence[Run]) -> Votes:
 
     def write(table: ResultTable, some: Sequence[Run]) -> str:
         knows, tokens, chance = (fmean(column) for column in zip(*map(numbers, some), strict=True))
-        return (
-            f"R² {_number(knows)} after the best block, {_number(tokens)} of the tokens, {_number(chance)} if shuffled"
-        )
+        others = f"{_number(tokens)} from the tokens alone, {_number(chance)} for shuffled positions"
+        return f"R² {_number(knows)} after the best block, {others}"
 
     votes = [knows >= max(tokens, chance) + CLEAR for knows, tokens, chance in map(numbers, runs)]
     return Votes(by_task(table, runs, write), votes)
@@ -236,6 +235,12 @@ def t5_at_the_floor(table: ResultTable, runs: Sequence[Run]) -> Votes:
     "ALiBi, sinusoidal positions and RoPE are clearly farther from NoPE than another seed.",
     _heights(ALIBI, APE, QUARTER),
     *(NOPE, AGAIN, ALIBI, APE, QUARTER),
+    answers={
+        "agrees": "ALiBi, sinusoidal positions and RoPE are clearly farther",
+        "in part": "Of ALiBi, sinusoidal positions and RoPE, not all are clearly farther in every run",
+        "disagrees": "ALiBi, sinusoidal positions and RoPE are not clearly farther",
+        "unknown": "Whether ALiBi, sinusoidal positions and RoPE are farther cannot be said",
+    },
 )
 def others_above_the_floor(table: ResultTable, runs: Sequence[Run]) -> Votes:
     """At least half as far again as the floor, each of them."""

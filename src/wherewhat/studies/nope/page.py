@@ -285,7 +285,7 @@ def whose_attention(table: ResultTable, answers: Answers) -> Section:
     cards = [panel(*drawn, title=task) for task, drawn in charts]
     tables = [panel(heights_table(table, task), title=f"{task}, beside published heights") for task in table.conditions]
     body = join(side_by_side(cards), *(tag("div", each, class_="below") for each in tables))
-    nearest = [answers["t5_at_the_floor"]]
+    nearest = [answers["t5_at_the_floor"], answers["others_above_the_floor"]]
     return answer_section("attention", "Whose attention does it resemble?", nearest, body, text=text, short="Attention")
 
 
@@ -379,7 +379,7 @@ def how_far(table: ResultTable, answers: Answers) -> Section:
         "The key that a row attends to most, by its distance from the query as a part of all that the query sees, for "
         "rows from which an output token is predicted; all heads of all layers. Near is the nearest tenth, far is from "
         "0.85 on. Rings are published, for addition with a scratchpad. Vertical lines are chance: uniform attention "
-        "over all visible keys. Below, the darker a cell, the more rows have their key at that distance."
+        "over all visible keys. Below, the stronger the colour, the more rows have their key at that distance."
     )
     cards = []
     for task in table.conditions:
@@ -463,9 +463,7 @@ def distances_chart(table: ResultTable, task: str) -> Any:
             "value",
             type="quantitative",
             scale=scale,
-            legend=axes.gradient(
-                None, format="%", values=[0, 0.2, 0.4, 0.6], gradientLength=110, direction="horizontal"
-            ),
+            legend=axes.gradient(None, format="%", values=[0, 0.2, 0.6], gradientLength=110, direction="horizontal"),
         ),
     )
     return chart(
