@@ -287,7 +287,7 @@ def whole_rope_is_farther(table: ResultTable, runs: Sequence[Run]) -> Votes:
 
 
 @claim_by_runs(
-    "Nets that share their initial weights are nearer to each other than nets that share their encoding.",
+    "T5's bias is nearer to NoPE from the same initial weights than NoPE is to itself from other ones.",
     f"{UNPUBLISHED}: whether published nets of one seed started from the same weights",
     *(NOPE, AGAIN, T5),
 )
@@ -391,7 +391,12 @@ def _sides(table: ResultTable, runs: Sequence[Run], *arms: str) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    """Two decimals, and never a negative 0.
+
+    >>> _number(-0.001), _number(-0.25)
+    ('0.00', '−0.25')
+    """
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
 CLAIMS: dict[str, Claim] = {

@@ -19,7 +19,7 @@ NOTES = (
     "All nets of a run are measured on the same samples, of training lengths and longer; equal ones count once. All "
     "but the first NoPE start from the same weights, but for those of their encoding, and are trained on the same "
     "samples in the same order; the first NoPE has others. So every encoding differs from it in its start as well, as "
-    "the floor does. Compared with the second NoPE, with which they share their start, they are much closer.",
+    "the floor does. Most are nearer to the second NoPE, with which they share their start.",
     "Positions are read by ridge regression with an intercept and a penalty of 0.001 × trace / width, fitted on every "
     "other sample of training lengths. `<bos>` is left out: it is always first, so the token alone tells its position. "
     "Chance is the same regression on positions shuffled within each sample.",
