@@ -54,11 +54,11 @@ def _row(measure: str, value: float, samples: int) -> tuple[str, float, float | 
 def _groups(task: SequenceTask, split: str, groups: Sequence[int]) -> Mapping[int, dict[int, int]]:
     """By size, how many samples each group of that size has."""
     first = len(task.lengths("train")) if split == "test" else 0
-    found: dict[int, dict[int, int]] = {}
+    by_size: dict[int, dict[int, int]] = {}
     for group, length in enumerate(task.lengths(split), start=first):
         if count := groups.count(group):
-            found.setdefault(size_of(length), {})[group] = count
-    return dict(sorted(found.items()))
+            by_size.setdefault(size_of(length), {})[group] = count
+    return dict(sorted(by_size.items()))
 
 
 def mean_rows(rows: Sequence[Row]) -> Iterator[Row]:

@@ -38,7 +38,7 @@ def listed(values: Mapping[str, float]) -> str:
     """Accuracies one after the other.
 
     >>> listed({"none": 0.748, "rope": 0.0})
-    'none 74.8\\xa0%, rope 0.0\\xa0%'
+    'none 75\\xa0%, rope 0\\xa0%'
     """
     return ", ".join(f"{name} {percent(value)}" for name, value in values.items())
 
@@ -74,15 +74,15 @@ def _ranked(table: ResultTable) -> list[Query]:
 )
 def nope_first(table: ResultTable) -> Verdict:
     """By the difference of reciprocal ranks between no encoding and the best other one, resampling tasks."""
-    found = _ranked(table)
-    if not found:
+    ranked = _ranked(table)
+    if not ranked:
         return missing("no task was learnt with enough encodings")
     means = {each: table.value(each, Cell("rank", "mrr", PUBLISHED)) for each in ORDER}
     rival = max(ORDER[1:], key=lambda each: means[each])
-    by_query = [reciprocal_ranks(list(query.scores.values())) for query in found]
+    by_query = [reciprocal_ranks(list(query.scores.values())) for query in ranked]
     gaps = [ranks[0] - ranks[ORDER.index(rival)] for ranks in by_query]
-    _, low, high = block_mean(found, gaps)
-    tasks = len({query.task for query in found})
+    _, low, high = block_mean(ranked, gaps)
+    tasks = len({query.task for query in ranked})
     ours = ", ".join(f"{NAMES[each]} {mean:.2f}" for each, mean in sorted(means.items(), key=lambda item: -item[1]))
     ours = f"Mean reciprocal rank: {ours} ({tasks} tasks)"
     verdict = "unknown" if low is None or high is None else interval_verdict(low, high)
@@ -145,13 +145,13 @@ def rotary_copies(table: ResultTable) -> Verdict:
 )
 def winners_differ(table: ResultTable) -> Verdict:
     """By the best of the published encodings in every task that is ranked."""
-    found = _ranked(table)
-    tasks = list(dict.fromkeys(query.task for query in found))
+    ranked = _ranked(table)
+    tasks = list(dict.fromkeys(query.task for query in ranked))
     if len(tasks) < 2:
         return missing("fewer than two tasks were learnt with enough encodings")
     best = {}
     for task in tasks:
-        means = {each: fmean(query.scores[each] for query in found if query.task == task) for each in ORDER}
+        means = {each: fmean(query.scores[each] for query in ranked if query.task == task) for each in ORDER}
         best[task] = max(means, key=lambda each: means[each])
     same = sum(best[task] in winners(task) for task in tasks)
     ours = "; ".join(f"{task}: {NAMES[each]}" for task, each in best.items())

@@ -43,8 +43,6 @@ COLOURS = {
 }
 DASHES = {"rope_quarter": [5, 3]}
 OTHERS = [shade(scale, step) for scale in ("spread", "layers", "chance") for step in (0, 4, 2, 5, 1, 3)]
-MORE = 8  # encodings from which a chart shows the best ones only
-RANKS = {ALL: "all encodings", PUBLISHED: "published encodings"}
 LEDES = {
     "ranks": "The mean over tasks of one over the rank by accuracy on longer inputs; 1 would be first in every task. "
     "Bars are 95 % intervals from resampling tasks, rings are published.",
@@ -122,12 +120,12 @@ def ranks(table: ResultTable, manifest: LengthManifest) -> Section:
 
 def rank_rows(table: ResultTable, about: LengthSection) -> Iterator[Mapping[str, Any]]:
     """Mean reciprocal ranks of all encodings, best first, with the published ones beside them."""
-    found = {each: table.row(each, Cell("rank", "mrr", ALL)) for each in about.encodings}
-    order = sorted((name for name in found if found[name]), key=lambda name: -found[name]["value"])  # type: ignore[index]
+    rank = {each: table.row(each, Cell("rank", "mrr", ALL)) for each in about.encodings}
+    order = sorted((name for name in rank if rank[name]), key=lambda name: -rank[name]["value"])  # type: ignore[index]
     theirs = dict(zip(published.ORDER, published.RANK["all"], strict=True))
     for place, name in enumerate(order):
         own = {"name": label(name), "order": place}
-        yield {**own, "whose": "ours", **{end: found[name][end] for end in ("value", "low", "high")}}  # type: ignore[index]
+        yield {**own, "whose": "ours", **{end: rank[name][end] for end in ("value", "low", "high")}}  # type: ignore[index]
         if name in theirs:
             yield {**own, "whose": "published", "value": theirs[name], "low": None, "high": None}
 
@@ -191,12 +189,12 @@ def by_task(table: ResultTable, manifest: LengthManifest) -> Section:
         {
             "task": task.name,
             "encoding": label(name),
-            **found,
+            **row,
             "learnt": accuracy(table, task.name, name, TRAIN).get("value"),
         }
         for task in about.tasks
         for name in about.encodings
-        if (found := accuracy(table, task.name, name))
+        if (row := accuracy(table, task.name, name))
     ]
     drawn = heat_map(
         "tasks",

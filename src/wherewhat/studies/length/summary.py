@@ -66,32 +66,35 @@ def queries(table: ResultTable) -> list[Query]:
 
 def rank_rows(table: ResultTable) -> Iterator[Row]:
     """Mean reciprocal ranks and mean accuracies, over all tasks, by group, and among the published encodings."""
-    found = queries(table)
-    views = {ALL: found, **{name: [query for query in found if query.task in tasks] for name, tasks in GROUPS.items()}}
+    ranked = queries(table)
+    views = {
+        ALL: ranked,
+        **{name: [query for query in ranked if query.task in tasks] for name, tasks in GROUPS.items()},
+    }
     if set(ORDER) <= set(table.scale.encodings):
-        views[PUBLISHED] = [query._replace(scores={each: query.scores[each] for each in ORDER}) for query in found]
-    for view, ranked in views.items():
-        if ranked:
-            yield from _ranked(view, ranked)
+        views[PUBLISHED] = [query._replace(scores={each: query.scores[each] for each in ORDER}) for query in ranked]
+    for view, of_view in views.items():
+        if of_view:
+            yield from _ranked(view, of_view)
 
 
-def _ranked(view: str, found: Sequence[Query]) -> Iterator[Row]:
+def _ranked(view: str, ranked: Sequence[Query]) -> Iterator[Row]:
     for measure, ties in TIES.items():
-        by_query = [reciprocal_ranks(list(query.scores.values()), ties=ties) for query in found]
-        for encoding, column in zip(found[0].scores, np.transpose(by_query), strict=True):
-            yield "rank", encoding, view, None, None, measure, *block_mean(found, column.tolist())
-    for encoding in found[0].scores:
-        values = [query.scores[encoding] for query in found]
-        yield "rank", encoding, view, None, None, "mean accuracy", *block_mean(found, values)
+        by_query = [reciprocal_ranks(list(query.scores.values()), ties=ties) for query in ranked]
+        for encoding, column in zip(ranked[0].scores, np.transpose(by_query), strict=True):
+            yield "rank", encoding, view, None, None, measure, *block_mean(ranked, column.tolist())
+    for encoding in ranked[0].scores:
+        values = [query.scores[encoding] for query in ranked]
+        yield "rank", encoding, view, None, None, "mean accuracy", *block_mean(ranked, values)
 
 
-def block_mean(found: Sequence[Query], values: Sequence[float]) -> tuple[float, float | None, float | None]:
+def block_mean(ranked: Sequence[Query], values: Sequence[float]) -> tuple[float, float | None, float | None]:
     """The mean over queries, with an interval by resampling whole tasks; a single task has none."""
-    tasks = list(dict.fromkeys(query.task for query in found))
+    tasks = list(dict.fromkeys(query.task for query in ranked))
     value = fmean(values)
     if len(tasks) < 2:
         return value, None, None
-    sums = np.array([sum(v for query, v in zip(found, values, strict=True) if query.task == task) for task in tasks])
-    sizes = np.array([sum(query.task == task for query in found) for task in tasks], dtype=float)
+    sums = np.array([sum(v for query, v in zip(ranked, values, strict=True) if query.task == task) for task in tasks])
+    sizes = np.array([sum(query.task == task for query in ranked) for task in tasks], dtype=float)
     count_BT = named_draws(0, "length", len(tasks))
     return value, *ranked_interval(count_BT @ sums / (count_BT @ sizes))

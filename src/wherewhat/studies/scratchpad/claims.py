@@ -29,8 +29,8 @@ def gain(table: ResultTable, task: str, written: str, encoding: str) -> Estimate
 
 def gains(table: ResultTable, task: str, written: str) -> dict[str, Estimate]:
     """The gains of a format by encoding, where they are known."""
-    found = {each: gain(table, task, written, each) for each in table.scale.encodings}
-    return {each: estimate for each, estimate in found.items() if estimate.known}
+    by_encoding = {each: gain(table, task, written, each) for each in table.scale.encodings}
+    return {each: estimate for each, estimate in by_encoding.items() if estimate.known}
 
 
 def sides(estimates: Sequence[Estimate]) -> list[int]:
@@ -51,11 +51,11 @@ def sides(estimates: Sequence[Estimate]) -> list[int]:
 )
 def helps_addition(table: ResultTable) -> Verdict:
     """By the gain of the full format for every encoding that learnt both."""
-    found = gains(table, "addition", "full") if "addition" in table.scale.tasks else {}
-    if not found:
+    by_encoding = gains(table, "addition", "full") if "addition" in table.scale.tasks else {}
+    if not by_encoding:
         return Verdict("addition was not learnt both with and without a scratchpad", "unknown")
-    ours = "; ".join(f"{name} {estimate.points()}" for name, estimate in found.items())
-    return Verdict(ours, lenient_verdict(sides(list(found.values()))))
+    ours = "; ".join(f"{name} {estimate.points()}" for name, estimate in by_encoding.items())
+    return Verdict(ours, lenient_verdict(sides(list(by_encoding.values()))))
 
 
 @claim(

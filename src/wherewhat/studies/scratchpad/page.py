@@ -96,9 +96,9 @@ def answer(table: ResultTable, about: ScratchpadSection) -> Section:
         title = f"Longer inputs of {task.name}"
         drawn = chart(f"answer_{task.name}", rows, [*ours, rings], tip=tip, label=title, title=title, **look)
         cards.append(panel(drawn, title=f"{task.name}: trained to {task.trained}, tested to {task.tested}"))
-    found = [about.answers[name] for name in ("addition", "others") if name in about.answers]
+    answers = [about.answers[name] for name in ("addition", "others") if name in about.answers]
     body = join(columns(*cards), key(("bare", "ours"), ("ring", "published")))
-    return answer_section("answer", "With and without", found, body, text=LEDES["answer"], short="Answer")
+    return answer_section("answer", "With and without", answers, body, text=LEDES["answer"], short="Answer")
 
 
 def answer_rows(table: ResultTable, about: ScratchpadSection, task: ScratchpadTask) -> Iterator[Mapping[str, Any]]:
