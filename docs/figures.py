@@ -3,8 +3,8 @@
 A record in docs/figures/ names its figures, the command that made them and when. In a page,
 `<!-- figures: NAME.PART -->` … `<!-- /figures -->` holds prose whose numbers are those of the record, one by one and in
 the same order, and `<!-- table: NAME.TABLE -->` … `<!-- /table -->` holds a table of it. `make docs` writes both anew.
-Numbers in `code` are settings and stay. `python docs/figures.py RUN` records a run of `wherewhat reproduce canonical`,
-`python docs/figures.py benchmarks/latest.json` what `make bench` has measured.
+Numbers in `code` are settings and stay. `python docs/figures.py RUN` records a run of `wherewhat reproduce canonical`
+or `length`,`python docs/figures.py benchmarks/latest.json` what `make bench` has measured.
 """
 
 import json
@@ -105,6 +105,55 @@ def canonical(run: Path) -> dict[str, Any]:
     }
 
 
+def length(run: Path) -> dict[str, Any]:
+    """The record of a run of `wherewhat reproduce length`: accuracies on longer inputs and mean reciprocal ranks."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    means = pl.read_parquet(run / "result.parquet").filter(pl.col("seed").is_null())
+    about = manifest["about"]
+    exact = {
+        (subject, item): f"{100 * value:.0f}"
+        for subject, item, value in means.filter(part="overall", measure="exact")
+        .select("subject", "item", "value")
+        .rows()
+    }
+    ranks = means.filter(part="rank", item="all")
+    mean = {(subject, measure): value for subject, measure, value in ranks.select("subject", "measure", "value").rows()}
+    encodings = about["encodings"]
+    verdicts = {claim["claim"]: claim["verdict"] for claim in manifest["claims"]}
+    return {
+        "command": f"wherewhat reproduce length --scale {manifest['scale']} --seed {manifest['seed']}",
+        "date": date.today().isoformat(),
+        "source": f"a run of commit {manifest['git_commit'][:7]}, {manifest['seconds']:.0f} s",
+        "figures": {
+            "verdicts": {"claims": str(len(verdicts)), **{n: str(c) for n, c in Counter(verdicts.values()).items()}}
+        },
+        "tables": {
+            "accuracy": [
+                ["% exact on longer inputs (at training lengths)", *encodings],
+                *(
+                    [
+                        name,
+                        *(
+                            f"{exact[f'{name}, {each}', 'test']} ({exact[f'{name}, {each}', 'train']})"
+                            for each in encodings
+                        ),
+                    ]
+                    for name in (task["name"] for task in about["tasks"])
+                ),
+                ["mean reciprocal rank", *(f"{mean[each, 'mrr']:.2f}" for each in encodings)],
+                [
+                    "mean accuracy of ranked tasks, %",
+                    *(f"{100 * mean[each, 'mean accuracy']:.0f}" for each in encodings),
+                ],
+            ]
+        },
+        "claims": verdicts,
+    }
+
+
+RUNS = {"canonical": canonical, "length": length}  # how runs of a study are recorded
+
+
 def speed(latest: Path) -> dict[str, Any]:
     """The record of what `make bench` has measured; what it has not measured this time stays as it is on record."""
     known = record("speed")
@@ -163,5 +212,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     given = Path(sys.argv[1])
-    name, recorded = ("speed", speed(given)) if given.suffix == ".json" else ("canonical", canonical(given))
+    name = "speed" if given.suffix == ".json" else json.loads((given / "manifest.json").read_text())["reproduction"]
+    recorded = speed(given) if name == "speed" else RUNS[name](given)
     (RECORDS / f"{name}.json").write_text(written(recorded))
