@@ -17,6 +17,7 @@ from wherewhat.tasks.copying import (
     ReverseCopy,
     ReverseTwice,
 )
+from wherewhat.tasks.latin import LatinSquare
 from wherewhat.tasks.lego import Lego
 from wherewhat.tasks.letter import LetterTask
 from wherewhat.tasks.number import NumberTask
@@ -28,6 +29,7 @@ from wherewhat.tasks.sorting import SortMulti, SortSingle
 
 # The papers that the tasks are from.
 QUERIES, HOPS, LENGTHS = "arXiv 2511.11579", "arXiv 2605.31558", "arXiv 2305.19466"
+LAYOUT = "arXiv 2406.08272"
 AnyTask = Balanced | SequenceTask  # with one answer per sequence, or with a sequence as its answer
 
 
@@ -75,6 +77,13 @@ TASKS: dict[str, TaskEntry] = {
             LetterTask,
             HOPS,
             "c1 b1 d3 d1 dc cd dd ab ca -> b1",
+        ),
+        TaskEntry(
+            "latin",
+            "Which symbol belongs into the queried cell of a Latin square?",
+            LatinSquare,
+            LAYOUT,
+            "4 . . 1 2 . 3 4 ? 4 1 2 1 . . . -> 3",
         ),
         TaskEntry("copy_repeat", "One character several times: the same again?", CopyRepeat, LENGTHS, "k k k -> k k k"),
         TaskEntry(

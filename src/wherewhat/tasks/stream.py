@@ -6,6 +6,7 @@ SplitMix64 only counts and then mixes: number k of a stream can be had without t
 """
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -52,6 +53,7 @@ class Stream:
     """
 
     def __init__(self, seed: int, *parts: object) -> None:
+        self.parts = parts
         self.state = mix((seed + fnv("/".join(map(str, parts)))) & LAST)
 
     def next(self) -> int:
@@ -151,6 +153,12 @@ class Streams:
         for i, j_N in zip(lasts, self.below(lasts + 1, draws=size - 1).T, strict=True):
             order_NM[rows_N, i], order_NM[rows_N, j_N] = order_NM[rows_N, j_N], order_NM[rows_N, i].copy()
         return order_NM
+
+    def some(self, rows_N: Ints) -> "Streams":
+        """These rows alone, from where they are; what they draw is not drawn from the others."""
+        part = copy(self)
+        part.numbers_N, part.state_N = self.numbers_N[rows_N], self.state_N[rows_N]
+        return part
 
     def branch(self, row: int, *parts: object) -> Stream:
         """A stream by itself, named as a row of these with further parts."""
