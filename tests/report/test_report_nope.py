@@ -69,7 +69,7 @@ def test_the_numbers_of_the_charts_are_those_of_the_table(page: Page) -> None:
     value = means.filter(part="place", item=NOPE, at=2.0, measure="place trained")["value"].item()
     assert one["shown"] == pytest.approx(max(value, -0.25), rel=1e-3) and one["tip"].startswith("position i, training")
     apart = rows_of(page, "divergence_scan", "As released, nats")
-    assert len(apart) == (len(ARMS) - 1) * len(LENGTHS) and {row["item"] for row in apart} == set(ARMS) - {NOPE}
+    assert len(apart) == 3 * (len(ARMS) - 1) * len(LENGTHS) and {row["item"] for row in apart} == set(ARMS) - {NOPE}
     assert rows_of(page, "divergence_scan", table="trained") == [{"at": 3.5}]
     near = means.filter(part="distance", item=AGAIN, measure="near longer")["value"].item()
     sides = rows_of(page, "sides_scan", "Longer inputs")

@@ -14,7 +14,7 @@ from wherewhat.report.blocks.axes import INK, MUTED, WHAT, WHERE, colour, legend
 from wherewhat.report.blocks.chart import ViewRows, chart, lines
 from wherewhat.report.blocks.claims import claims_section
 from wherewhat.report.blocks.layout import answer_section, columns, counted, note, panel, run_time
-from wherewhat.report.blocks.marks import DASHES, ROWS, TIP, band, dots, line, named, rule, where, whiskers
+from wherewhat.report.blocks.marks import DASHES, ROWS, TIP, dots, line, named, rule, where, whiskers
 from wherewhat.report.blocks.numbers import fixed
 from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
@@ -128,7 +128,7 @@ def about_of(table: ResultTable) -> NopeSection:
 
 
 def side_by_side(cards: Sequence[Html]) -> Html:
-    """A card per task: two in a row, a single one as wide as the page."""
+    """Cards, two in a row; a single one is as wide as the page."""
     return tag("div", columns(*cards) if len(cards) > 1 else join(*cards), class_="below")
 
 
@@ -147,11 +147,17 @@ def its_place(table: ResultTable, answers: Answers) -> Section:
         "The mean position that is read off longer inputs, after each block of NoPE. The linear function was fitted on "
         "training lengths, whose positions end at the dotted line. On the diagonal it would be right."
     )
-    body = join(
-        side_by_side([panel(explained_chart(table, task), title=task) for task in table.conditions]),
+    rows = [
         side_by_side(
-            [panel(predicted_chart(table, task), title=f"{task}, longer inputs") for task in table.conditions]
-        ),
+            [
+                panel(explained_chart(table, task), title=task),
+                panel(predicted_chart(table, task), title=f"{task}: read off longer inputs"),
+            ]
+        )
+        for task in table.conditions
+    ]
+    body = join(
+        *rows,
         below,
     )
     return answer_section(
@@ -249,7 +255,6 @@ def predicted_chart(table: ResultTable, task: str) -> Any:
     layers = [
         line(diagonal, {"x": place["x"], "y": place["y"]}, width=1.4, stroke=axes.LINE),
         rule(named("last"), {"x": place["x"]}),
-        band(where(ROWS, low=...), place),
         line(ROWS, place),
         dots(ROWS, place, size=22, strokeWidth=0),
     ]
@@ -276,15 +281,17 @@ def whose_attention(table: ResultTable, answers: Answers) -> Section:
     text = (
         "How far the attention of each net is from that of NoPE on the same samples, by their length: for every layer "
         "the closest pair of heads, then the mean over layers. The grey area reaches up to the floor, NoPE trained "
-        "from another seed. The dotted line is where training lengths end. Flat heads resemble each other, so entropy "
-        "is below: 1 attends to all keys alike. Published heights were computed with the released formula and can be "
-        "compared with it alone, in their order: tasks and nets differ. Same start: the divergence from the second "
-        "NoPE, whose initial weights and samples each encoding shares."
+        "from another seed; thin lines are single seeds. The dotted line is where training lengths end. Flat heads "
+        "resemble each other, so entropy is beside it: 1 attends to all keys alike. Published heights were computed "
+        "with the released formula and can be compared with it alone, in their order: tasks and nets differ. Same "
+        "start: the divergence from the second NoPE, whose initial weights and samples each encoding shares."
     )
-    charts = [(task, [divergence_chart(table, task), entropy_chart(table, task)]) for task in table.conditions]
-    cards = [panel(*drawn, title=task) for task, drawn in charts]
+    rows = []
+    for task in table.conditions:
+        entropies = panel(entropy_chart(table, task), title=f"{task}: entropy")
+        rows.append(side_by_side([panel(divergence_chart(table, task), title=task), entropies]))
     tables = [panel(heights_table(table, task), title=f"{task}, beside published heights") for task in table.conditions]
-    body = join(side_by_side(cards), *(tag("div", each, class_="below") for each in tables))
+    body = join(*rows, *(tag("div", each, class_="below") for each in tables))
     nearest = [answers["t5_at_the_floor"], answers["others_above_the_floor"]]
     return answer_section("attention", "Whose attention does it resemble?", nearest, body, text=text, short="Attention")
 
@@ -297,19 +304,20 @@ def length_axis(rows: pl.DataFrame) -> Any:
 
 def divergence_chart(table: ResultTable, task: str) -> Any:
     """A line per encoding, and the floor as an area."""
-    every = labelled(table.where(part="divergence", subject=task, seed=None).drop_nulls("at"))
+    every = labelled(table.where(part="divergence", subject=task).drop_nulls("at"))
     arms = [arm for arm in ARMS if arm in set(every["item"])]
     kinds = {title: every.filter(measure=kind) for kind, title in KINDS.items()}
     views = {title: rows for title, rows in kinds.items() if not rows.is_empty()}  # one head has no released pairs
     place = {"x": length_axis(every), "y": y("value", "divergence from NoPE", zero=True), "color": by_name(arms)}
-    floor, others = where(ROWS, item=AGAIN), ROWS.transform_filter(f"datum.item != '{AGAIN}'")
+    means, runs = where(ROWS, seed=None), where(ROWS, seed=...)
+    floor, others = where(means, item=AGAIN), means.transform_filter(f"datum.item != '{AGAIN}'")
     layers = [
         floor.mark_area(fill=MUTED, opacity=0.16).encode(x=place["x"], y=place["y"]),
         rule(named("trained"), {"x": place["x"]}),
         line(floor, place, width=1.8, strokeDash=DASHES),
-        band(others, place, opacity=0.07),
+        line(runs, {**place, "detail": "seed:N"}, width=0.9, opacity=0.4),
         line(others, place),
-        dots(ROWS, place, size=30),
+        dots(means, place, size=30),
     ]
     return chart(
         f"divergence_{task}",
@@ -337,8 +345,9 @@ def entropy_chart(table: ResultTable, task: str) -> Any:
         colour=colour("name", {LABELS[arm]: TONES[arm] for arm in arms}),
         tables=training_end(table, task),
         below=below,
-        height=190,
+        height=320,
         size=20,
+        intervals="none",
         **look,
         **words,
     )
@@ -379,13 +388,13 @@ def how_far(table: ResultTable, answers: Answers) -> Section:
         "The key that a row attends to most, by its distance from the query as a part of all that the query sees, for "
         "rows from which an output token is predicted; all heads of all layers. Near is the nearest tenth, far is from "
         "0.85 on. Rings are published, for addition with a scratchpad. Vertical lines are chance: uniform attention "
-        "over all visible keys. Below, the stronger the colour, the more rows have their key at that distance."
+        "over all visible keys. Beside it, the stronger the colour, the more rows have their key at that distance."
     )
-    cards = []
+    rows = []
     for task in table.conditions:
-        drawn = (sides_chart(table, task), distances_chart(table, task))
-        cards.append(panel(*drawn, title=task))
-    body = side_by_side(cards)
+        distances = panel(distances_chart(table, task), title=f"{task}: all distances")
+        rows.append(side_by_side([panel(sides_chart(table, task), title=task), distances]))
+    body = join(*rows)
     return answer_section(
         "distance", "How far do its heads look?", [answers["near_and_far"]], body, text=text, short="Distance"
     )
