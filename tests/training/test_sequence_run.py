@@ -256,7 +256,7 @@ def test_the_net_follows_the_lengths_and_the_alphabet(copier: TaskSettings, brie
             ["copy_random.train_length=5"],
             "the copy_random task cannot have test_length = 5; give a whole number of at least 6",
         ),
-        (["length=11"], "the net's length 11 is too small; the tasks need 12"),
+        (["length=11"], "length 11 is too small; the tasks need 12: give at least that, or leave it out"),
         (["test_length=9", "length=12"], "the net's length 12 is too small; the tasks need 20"),
         (["vocabulary=7"], "the net's vocabulary 7 is too small; the tasks need 8"),
         (

@@ -98,6 +98,9 @@ def reproduce(
     from wherewhat.tables.texts import title
 
     study, text = look_up("reproduction", name, STUDIES), options.text
+    encodings = [each.strip() for each in (options.encodings or "").split(",") if each.strip()]
+    if options.encodings is not None and not encodings:
+        raise UserError(f"--encodings is '{options.encodings}'; name encodings, such as none,rope, or all")
     given: dict[str, object] = {
         "--model": options.model,
         "--text": text,
@@ -129,7 +132,7 @@ def reproduce(
             loading=load_settings,
             files=() if takes_model else text,
             tasks=options.task,
-            encodings=[name.strip() for name in (options.encodings or "").split(",") if name.strip()],
+            encodings=encodings,
             shift=options.shift or 0,
             folder=folder,
             overwrite=overwrite,

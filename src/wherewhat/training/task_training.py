@@ -34,8 +34,11 @@ class TaskSettings(TrainingSettings):
         super().__post_init__()
         self._check("shift", self.shift >= 0, "at least 0")
         for name, needed in (("vocabulary", self.task.vocabulary), ("length", self.task.length + self.shift)):
-            if getattr(self.net, name) < needed:
-                raise UserError(f"the net's {name} {getattr(self.net, name)} is too small; the tasks need {needed}")
+            if (given := getattr(self.net, name)) < needed:
+                raise UserError(
+                    f"the net's {name} {given} is too small; the tasks need {needed}: "
+                    "give at least that, or leave it out"
+                )
         if isinstance(self.task, SequenceTask) and not self.net.causal:
             raise UserError(
                 f"the {self.task.name} task is answered token by token, and the net is of kind {self.net.kind}; "

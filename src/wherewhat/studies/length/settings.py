@@ -70,11 +70,12 @@ def chosen_encodings(names: Sequence[str]) -> tuple[str, ...]:
     >>> chosen_encodings(["none", "kerple"])
     ('none', 'kerple')
     """
+    chosen = tuple(arm(name).name for name in names if name != ALL)
     if ALL in names:
         return (*ARMS, *(name for name in ENCODINGS if name not in ARMS))
     if twice := sorted({name for name in names if list(names).count(name) > 1}):
         raise UserError(f"the encoding {twice[0]} was named twice; name each encoding once")
-    return tuple(arm(name).name for name in names)
+    return chosen
 
 
 _TINY = LengthScale(
