@@ -113,8 +113,11 @@ def verdicts(table: ResultTable) -> dict[str, str]:
 
 
 def test_the_published_table() -> None:
-    """Most formats agree; none is best in 21 of 30 pairs, which is less than `nearly always`."""
-    assert verdicts(world(ACCURACY)) == {"addition": "in part", "others": "in part", "format": "agrees"}
+    """In addition, not every gain is clear with 1,000 samples."""
+    assert verdicts(world(ACCURACY)) == {"addition": "in part", "others": "agrees", "format": "agrees"}
+    assert CLAIMS["addition"].published == (
+        "full against no scratchpad, in points: NoPE +7.2, T5 bias +9.0, ALiBi +3.1, partial RoPE +6.3, sinusoids +7.1"
+    )
 
 
 def test_the_opposite_table() -> None:
@@ -130,9 +133,12 @@ def test_the_opposite_table() -> None:
 
 
 def test_a_table_of_nothing_learnt_decides_nothing() -> None:
-    assert set(verdicts(world(ACCURACY, learnt=0.2)).values()) == {"unknown", "agrees"}  # formats differ all the same
+    assert verdicts(world(ACCURACY, learnt=0.2)) == dict.fromkeys(CLAIMS, "unknown")
+
+
+def test_nothing_is_best_where_nothing_generalises() -> None:
     nothing = {task: {each: {"none": 0.0, "full": 0.0} for each in ARMS} for task in ("addition", "sum")}
-    assert verdicts(world(nothing, learnt=0.2)) == dict.fromkeys(CLAIMS, "unknown")
+    assert verdicts(world(nothing)) == dict.fromkeys(CLAIMS, "unknown")
 
 
 def test_scales_train_what_they_say() -> None:

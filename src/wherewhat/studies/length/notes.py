@@ -2,37 +2,29 @@
 
 from typing import Any
 
+from wherewhat.formatting import percent
 from wherewhat.published.length import GROUPS
 from wherewhat.recipes.length import ARMS
+from wherewhat.studies.engine.labels import label
 from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.engine.scale_notes import difference_note
 from wherewhat.studies.length.names import EASIER, LEARNT
 from wherewhat.studies.length.settings import SCALES, LengthScale
 from wherewhat.studies.length.summary import FEWEST, learners
 
 CHANCE = {"parity": 0.5, "lego": 0.5, "sum": 0.1, "poly": 0.1}  # of guessing among the answers that occur
-SIZES = {  # by its name in a sentence; 0 is the scale
-    "layers": "{0.run.layers}",
-    "width": "{0.run.width}",
-    "heads": "{0.run.heads}",
-    "steps": "{0.run.steps:,}",
-    "learning rate": "{0.run.learning_rate:g}",
-    "warm-up": "{0.run.warmup:,}",
-    "weight decay": "{0.run.weight_decay:g}",
-    "seeds": "{0.seeds}",
-    "lengths": "{0.lengths}",
-    "test samples": "{0.run.samples:,}",
-}
 NOTES = (
     "Samples are in the compact form, one token per item of a list; the published runs tokenise the released text with "
-    "the vocabulary of T5. New samples are drawn at every step, and the last checkpoint is judged; published is the "
-    "best of validation.",
+    "the vocabulary of T5. New samples are drawn at every step; the published runs have 100,000 for training. The last "
+    "checkpoint is tested; theirs is the one with the best validation accuracy. PCFG is trained for 100,000 steps "
+    "there, and for as many as every other task here.",
     "Our decoder scales logits by the square root of the head width and has no dropout; theirs is T5-base without "
     "scaling and with dropout 0.1.",
-    "`rope_quarter` rotates the first quarter of every head, as the published RoPE does; `rope` rotates all of it and "
-    "is in no published comparison.",
-    f"A task is ranked only if at least {FEWEST} encodings reach {LEARNT:.0%} at training lengths "
-    f"({EASIER['lego']:.0%} in lego and poly): otherwise failures would be ranked. Intervals of ranks come from "
-    "resampling whole tasks.",
+    "Partial RoPE (`rope_quarter`) rotates the first quarter of every head, as the published RoPE does; full RoPE "
+    "(`rope`) rotates all of it and is in no published comparison.",
+    f"A task is ranked only if at least {FEWEST} encodings reach {percent(LEARNT)} at training lengths "
+    f"({percent(EASIER['lego'])} in lego and poly): otherwise failures would be ranked. Encodings that did not learn a "
+    "ranked task are ranked too. Intervals of ranks come from resampling whole tasks.",
     "Longer inputs also have new absolute positions, new distances and more keys. `--shift N` moves the positions of "
     "every training step by up to N at random, so that positions of longer inputs are not new.",
 )
@@ -41,14 +33,11 @@ NOTES = (
 def notes_of(table: ResultTable) -> tuple[str, ...]:
     """How this scale, and every scale, differs from the publication, and what was not learnt."""
     scale: LengthScale = table.scale
-    sizes = {name: [size.format(each) for each in (scale, SCALES["paper"])] for name, size in SIZES.items()}
-    differ = [f"{name} {ours} ({theirs})" for name, (ours, theirs) in sizes.items() if ours != theirs]
-    first = f"This scale differs from the publication, whose values are in brackets: {', '.join(differ)}."
     failed = {task: _failures(table, task) for task in scale.tasks}
-    missed = "; ".join(f"{task}: {', '.join(names)}" for task, names in failed.items() if names)
-    unlearnt = f"Not learnt at training lengths from every seed: {missed}." if missed else ""
+    missed = "; ".join(f"{task} with {', '.join(map(label, names))}" for task, names in failed.items() if names)
+    unlearnt = f"Not learnt at training lengths, from at least one seed: {missed}." if missed else ""
     shifted = f"Positions of training steps were moved by up to {scale.run.shift}." if scale.run.shift else ""
-    return tuple(note for note in (first if differ else "", *NOTES, unlearnt, shifted) if note)
+    return tuple(note for note in (difference_note(scale, SCALES["paper"]), *NOTES, unlearnt, shifted) if note)
 
 
 def _failures(table: ResultTable, task: str) -> list[str]:

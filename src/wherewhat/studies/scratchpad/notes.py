@@ -2,23 +2,17 @@
 
 from typing import Any
 
+from wherewhat.formatting import percent
 from wherewhat.recipes.length import ARMS
 from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.engine.scale_notes import difference_note
+from wherewhat.studies.scratchpad.names import LEARNT
 from wherewhat.studies.scratchpad.settings import SCALES, ScratchpadCondition, ScratchpadScale, formats_of
 
-SIZES = {  # by its name in a sentence; 0 is the scale
-    "layers": "{0.run.layers}",
-    "width": "{0.run.width}",
-    "heads": "{0.run.heads}",
-    "steps": "{0.run.steps:,}",
-    "learning rate": "{0.run.learning_rate:g}",
-    "seeds": "{0.seeds}",
-    "lengths": "{0.lengths}",
-    "test samples": "{0.run.samples:,}",
-}
 NOTES = (
     "The answer after the scratchpad is compared, not the scratchpad itself. Up to a quarter more tokens than the "
-    "correct output has may be decoded; published is a limit of 1,500.",
+    "correct output has may be decoded; the published limit is 1,500 tokens.",
+    f"Claims leave out runs that answer fewer than {percent(LEARNT)} correctly at training lengths.",
     "A part of a step is right if all its tokens are. If the number of steps is wrong, or one of them cannot be read, "
     "no part of any step counts as right.",
     "A scratchpad makes a sample several times longer, so longer inputs lie further beyond training in tokens than "
@@ -31,11 +25,7 @@ NOTES = (
 
 def notes_of(table: ResultTable) -> tuple[str, ...]:
     """How this scale, and every scale, differs from the publication."""
-    scales = (table.scale, SCALES["paper"])
-    sizes = {name: [size.format(each) for each in scales] for name, size in SIZES.items()}
-    differ = [f"{name} {ours} ({theirs})" for name, (ours, theirs) in sizes.items() if ours != theirs]
-    first = f"This scale differs from the publication, whose values are in brackets: {', '.join(differ)}."
-    return (first, *NOTES) if differ else NOTES
+    return tuple(note for note in (difference_note(table.scale, SCALES["paper"]), *NOTES) if note)
 
 
 def describe(table: ResultTable) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
 from wherewhat.report.core.html import Html, join, tag
 from wherewhat.report.core.page import Page, Section
+from wherewhat.studies.engine.labels import label
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.scratchpad.names import TEST, TRAIN, name_of
 from wherewhat.tables.manifest.study import ScratchpadManifest, ScratchpadSection, ScratchpadTask
@@ -36,7 +37,8 @@ PARTS = ("input", "computation", "output", "variables", "rest")
 LEDES = {
     "answer": "The share of correct answers on longer inputs, by encoding and format. Bars are 95 % intervals; rings "
     "are published, for a larger net and longer inputs.",
-    "length": "The share of correct answers by input length. Nets were trained on lengths up to the dotted line.",
+    "length": "The share of correct answers by input length. Nets were trained on lengths up to the dotted line. Bars "
+    "are 95 % intervals.",
     "parts": "The share of steps in which a part is right, on longer inputs. If the number of steps is wrong or a step "
     "cannot be read, no part counts as right.",
     "samples": "The same sample in every format, and how long it gets: a scratchpad moves longer inputs further away "
@@ -105,7 +107,7 @@ def answer_rows(table: ResultTable, about: ScratchpadSection, task: ScratchpadTa
     """Accuracy on longer inputs for every encoding and format, with the published one."""
     lines_ = [(encoding, written) for encoding in about.encodings for written in task.samples]
     for order, (encoding, written) in enumerate(lines_):
-        own = {"line": f"{encoding} · {words(written)}", "order": order, "format": words(written)}
+        own = {"line": f"{label(encoding)} · {words(written)}", "order": order, "format": words(written)}
         if row := table.row(name_of(task.name, written, encoding), TEST):
             yield {**own, "whose": "ours", **{end: row[end] for end in ("value", "low", "high")}}
         theirs = ACCURACY.get(task.name, {}).get(encoding, {}).get(written)
@@ -127,11 +129,11 @@ def by_length(table: ResultTable, about: ScratchpadSection) -> Section:
             below=[marks.rule(where(ROWS, mark="trained"), {"x": across})],
             intervals="whiskers",
             size=30,
-            label=f"accuracy by input length with {encoding}",
+            label=f"accuracy by input length with {label(encoding)}",
             tip="{format}, length {at:.0f}: {value:share}",
             height=280,
         )
-        cards.append(panel(drawn, title=encoding))
+        cards.append(panel(drawn, title=label(encoding)))
     return Section("length", "Length by length", LEDES["length"], columns(*cards), "Length")
 
 
@@ -158,7 +160,7 @@ def parts(table: ResultTable, about: ScratchpadSection) -> Section | None:
                 ends = [table.row(subject, cell) for cell in (TEST, TRAIN)]
                 if all(ends):
                     answers = [per_cent(row["value"]) for row in ends if row]
-                    rows.append([f"{task.name}, {words(written)}, {encoding}", *cells, *answers])
+                    rows.append([f"{task.name}, {words(written)}, {label(encoding)}", *cells, *answers])
     if not rows:
         return None
     groups = [("", 1), ("steps with this part right", len(PARTS)), ("", 1), ("answers", 2)]
