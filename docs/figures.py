@@ -4,7 +4,7 @@ A record in docs/figures/ names its figures, the command that made them and when
 `<!-- figures: NAME.PART -->` … `<!-- /figures -->` holds prose whose numbers are those of the record, one by one and in
 the same order, and `<!-- table: NAME.TABLE -->` … `<!-- /table -->` holds a table of it. `make docs` writes both anew.
 Numbers in `code` are settings and stay. `python docs/figures.py RUN` records a run of `wherewhat reproduce canonical`
-or `length`,`python docs/figures.py benchmarks/latest.json` what `make bench` has measured.
+or `length`, `python docs/figures.py benchmarks/latest.json` what `make bench` has measured.
 """
 
 import json
@@ -26,6 +26,7 @@ TABLE = re.compile(r"(<!-- table: ([\w-]+)\.([\w-]+) -->\n).*?(<!-- /table -->)"
 CODE = r"`[^`]*`"
 NUMBER = r"(?<![\w.,^/])[−-]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w/])"
 NUMBER_OR_CODE = re.compile(f"{CODE}|({NUMBER})")
+VERDICTS = ("agrees", "in part", "disagrees", "seen", "not seen", "unknown")
 
 
 @cache
@@ -120,12 +121,14 @@ def length(run: Path) -> dict[str, Any]:
     mean = {(subject, measure): value for subject, measure, value in ranks.select("subject", "measure", "value").rows()}
     encodings = about["encodings"]
     verdicts = {claim["claim"]: claim["verdict"] for claim in manifest["claims"]}
+    counts = Counter(verdicts.values())
     return {
         "command": f"wherewhat reproduce length --scale {manifest['scale']} --seed {manifest['seed']}",
         "date": date.today().isoformat(),
         "source": f"a run of commit {manifest['git_commit'][:7]}, {manifest['seconds']:.0f} s",
         "figures": {
-            "verdicts": {"claims": str(len(verdicts)), **{n: str(c) for n, c in Counter(verdicts.values()).items()}}
+            # All of them, also those that no claim has: the prose names them in this order, whatever the run says.
+            "verdicts": {"claims": str(len(verdicts)), **{name: str(counts[name]) for name in VERDICTS}}
         },
         "tables": {
             "accuracy": [

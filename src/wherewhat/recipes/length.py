@@ -67,7 +67,6 @@ ARMS: dict[str, Arm] = {
         Arm("rope", "rope"),
     )
 }
-PUBLISHED_ARMS = tuple(arm.name for arm in ARMS.values() if arm.published)
 
 
 def arm(name: str) -> Arm:

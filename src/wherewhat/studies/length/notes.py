@@ -3,7 +3,7 @@
 from typing import Any
 
 from wherewhat.formatting import percent
-from wherewhat.published.length import GROUPS
+from wherewhat.published.length import GROUPS, READ_FROM_FIGURES
 from wherewhat.recipes.length import ARMS
 from wherewhat.studies.engine.labels import label
 from wherewhat.studies.engine.results import ResultTable
@@ -20,6 +20,7 @@ NOTES = (
     "there, and for as many as every other task here.",
     "Our decoder scales logits by the square root of the head width and has no dropout; theirs is T5-base without "
     "scaling and with dropout 0.1.",
+    f"Published accuracies of {', '.join(READ_FROM_FIGURES)} were read from figures: means over lengths 9 to 16.",
     "Partial RoPE (`rope_quarter`) rotates the first quarter of every head, as the published RoPE does; full RoPE "
     "(`rope`) rotates all of it and is in no published comparison.",
     f"A task is ranked only if at least {FEWEST} encodings reach {percent(LEARNT)} at training lengths "
