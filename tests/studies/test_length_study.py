@@ -19,11 +19,13 @@ from wherewhat.runs.registry import StudyRun
 from wherewhat.stats.intervals import wilson
 from wherewhat.stats.ranks import reciprocal_ranks
 from wherewhat.stats.verdict import VERDICTS
+from wherewhat.studies.engine.labels import label
 from wherewhat.studies.engine.lengths import accuracy_rows
 from wherewhat.studies.engine.results import Cell, ResultTable, Row, table_of
 from wherewhat.studies.engine.study import Request, StudyResult
 from wherewhat.studies.length.claims import CLAIMS, head_changes
 from wherewhat.studies.length.names import ALL, PUBLISHED, SCORES, name_of
+from wherewhat.studies.length.page import colours, dashes
 from wherewhat.studies.length.run import STUDY, measured_lengths, run
 from wherewhat.studies.length.settings import SCALES, LengthCondition, LengthScale, chosen_encodings, conditions
 from wherewhat.studies.length.summary import queries, summary_rows
@@ -131,6 +133,12 @@ def reproduce_micro(tmp_path: Path) -> StudyRun:
         return reproduce("length", folder=tmp_path / "study", engine="inline")
     finally:
         SCALES["tiny"] = before
+
+
+def test_every_encoding_has_a_line_of_its_own() -> None:
+    encodings = chosen_encodings(["all"])
+    drawn, stroked = colours(encodings), dashes(encodings)
+    assert len({(str(drawn[name]), tuple(stroked[name])) for name in map(label, encodings)}) == len(encodings)
 
 
 def test_a_table_without_tests_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from statistics import fmean
 from typing import Any
 
@@ -42,8 +43,11 @@ COLOURS = {
     "sinusoidal": shade("layers", 5),
     "rope": WHERE,
 }
-DASHES = {"rope_quarter": [5, 3]}
-OTHERS = [shade(scale, step) for scale in ("spread", "layers", "chance") for step in (0, 4, 2, 5, 1, 3)]
+SOLID, DASHED, DOTTED = [1, 0], [5, 3], [2, 2]
+DASHES = {"rope_quarter": DASHED}
+# Colours of other encodings: neither those above nor those that vanish against the paper.
+STEPS = {"spread": (0, 2, 4, 1, 5), "layers": (6, 2, 4, 0), "chance": (0, 6)}
+OTHERS = [shade(scale, step) for scale, steps in STEPS.items() for step in steps]
 LEDES = {
     "ranks": "The mean over tasks of one over the rank by accuracy on longer inputs; 1 would be first in every task. "
     "Bars are 95 % intervals from resampling tasks. Rings are published, where only five encodings are ranked; the "
@@ -83,9 +87,16 @@ def page(result: pl.DataFrame, manifest: LengthManifest) -> Page:
 
 
 def colours(encodings: Sequence[str]) -> dict[str, Any]:
-    """A colour for every encoding, by its label."""
-    others = iter(OTHERS * (len(encodings) // len(OTHERS) + 1))
+    """A colour for every encoding, by its label; when there are none left they come again."""
+    others = cycle(OTHERS)
     return {label(name): COLOURS.get(name) or next(others) for name in encodings}
+
+
+def dashes(encodings: Sequence[str]) -> dict[str, list[int]]:
+    """How the line of every encoding is drawn, by its label: dotted where its colour comes again."""
+    others = [name for name in encodings if name not in COLOURS]
+    again = dict.fromkeys(others[len(OTHERS) :], DOTTED)
+    return {label(name): {**DASHES, **again}.get(name, SOLID) for name in encodings}
 
 
 def accuracy(table: ResultTable, task: str, encoding: str, cell: Cell = TEST) -> Mapping[str, Any]:
@@ -146,7 +157,6 @@ def by_length(table: ResultTable, manifest: LengthManifest) -> Section:
     about = manifest.about
     views = {task.name: list(length_rows(table, about, task)) for task in about.tasks}
     coloured = colours(about.encodings)
-    strokes = {label(name): DASHES.get(name, [1, 0]) for name in about.encodings}
     across = x("at", "input length", zero=False, nice=False, grid=False, tickMinStep=1, padding=8)
     key_ = legend(symbolType="stroke", symbolStrokeWidth=3, labelLimit=160)
     drawn = lines(
@@ -155,7 +165,7 @@ def by_length(table: ResultTable, manifest: LengthManifest) -> Section:
         x=across,
         y=share(y, "value", "exact outputs"),
         colour=colour("name", coloured, legend=key_),
-        dash=dash("name", strokes, legend=key_),
+        dash=dash("name", dashes(about.encodings), legend=key_),
         below=[marks.rule(where(ROWS, mark="trained"), {"x": across})],
         intervals="whiskers",
         size=34,
@@ -266,7 +276,6 @@ def heads(table: ResultTable, manifest: LengthManifest) -> Section | None:
 
 
 def _heads_chart(task: LengthTask, views: Mapping[str, Sequence[Mapping[str, Any]]], about: LengthSection) -> Any:
-    strokes = {label(name): DASHES.get(name, [1, 0]) for name in about.encodings}
     key_ = legend(symbolType="stroke", symbolStrokeWidth=3, columns=3)
     return lines(
         f"heads_{task.name}",
@@ -274,7 +283,7 @@ def _heads_chart(task: LengthTask, views: Mapping[str, Sequence[Mapping[str, Any
         x=x("at", "input length", zero=False, nice=False, grid=False, tickMinStep=1, padding=8),
         y=share(y, "value", "mean over heads"),
         colour=colour("name", colours(about.encodings), legend=key_),
-        dash=dash("name", strokes, legend=key_),
+        dash=dash("name", dashes(about.encodings), legend=key_),
         intervals="none",
         label=f"heads by input length in {task.name}",
         tip="{name}, length {at:.0f}: {value:share}",
