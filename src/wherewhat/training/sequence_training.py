@@ -17,9 +17,7 @@ from wherewhat.tasks.stream import Ints
 from wherewhat.training.settings import Objective, TrainingSettings
 
 AT_ONCE = 256  # samples decoded together at most, so that memory does not grow with their number
-LONGER = (
-    1.25  # times as many tokens as the correct output has are decoded if there is a scratchpad and the net has room
-)
+LONGER = 1.25  # with a scratchpad, up to so many times the tokens of the correct output are decoded, if there is room
 Floats = NDArray[np.float64]
 
 

@@ -18,22 +18,22 @@ CLEAR = 0.02  # accuracy or gain below which it counts as nothing
 MOST, SOME = 2 / 3, 1 / 3  # shares of pairs from which a claim about most of them agrees, and agrees in part
 
 
-def is_learnt(table: ResultTable, task: str, written: str, encoding: str) -> bool:
+def is_learnt(table: ResultTable, task: str, format_name: str, encoding: str) -> bool:
     """Whether a task was learnt at training lengths with this format and encoding."""
-    return table.value(name_of(task, written, encoding), TRAIN) >= LEARNT
+    return table.value(name_of(task, format_name, encoding), TRAIN) >= LEARNT
 
 
-def gain(table: ResultTable, task: str, written: str, encoding: str) -> Estimate:
+def gain(table: ResultTable, task: str, format_name: str, encoding: str) -> Estimate:
     """By how much a scratchpad raises accuracy on longer inputs, if the task was learnt with and without it."""
-    if not all(is_learnt(table, task, each, encoding) for each in (written, WITHOUT)):
+    if not all(is_learnt(table, task, each, encoding) for each in (format_name, WITHOUT)):
         return Estimate()
-    after, before = (table.estimate(name_of(task, each, encoding), TEST) for each in (written, WITHOUT))
+    after, before = (table.estimate(name_of(task, each, encoding), TEST) for each in (format_name, WITHOUT))
     return Estimate(after.value - before.value, *mover(before, after))
 
 
-def gains(table: ResultTable, task: str, written: str) -> dict[str, Estimate]:
+def gains(table: ResultTable, task: str, format_name: str) -> dict[str, Estimate]:
     """The gains of a format by encoding, where they are known."""
-    by_encoding = {each: gain(table, task, written, each) for each in table.scale.encodings}
+    by_encoding = {each: gain(table, task, format_name, each) for each in table.scale.encodings}
     return {each: estimate for each, estimate in by_encoding.items() if estimate.known}
 
 
@@ -97,9 +97,9 @@ def best_without(table: ResultTable) -> Verdict:
 
 def learnt_values(table: ResultTable, task: str, encoding: str) -> Iterator[tuple[str, float]]:
     """By format with which a task was learnt: accuracy on longer inputs."""
-    for written in formats_of(table.scale, task):
-        if is_learnt(table, task, written, encoding):
-            yield written, table.value(name_of(task, written, encoding), TEST)
+    for format_name in formats_of(table.scale, task):
+        if is_learnt(table, task, format_name, encoding):
+            yield format_name, table.value(name_of(task, format_name, encoding), TEST)
 
 
 @claim(
@@ -114,9 +114,9 @@ def format_matters(table: ResultTable) -> Verdict:
     over_formats, over_encodings = list[float](), list[float]()
     for task in table.scale.tasks:
         grid = {
-            (written, encoding): value
+            (format_name, encoding): value
             for encoding in table.scale.encodings
-            for written, value in learnt_values(table, task, encoding)
+            for format_name, value in learnt_values(table, task, encoding)
         }
         for number, spreads in ((1, over_formats), (0, over_encodings)):
             for fixed in dict.fromkeys(key[number] for key in grid):

@@ -34,9 +34,9 @@ def describe(table: ResultTable) -> dict[str, Any]:
     tasks = []
     for name in scale.tasks:
         samples = {}
-        for written in formats_of(scale, name):
-            task = scale.task(ScratchpadCondition(name, written, scale.encodings[0]))
-            samples[written] = " ".join(task.sample(1, "train", 1)["tokens"][1:-1]).replace("<sep>", "→")
+        for format_name in formats_of(scale, name):
+            task = scale.task(ScratchpadCondition(name, format_name, scale.encodings[0]))
+            samples[format_name] = " ".join(task.sample(1, "train", 1)["tokens"][1:-1]).replace("<sep>", "→")
         sized = scale.task(ScratchpadCondition(name, "none", scale.encodings[0]))
         tasks.append({"name": name, "trained": sized.train_length, "tested": sized.test_length, "samples": samples})
     return {

@@ -51,7 +51,7 @@ def page(result: pl.DataFrame, manifest: ScratchpadManifest) -> Page:
     about, table = manifest.about, ResultTable(result, scale=manifest.about)
     if not about.tasks or not about.encodings or result.filter(part="overall").is_empty():
         raise UserError("the table has no task that was tested; run `wherewhat reproduce scratchpad` again")
-    formats = list(dict.fromkeys(written for task in about.tasks for written in task.samples))
+    formats = list(dict.fromkeys(format_name for task in about.tasks for format_name in task.samples))
     counts = {"task": len(about.tasks), "format": len(formats), "encoding": len(about.encodings)}
     facts = [counted(many, noun) for noun, many in {**counts, "seed": about.seeds or 1}.items()]
     return Page(
@@ -68,13 +68,13 @@ def page(result: pl.DataFrame, manifest: ScratchpadManifest) -> Page:
     )
 
 
-def words(written: str) -> str:
+def words(format_name: str) -> str:
     """What a format is called on the page.
 
     >>> words("no_rest"), words("none")
     ('full without rest', 'no scratchpad')
     """
-    return {"none": "no scratchpad"}.get(written, written.replace("no_", "full without "))
+    return {"none": "no scratchpad"}.get(format_name, format_name.replace("no_", "full without "))
 
 
 def format_colours(about: ScratchpadSection) -> dict[str, Any]:
@@ -105,12 +105,12 @@ def answer(table: ResultTable, about: ScratchpadSection) -> Section:
 
 def answer_rows(table: ResultTable, about: ScratchpadSection, task: ScratchpadTask) -> Iterator[Mapping[str, Any]]:
     """Accuracy on longer inputs for every encoding and format, with the published one."""
-    lines_ = [(encoding, written) for encoding in about.encodings for written in task.samples]
-    for order, (encoding, written) in enumerate(lines_):
-        own = {"line": f"{label(encoding)} · {words(written)}", "order": order, "format": words(written)}
-        if row := table.row(name_of(task.name, written, encoding), TEST):
+    lines_ = [(encoding, format_name) for encoding in about.encodings for format_name in task.samples]
+    for order, (encoding, format_name) in enumerate(lines_):
+        own = {"line": f"{label(encoding)} · {words(format_name)}", "order": order, "format": words(format_name)}
+        if row := table.row(name_of(task.name, format_name, encoding), TEST):
             yield {**own, "whose": "ours", **{end: row[end] for end in ("value", "low", "high")}}
-        theirs = ACCURACY.get(task.name, {}).get(encoding, {}).get(written)
+        theirs = ACCURACY.get(task.name, {}).get(encoding, {}).get(format_name)
         if theirs is not None:
             yield {**own, "whose": "published", "value": theirs, "low": None, "high": None}
 
@@ -140,27 +140,27 @@ def by_length(table: ResultTable, about: ScratchpadSection) -> Section:
 def length_rows(table: ResultTable, task: ScratchpadTask, encoding: str) -> Iterator[Mapping[str, Any]]:
     """Accuracy at every length for every format of a task, and where training ended."""
     yield {"mark": "trained", "at": (task.trained or 0) + 0.5}
-    for written in task.samples:
-        subject = name_of(task.name, written, encoding)
+    for format_name in task.samples:
+        subject = name_of(task.name, format_name, encoding)
         rows = table.where(part="length", subject=subject, seed=None, measure="exact").sort("at")
         for at, *ends in rows.select("at", "value", "low", "high").iter_rows():
-            yield {"format": words(written), "at": at, **dict(zip(("value", "low", "high"), ends, strict=True))}
+            yield {"format": words(format_name), "at": at, **dict(zip(("value", "low", "high"), ends, strict=True))}
 
 
 def parts(table: ResultTable, about: ScratchpadSection) -> Section | None:
     """A table of the parts of steps: which of them are right on longer inputs."""
     rows = []
     for task in about.tasks:
-        for written in (each for each in task.samples if each != "none"):
+        for format_name in (each for each in task.samples if each != "none"):
             for encoding in about.encodings:
-                subject = name_of(task.name, written, encoding)
+                subject = name_of(task.name, format_name, encoding)
                 shares = [table.row(subject, Cell("overall", f"step {part}", "test")) for part in PARTS]
                 unreadable = table.row(subject, Cell("overall", "unreadable steps", "test"))
                 cells = [per_cent(row["value"]) if row else "–" for row in (*shares, unreadable)]
                 ends = [table.row(subject, cell) for cell in (TEST, TRAIN)]
                 if all(ends):
                     answers = [per_cent(row["value"]) for row in ends if row]
-                    rows.append([f"{task.name}, {words(written)}, {label(encoding)}", *cells, *answers])
+                    rows.append([f"{task.name}, {words(format_name)}, {label(encoding)}", *cells, *answers])
     if not rows:
         return None
     groups = [("", 1), ("steps with this part right", len(PARTS)), ("", 1), ("answers", 2)]
@@ -177,10 +177,10 @@ def samples(table: ResultTable, about: ScratchpadSection) -> Section:
 
 def _samples(table: ResultTable, about: ScratchpadSection, task: ScratchpadTask) -> Html:
     rows = []
-    for written, sample in task.samples.items():
-        subject = name_of(task.name, written, about.encodings[0])
+    for format_name, sample in task.samples.items():
+        subject = name_of(task.name, format_name, about.encodings[0])
         ends = [table.where(part="tokens", subject=subject, item=item) for item in ("train", "test")]
         sizes = [max(rows_["value"].to_list(), default=None) for rows_ in ends]
         tokens = " → ".join("–" if size is None else f"{size:.0f}" for size in sizes)
-        rows.append([words(written), tokens, tag("code", sample)])
+        rows.append([words(format_name), tokens, tag("code", sample)])
     return table_of(["format", "longest in tokens, training → test", "a sample"], rows, label=f"samples of {task.name}")

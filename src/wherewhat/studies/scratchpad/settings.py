@@ -59,9 +59,9 @@ def formats_of(scale: ScratchpadScale, task: str) -> list[str]:
 def conditions(scale: ScratchpadScale) -> list[ScratchpadCondition]:
     """Every task with each of its formats and every encoding."""
     return [
-        ScratchpadCondition(task, written, encoding)
+        ScratchpadCondition(task, format_name, encoding)
         for task in scale.tasks
-        for written in formats_of(scale, task)
+        for format_name in formats_of(scale, task)
         for encoding in scale.encodings
     ]
 
