@@ -122,7 +122,7 @@ def test_the_published_table() -> None:
 
 def test_the_opposite_table() -> None:
     harmful = {"addition": {each: {"none": 0.5, "full": 0.1} for each in ARMS}}
-    helpful = {"sum": {each: {"none": 0.1, "full": 0.9} for each in ARMS}}
+    helpful = {task: {each: {"none": 0.1, "full": 0.9} for each in ARMS} for task in ("sum", "parity", "poly")}
     assert verdicts(world({**harmful, **helpful})) == {
         "addition": "disagrees",
         "others": "disagrees",
@@ -130,6 +130,32 @@ def test_the_opposite_table() -> None:
     }
     by_encoding = {"sum": {each: {"none": place / 5, "full": place / 5} for place, each in enumerate(ARMS)}}
     assert verdicts(world(by_encoding))["format"] == "disagrees"
+
+
+@pytest.mark.parametrize(
+    ("none", "full", "verdict", "answer"),
+    [
+        (0.9, 0.1, "in part", "In sum and parity, nets do best without one"),
+        (0.1, 0.9, "unknown", "In sum and parity, nets do best with one"),
+    ],
+)
+def test_few_tasks_are_a_first_look(none: float, full: float, verdict: str, answer: str) -> None:
+    table = world({task: {each: {"none": none, "full": full} for each in ARMS} for task in ("sum", "parity")})
+    result = CLAIMS["others"].test(table)
+    assert (result.verdict, result.answer, result.why) == (verdict, answer, "With 2 tasks, a first look.")
+
+
+def test_formats_that_beat_no_scratchpad_are_named() -> None:
+    rows = {each: {"none": 0.5, "full": 0.9 if each == "alibi" else 0.1} for each in ARMS}
+    assert CLAIMS["others"].test(world({"sum": rows})).ours == (
+        "No scratchpad is best for 4 of 5 pairs of task and encoding; full in sum with ALiBi"
+    )
+
+
+def test_addition_that_was_not_learnt_says_how_much_of_it_was() -> None:
+    result = CLAIMS["addition"].test(world({"addition": {"rope_quarter": {"none": 0.0, "full": 0.0}}}, learnt=0.4))
+    assert result.ours.endswith("at training lengths, full against no scratchpad: partial RoPE 40\xa0% against 40\xa0%")
+    assert CLAIMS["addition"].test(world({"sum": {}})).verdict == "unknown"
 
 
 def test_a_table_of_nothing_learnt_decides_nothing() -> None:

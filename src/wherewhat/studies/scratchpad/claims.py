@@ -1,9 +1,10 @@
 """What was published about scratchpads, each claim above the test that decides on it."""
 
+import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean, stdev
 
-from wherewhat.formatting import signed
+from wherewhat.formatting import count, listed, percent, signed
 from wherewhat.published import scratchpads as published
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.intervals import mover
@@ -15,6 +16,7 @@ from wherewhat.studies.scratchpad.names import LEARNT, TEST, TRAIN, WITHOUT, nam
 from wherewhat.studies.scratchpad.settings import formats_of
 
 CLEAR = 0.02  # accuracy or gain below which it counts as nothing
+FEW = 3  # other tasks below which their verdict is only a first look
 MOST, SOME = 2 / 3, 1 / 3  # shares of pairs from which a claim about most of them agrees, and agrees in part
 
 
@@ -60,9 +62,27 @@ def helps_addition(table: ResultTable) -> Verdict:
     """By the gain of the full format for every encoding that learnt both."""
     by_encoding = gains(table, "addition", "full") if "addition" in table.scale.tasks else {}
     if not by_encoding:
-        return Verdict("addition was not learnt both with and without a scratchpad", "unknown")
+        return _not_learnt(table)
     ours = "; ".join(f"{label(name)} {estimate.points()}" for name, estimate in by_encoding.items())
     return Verdict(ours, lenient_verdict(sides(list(by_encoding.values()))))
+
+
+def _not_learnt(table: ResultTable) -> Verdict:
+    """The verdict where no net learnt addition in both ways: how much each learnt at training lengths."""
+
+    def trained(format_name: str, encoding: str) -> float:
+        return table.value(name_of("addition", format_name, encoding), TRAIN)
+
+    ours = "addition was not learnt both with and without a scratchpad"
+    pairs = {each: (trained("full", each), trained(WITHOUT, each)) for each in table.scale.encodings}
+    learning = ", ".join(
+        f"{label(each)} {percent(full)} against {percent(none)}"
+        for each, (full, none) in pairs.items()
+        if not math.isnan(full + none)
+    )
+    if learning:
+        ours += f"; at training lengths, full against no scratchpad: {learning}"
+    return Verdict(ours, "unknown", short=f"{ours[:1].upper()}{ours[1:]}.")
 
 
 @claim(
@@ -80,19 +100,27 @@ def best_without(table: ResultTable) -> Verdict:
 
     Pairs in which nothing generalises are left out.
     """
-    best = {}
+    best: dict[tuple[str, str], str] = {}
     for task in (each for each in table.scale.tasks if each != "addition"):
         for encoding in table.scale.encodings:
             values = dict(learnt_values(table, task, encoding))
             if WITHOUT in values and len(values) > 1 and max(values.values()) >= CLEAR:
-                best[f"{task} with {label(encoding)}"] = max(values, key=lambda each: values[each])
+                best[task, encoding] = max(values, key=lambda each: values[each])
     if not best:
         return Verdict("no other task was learnt both with and without a scratchpad, and generalised", "unknown")
     without = sum(each == WITHOUT for each in best.values())
-    formats = "; ".join(f"{pair}: {'no scratchpad' if each == WITHOUT else each}" for pair, each in best.items())
+    others = [f"{each} in {task} with {label(name)}" for (task, name), each in best.items() if each != WITHOUT]
+    ours = "; ".join([f"No scratchpad is best for {without} of {len(best)} pairs of task and encoding", *others])
     share = without / len(best)
     verdict = "agrees" if share >= MOST else "in part" if share >= SOME else "disagrees"
-    return Verdict(f"no scratchpad is best for {without} of {len(best)} pairs: {formats}", verdict)
+    tasks = list(dict.fromkeys(task for task, _ in best))
+    if len(tasks) >= FEW or verdict == "in part":
+        return Verdict(ours, verdict)
+    # As few tasks as this can hint at what is claimed, and refute nothing.
+    why, where = f"With {count(len(tasks), 'task')}, a first look.", f"In {listed(tasks)}"
+    if verdict == "agrees":
+        return Verdict(ours, "in part", why, answer=f"{where}, nets do best without one")
+    return Verdict(ours, "unknown", why, answer=f"{where}, nets do best with one")
 
 
 def learnt_values(table: ResultTable, task: str, encoding: str) -> Iterator[tuple[str, float]]:

@@ -11,12 +11,12 @@ from wherewhat.report.blocks import marks
 from wherewhat.report.blocks.axes import INK, WHAT, WHERE, colour, legend, names, shade, share, x, y
 from wherewhat.report.blocks.chart import chart, lines
 from wherewhat.report.blocks.claims import claims_section
-from wherewhat.report.blocks.layout import answer_section, columns, counted, folded, key, panel, present, run_time
+from wherewhat.report.blocks.layout import answer_section, columns, counted, folded, key, note, panel, present, run_time
 from wherewhat.report.blocks.marks import ROWS, dots, estimates, where
 from wherewhat.report.blocks.numbers import per_cent
 from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
-from wherewhat.report.core.html import Html, join, tag
+from wherewhat.report.core.html import Html, join
 from wherewhat.report.core.page import Page, Section
 from wherewhat.studies.engine.labels import label
 from wherewhat.studies.engine.results import Cell, ResultTable
@@ -160,10 +160,10 @@ def parts(table: ResultTable, about: ScratchpadSection) -> Section | None:
                 ends = [table.row(subject, cell) for cell in (TEST, TRAIN)]
                 if all(ends):
                     answers = [per_cent(row["value"]) for row in ends if row]
-                    rows.append([f"{task.name}, {words(format_name)}, {label(encoding)}", *cells, *answers])
+                    rows.append([f"{task.name} · {words(format_name)} · {label(encoding)}", *cells, *answers])
     if not rows:
         return None
-    groups = [("", 1), ("steps with this part right", len(PARTS)), ("", 1), ("answers", 2)]
+    groups = [("", 1), ("% of steps with this part right", len(PARTS)), ("% of steps", 1), ("% of answers right", 2)]
     headings = ["run", *PARTS, "unreadable", "longer", "training lengths"]
     body = panel(table_of(headings, rows, label="parts of steps that are right", groups=groups))
     return Section("parts", "Part by part", LEDES["parts"], body, "Parts")
@@ -177,10 +177,11 @@ def samples(table: ResultTable, about: ScratchpadSection) -> Section:
 
 def _samples(table: ResultTable, about: ScratchpadSection, task: ScratchpadTask) -> Html:
     rows = []
-    for format_name, sample in task.samples.items():
+    for format_name in task.samples:
         subject = name_of(task.name, format_name, about.encodings[0])
         ends = [table.where(part="tokens", subject=subject, item=item) for item in ("train", "test")]
         sizes = [max(rows_["value"].to_list(), default=None) for rows_ in ends]
-        tokens = " → ".join("–" if size is None else f"{size:.0f}" for size in sizes)
-        rows.append([words(format_name), tokens, tag("code", sample)])
-    return table_of(["format", "longest in tokens, training → test", "a sample"], rows, label=f"samples of {task.name}")
+        rows.append([words(format_name), *("–" if size is None else f"{size:.0f}" for size in sizes)])
+    headings, groups = ["format", "training", "test"], [("", 1), ("longest sample, tokens", 2)]
+    examples = note(*(f"{words(each)}: `{sample}`" for each, sample in task.samples.items()))
+    return panel(table_of(headings, rows, label=f"tokens of {task.name}", groups=groups), examples)
