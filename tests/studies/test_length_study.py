@@ -261,7 +261,9 @@ def test_the_published_table_agrees_with_its_claims() -> None:
     assert {
         name: verdict(name, table) for name in ("order", "repeating", "rotary copies", "winners", "addition", "lego")
     } == dict.fromkeys(("order", "repeating", "rotary copies", "winners", "addition", "lego"), "agrees")
-    assert verdict("nope first", table) in ("agrees", "unknown")  # by one row per task; published are three seeds
+    nope = CLAIMS["nope first"].test(table)  # from means over seeds, so not quite the published ranks
+    assert nope.ours.startswith("Mean reciprocal rank: NoPE 0.70, T5 bias 0.55, ALiBi 0.48")
+    assert nope.verdict == "unknown", "resampling 17 tasks, the lead over T5 bias is not clear"
     assert verdict("full rotation", table) == "unknown" == verdict("heads", table)
 
 
