@@ -9,6 +9,7 @@ import pytest
 from wherewhat.cli.main import main
 from wherewhat.tasks.registry import TASKS, any_task, task
 from wherewhat.tasks.sequence import SequenceTask
+from wherewhat.tasks.slots import SlotTask
 
 SIZES: dict[str, dict[str, Any]] = {
     "index": {"context": 5, "n_symbols": 4},
@@ -27,6 +28,13 @@ def test_every_example_is_true(name: str) -> None:
     if isinstance(made, SequenceTask):
         ids = made.solve(made.ids(["<bos>", *input.split(), "<sep>"]))
         assert [made.token(id) for id in ids[:-1]] == output.split()
+        return
+    if isinstance(made, SlotTask):
+        tokens = input.split()
+        small = any_task(name, tokens=len(tokens), n_tok=9)
+        assert isinstance(small, SlotTask)
+        answers = small.solve([ord(token) - ord("a") for token in tokens])
+        assert [str(each) if name == "position" else small.token(each) for each in answers] == output.split()
         return
     one = task(name, **SIZES.get(name, {}))
     samples = [one.sample(1, "train", index)["input"] for index in range(8)]

@@ -194,7 +194,7 @@ def test_a_run_its_curve_and_its_folder(copier: TaskSettings, tmp_path: Path) ->
     assert run.ends == {"accuracy": run.final("exact"), "accuracy_valid": run.final("exact valid")}
     assert evaluate_outputs(run.net, COPY, seed=1, samples=20)["token accuracy"] == run.final("token accuracy")
     stored = load_model(tmp_path / "model")
-    assert stored.sequence_task == COPY and stored.tasks == ()
+    assert stored.alone == COPY and stored.tasks == ()
     again = train(copier, out=tmp_path, resume=True, on_step=lambda *_: pytest.fail("a finished run is read"))
     assert again.curve.equals(run.curve)
     with pytest.raises(

@@ -26,8 +26,7 @@ from wherewhat.nets.trunk import Trunk
 from wherewhat.tables.files import recover, write_run
 from wherewhat.tasks.base import Balanced
 from wherewhat.tasks.mixture import combined
-from wherewhat.tasks.registry import AnyTask, any_task
-from wherewhat.tasks.sequence import SequenceTask
+from wherewhat.tasks.registry import AloneTask, AnyTask, any_task
 
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 FILES = (WEIGHTS, CONFIG, TOKENIZER)
@@ -58,7 +57,7 @@ class StoredNet:
     words: WordVocabulary | None = None  # of a net that reads words
     corpus: Corpus | None = None  # that it was trained on
     question_corpus: QuestionCorpus | None = None  # that it was trained on
-    sequence_task: SequenceTask | None = None  # that it was trained on, in place of `tasks`
+    alone: AloneTask | None = None  # the task that it was trained on, in place of `tasks`, if that is learnt alone
 
     @property
     def question(self) -> str | None:
@@ -108,8 +107,8 @@ def load_model(folder: Path) -> StoredNet:
     words = _read_words(folder / TOKENIZER, net) if reads else None
     _fill(net, folder / WEIGHTS)
     answering = tuple(each for each in tasks if isinstance(each, Balanced))
-    sequence_task = next((each for each in tasks if isinstance(each, SequenceTask)), None)
-    return StoredNet(net.eval(), answering, config, words, corpus, question_corpus, sequence_task)
+    alone = next((each for each in tasks if not isinstance(each, Balanced)), None)
+    return StoredNet(net.eval(), answering, config, words, corpus, question_corpus, alone)
 
 
 def holds_net(folder: Path) -> bool:

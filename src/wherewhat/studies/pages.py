@@ -9,7 +9,18 @@ from wherewhat.names import look_up
 from wherewhat.report.core.page import Page
 from wherewhat.tables.manifest.study import StudyManifest
 
-NAMES = ("canonical", "dynamics", "locality", "syntax", "word-swap", "length", "scratchpad", "nope", "control")
+NAMES = (
+    "canonical",
+    "dynamics",
+    "locality",
+    "syntax",
+    "word-swap",
+    "length",
+    "scratchpad",
+    "nope",
+    "row-sums",
+    "control",
+)
 PAGES: dict[str, str] = {name: f"wherewhat.studies.{name.replace('-', '_')}.page" for name in NAMES}  # their modules
 
 

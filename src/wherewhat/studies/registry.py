@@ -7,10 +7,12 @@ from wherewhat.studies.engine.study import AnyStudy
 from wherewhat.studies.length.run import STUDY as LENGTH
 from wherewhat.studies.locality.run import STUDY as LOCALITY
 from wherewhat.studies.nope.run import STUDY as NOPE
+from wherewhat.studies.row_sums.run import STUDY as ROW_SUMS
 from wherewhat.studies.scratchpad.run import STUDY as SCRATCHPAD
 from wherewhat.studies.syntax.run import STUDY as SYNTAX
 from wherewhat.studies.word_swap.run import STUDY as WORD_SWAP
 
 STUDIES: dict[str, AnyStudy] = {
-    study.name: study for study in (CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, LENGTH, SCRATCHPAD, NOPE, CONTROL)
+    study.name: study
+    for study in (CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, LENGTH, SCRATCHPAD, NOPE, ROW_SUMS, CONTROL)
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from wherewhat.errors import UserError
 from wherewhat.tasks.base import Balanced, Record, Task, TaskBatch, check_indices, check_input
-from wherewhat.tasks.registry import AnyTask
+from wherewhat.tasks.registry import AloneTask, AnyTask
 from wherewhat.tasks.sequence import SequenceTask
 from wherewhat.tasks.stream import Ints
 
@@ -95,11 +95,12 @@ class Mixture(Task):
         return sum(first <= id for first in self.first_ids) - 1
 
 
-def combined(tasks: Sequence[AnyTask]) -> Mixture | SequenceTask:
-    """All tasks of a run as one: a mixture, or the one task that answers with a sequence."""
-    sequences = [task for task in tasks if isinstance(task, SequenceTask)]
-    if not sequences:
+def combined(tasks: Sequence[AnyTask]) -> Mixture | AloneTask:
+    """All tasks of a run as one: a mixture, or the one task that is learnt alone."""
+    alone = [task for task in tasks if not isinstance(task, Balanced)]
+    if not alone:
         return Mixture(tuple(task for task in tasks if isinstance(task, Balanced)))
     if len(tasks) > 1:
-        raise UserError(f"the {sequences[0].name} task answers with a sequence and is learnt alone; name no other task")
-    return sequences[0]
+        how = "with a sequence" if isinstance(alone[0], SequenceTask) else "in every slot"
+        raise UserError(f"the {alone[0].name} task answers {how} and is learnt alone; name no other task")
+    return alone[0]

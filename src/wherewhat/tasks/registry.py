@@ -25,12 +25,16 @@ from wherewhat.tasks.pcfg import Pcfg
 from wherewhat.tasks.queries import IndexTask, PartialInduction, Retrieval
 from wherewhat.tasks.scan import Scan
 from wherewhat.tasks.sequence import SequenceTask
+from wherewhat.tasks.slots import EvenTask, PositionTask, SlotTask
 from wherewhat.tasks.sorting import SortMulti, SortSingle
 
 # The papers that the tasks are from.
 QUERIES, HOPS, LENGTHS = "arXiv 2511.11579", "arXiv 2605.31558", "arXiv 2305.19466"
-LAYOUT = "arXiv 2406.08272"
-AnyTask = Balanced | SequenceTask  # with one answer per sequence, or with a sequence as its answer
+LAYOUT, ROWS = "arXiv 2406.08272", "arXiv 2205.13401"
+# With one answer per sequence, with a sequence as its answer, or with an answer in every slot; the last two are learnt
+# alone.
+AloneTask = SequenceTask | SlotTask
+AnyTask = Balanced | AloneTask
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,8 @@ TASKS: dict[str, TaskEntry] = {
             HOPS,
             "c1 b1 d3 d1 dc cd dd ab ca -> b1",
         ),
+        TaskEntry("position", "Which slot is it?", PositionTask, ROWS, "a b a c -> 0 1 2 3"),
+        TaskEntry("even", "Which tokens stand at even places?", EvenTask, ROWS, "e b a c -> b c . ."),
         TaskEntry(
             "latin",
             "Which symbol belongs into the queried cell of a Latin square?",
@@ -155,6 +161,8 @@ def task(name: str, **sizes: Any) -> Balanced:
     made = any_task(name, **sizes)
     if isinstance(made, SequenceTask):
         raise UserError(f"the {name} task answers with a sequence where one token is needed; choose another task")
+    if isinstance(made, SlotTask):
+        raise UserError(f"the {name} task answers in every slot where one answer is needed; choose another task")
     return made
 
 

@@ -14,16 +14,18 @@ from wherewhat.models.folder import StoredNet, tasks_from_list, tasks_to_list
 from wherewhat.nets.trunk import Trunk, evaluating
 from wherewhat.tasks.base import Task
 from wherewhat.tasks.mixture import Mixture, combined
-from wherewhat.tasks.registry import AnyTask, any_task
+from wherewhat.tasks.registry import AloneTask, AnyTask, any_task
 from wherewhat.tasks.sequence import SequenceTask
+from wherewhat.tasks.slots import SlotTask
 from wherewhat.tasks.stream import Stream
 from wherewhat.training.sequence_training import SequenceObjective
 from wherewhat.training.settings import Objective, Plain, TrainingSettings
+from wherewhat.training.slot_training import SlotObjective
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSettings(TrainingSettings):
-    """One training run on tasks with one answer each, which are mixed in equal parts; or on one with longer answers."""
+    """One training run on tasks with one answer each, mixed in equal parts; or on one task that is learnt alone."""
 
     learns: ClassVar[str] = "tasks"
 
@@ -46,7 +48,7 @@ class TaskSettings(TrainingSettings):
             )
 
     @property
-    def task(self) -> Mixture | SequenceTask:
+    def task(self) -> Mixture | AloneTask:
         """All tasks as one."""
         return combined(self.tasks)
 
@@ -60,16 +62,18 @@ class TaskSettings(TrainingSettings):
 
     def objective(self) -> Objective:
         task = self.task
-        return (
-            SequenceObjective(task, self, self.first_position)
-            if isinstance(task, SequenceTask)
-            else TaskObjective(task, self)
-        )
+        if isinstance(task, SequenceTask):
+            return SequenceObjective(task, self, self.first_position)
+        if isinstance(task, SlotTask):
+            return SlotObjective(task, self, self.first_position)
+        return TaskObjective(task, self)
 
     def ending(self, ends: Mapping[str, float]) -> str:
         if isinstance(self.task, SequenceTask):
             valid = f"{ends['accuracy_valid']:.1%} at training lengths"
             return f"{ends['accuracy']:.1%} of longer test outputs decoded exactly, {valid}"
+        if isinstance(self.task, SlotTask):
+            return f"{ends['accuracy']:.1%} of the slots of fresh sequences answered correctly"
         return f"{ends['accuracy']:.1%} of fresh sequences answered exactly"
 
     def saved_with_net(self) -> Plain:
@@ -77,7 +81,7 @@ class TaskSettings(TrainingSettings):
 
     @classmethod
     def target_of(cls, model: StoredNet) -> tuple[AnyTask, ...]:
-        return model.tasks if model.sequence_task is None else (model.sequence_task,)
+        return model.tasks if model.alone is None else (model.alone,)
 
     @classmethod
     def target_to_plain(cls, learnt: Sequence[AnyTask]) -> list[Plain]:

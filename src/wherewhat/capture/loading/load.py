@@ -24,7 +24,7 @@ from wherewhat.nets.build import build
 from wherewhat.nets.trunk import Trunk
 from wherewhat.tasks.base import Task
 from wherewhat.tasks.mixture import Mixture
-from wherewhat.tasks.sequence import SequenceTask
+from wherewhat.tasks.registry import AloneTask
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -60,7 +60,7 @@ class LoadedModel:
     id: str
     module: nn.Module
     tokenizer: Any = None  # a transformers tokenizer
-    task: Task | SequenceTask | None = None  # what one of our nets was trained on: a source of texts
+    task: Task | AloneTask | None = None  # what one of our nets was trained on: a source of texts
     corpus: Corpus | None = None  # what one of our nets was trained on, with sentences it was not trained on
     revision: str | None = None
     path: str | None = None  # its folder, if it is a local one
@@ -205,7 +205,7 @@ def fingerprint(model: nn.Module) -> str:
 
 def _own(stored: StoredNet) -> LoadedModel:
     """One of our nets with what it was trained on: a task, or its words and a corpus or a question."""
-    task: Task | SequenceTask | None = Mixture(stored.tasks) if stored.tasks else stored.sequence_task
+    task: Task | AloneTask | None = Mixture(stored.tasks) if stored.tasks else stored.alone
     size = stored.net.config.vocabulary
     notes: tuple[str, ...] = ()
     if task is not None and task.vocabulary != size:

@@ -25,6 +25,7 @@ from wherewhat.capture.tokens.special_tokens import opening_token, plain_tokens,
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk, evaluating
 from wherewhat.tasks.sequence import SequenceTask
+from wherewhat.tasks.slots import SlotTask
 
 NEXT, MASKED, ANSWER = "next", "masked", "answer"  # what a model predicts
 ENDINGS = {  # suffixes of transformers' classes that predict the next token, and of those that fill in masks
@@ -81,6 +82,11 @@ def prediction_kind(model: LoadedModel) -> str:
         if isinstance(model.task, SequenceTask):
             raise UserError(
                 f"{model.id} answers with whole sequences, and only single answers are evaluated here; "
+                "name a net that was trained on another task"
+            )
+        if isinstance(model.task, SlotTask):
+            raise UserError(
+                f"{model.id} answers in every slot, and only single answers are evaluated here; "
                 "name a net that was trained on another task"
             )
         if model.task is not None:

@@ -189,6 +189,16 @@ class ScratchpadSection(TrainedSection):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RowSumsSection(TrainedSection):
+    """Encodings, what each can do about row sums, and the sizes of both tasks."""
+
+    encodings: Sequence[str] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    tokens: Mapping[str, int] = field(default_factory=dict)  # of a sequence, by task
+    n_tok: Mapping[str, int] = field(default_factory=dict)  # different ones, by task
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControlSection:
     """The model that was edited, its texts, and the heads that were chosen."""
 
@@ -205,6 +215,7 @@ DynamicsManifest = StudyManifest[DynamicsSection]
 LengthManifest = StudyManifest[LengthSection]
 LocalityManifest = StudyManifest[LocalitySection]
 NopeManifest = StudyManifest[NopeSection]
+RowSumsManifest = StudyManifest[RowSumsSection]
 ScratchpadManifest = StudyManifest[ScratchpadSection]
 SyntaxManifest = StudyManifest[SyntaxSection]
 WordSwapManifest = StudyManifest[WordSwapSection]
@@ -215,6 +226,7 @@ SECTIONS: dict[str, type[Any]] = {
     "length": LengthSection,
     "locality": LocalitySection,
     "nope": NopeSection,
+    "row-sums": RowSumsSection,
     "scratchpad": ScratchpadSection,
     "syntax": SyntaxSection,
     "word-swap": WordSwapSection,

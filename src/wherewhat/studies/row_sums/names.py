@@ -1,0 +1,23 @@
+"""What runs, encodings and rows are called. Torch-free, so that the page knows them too."""
+
+from wherewhat.studies.engine.results import Cell
+
+ALL, FIRST_HALF, SECOND_HALF = "all", "first half", "second half"
+LONGER = "longer"  # inputs than in training
+TASKS = ("position", "even")
+# Encodings by what they can do: rows of attention that sum to one, free factors, or positions added to tokens.
+BOUND, FREE, ADDED = "rows sum to one", "free row sums", "positions in the tokens"
+
+
+def name_of(task: str, encoding: str) -> str:
+    """What the run of a task with an encoding is called.
+
+    >>> name_of("even", "urpe over toeplitz")
+    'even, urpe over toeplitz'
+    """
+    return f"{task}, {encoding}"
+
+
+def accuracy(item: str = ALL) -> Cell:
+    """The share of slots that are answered correctly: of all, of a half, or on longer inputs."""
+    return Cell("accuracy", "accuracy", item)

@@ -1,0 +1,50 @@
+"""What differs from the publication, and what the page needs beside the rows."""
+
+from typing import Any
+
+from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.row_sums.settings import ARMS, SCALES, RowSumScale
+
+SIZES = {  # by its name in a sentence; 0 is the scale
+    "tokens of the position task": "{0.position.tokens}",
+    "tokens of the even task": "{0.even.tokens}",
+    "different tokens": "{0.position.n_tok} and {0.even.n_tok}",
+    "layers": "{0.layers}",
+    "width": "{0.width}",
+    "heads": "{0.heads}",
+    "steps": "{0.position_steps:,} and {0.even_steps:,}",
+    "batch": "{0.batch}",
+    "learning rate": "{0.learning_rate:g}",
+    "test sequences": "{0.samples:,}",
+    "seeds": "{0.seeds}",
+}
+NOTES = (
+    "All slots are scored; the released code leaves out the first slot of the position task, whose label is its "
+    "padding id. Published accuracies in the even task hold the filler half: both halves are given apart here.",
+    "The output layer has weights of its own in both tasks; in the released code those of the even task are tied to "
+    "the embedding. Training is in float32, without dropout.",
+    "Longer inputs are scored over slots that exist in training; in the even task, over those of its first half.",
+)
+
+
+def notes_of(scale: RowSumScale) -> tuple[str, ...]:
+    """How this scale, and every scale, differs from the publication."""
+    scales = (scale, SCALES["paper"])
+    sizes = {name: [size.format(each) for each in scales] for name, size in SIZES.items()}
+    differ = [f"{name} {ours} ({theirs})" for name, (ours, theirs) in sizes.items() if ours != theirs]
+    first = f"This scale differs from the publication, whose values are in brackets: {', '.join(differ)}."
+    return (first, *NOTES) if differ else NOTES
+
+
+def describe(table: ResultTable) -> dict[str, Any]:
+    """Encodings by kind, and sizes."""
+    scale: RowSumScale = table.scale
+    return {
+        "encodings": list(scale.encodings),
+        "kinds": {name: ARMS[name].kind for name in scale.encodings},
+        "tokens": {"position": scale.position.tokens, "even": scale.even.tokens},
+        "n_tok": {"position": scale.position.n_tok, "even": scale.even.n_tok},
+        "seeds": len(table.seeds),
+        "layers": scale.layers,
+        "heads": scale.heads,
+    }
