@@ -77,7 +77,7 @@ def answer(table: ResultTable, about: RowSumsSection) -> Section:
         item = ALL if task == "position" else FIRST_HALF
         rows = list(answer_rows(table, about, task, item))
         across = share(x, "value", "slots answered correctly" if item == ALL else "first half answered correctly")
-        tint = colour("kind", KINDS, legend=legend(symbolType="circle"))
+        tint = colour("kind", KINDS, legend=legend(symbolType="circle", labelLimit=190, columns=2))
         place = {"x": across, "y": names("name", labelLimit=190), "color": tint}
         layers = [
             marks.rule(where(ROWS, mark="chance"), {"x": across}),

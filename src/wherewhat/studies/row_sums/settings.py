@@ -127,10 +127,8 @@ _SMALL = RowSumScale(
 )
 _TINY = replace(
     _SMALL,
-    position=PositionTask(tokens=16, n_tok=16),
-    even=EvenTask(tokens=8, n_tok=8),
     encodings=("none", "t5_bias", "rope", "urpe over t5_bias", "urpe over toeplitz", "learned"),
-    position_steps=500,
-    even_steps=1500,
+    position_steps=800,
+    even_steps=2000,
 )
 SCALES: dict[str, RowSumScale] = {"tiny": _TINY, "small": _SMALL, "paper": RowSumScale()}
