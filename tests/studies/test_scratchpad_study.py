@@ -168,4 +168,4 @@ def test_nothing_is_best_where_nothing_generalises() -> None:
 
 
 def test_scales_train_what_they_say() -> None:
-    assert [len(conditions(SCALES[name])) for name in ("tiny", "small")] == [18, 48]
+    assert [len(conditions(SCALES[name])) for name in ("tiny", "small")] == [12, 48]

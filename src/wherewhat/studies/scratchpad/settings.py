@@ -77,7 +77,7 @@ def prepare(scale: ScratchpadScale, request: Request) -> ScratchpadScale:
 _TINY = ScratchpadScale(
     tasks=("addition", "sum"),
     formats=("none", "minimal", "full"),
-    encodings=("none", "alibi", "rope"),
+    encodings=("none", "rope"),
     lengths="shortest",
     run=LengthRun(steps=1000, learning_rate=2e-3, samples=200),
     seeds=1,
@@ -86,6 +86,7 @@ _SMALL = replace(
     _TINY,
     tasks=("addition", "sum", "parity", "sort_single"),
     formats=("none", "minimal", "full", "no_rest"),
+    encodings=("none", "alibi", "rope"),
 )
 _PAPER = ScratchpadScale(
     run=LengthRun(
