@@ -84,7 +84,7 @@ def _decoding(repeats: int) -> Measurement:
 
     pairs = side_by_side(timed(decode), timed(uncached), repeats=min(repeats, 3))
     return Measurement(
-        f"greedy decoding, {SAMPLES} samples of length {LENGTH}: times faster with cache",
+        f"greedy decoding, {SAMPLES} samples of length {LENGTH}, with the cache: times faster",
         tuple(slow / quick for quick, slow in pairs),
         5.0,
         at_least=True,

@@ -51,7 +51,7 @@ def measure(repeats: int) -> Iterator[Measurement]:
     """Every bound of a sweep."""
     rounds = min(repeats, 3)
     pairs = [(run(RUNS, "local", 2), run(RUNS, "local", 1)) for _ in range(rounds)]
-    name = f"sweep, {RUNS} runs of {STEPS} steps on two workers: times faster than on one"
+    name = f"sweep, {RUNS} runs of {STEPS} steps on two workers, not one: times faster"
     yield Measurement(name, tuple(one / two for two, one in pairs), 1.7, at_least=True)
     if find_spec("ray") is not None:
         pairs = [(run(RUNS, "ray", 2), run(RUNS, "local", 2)) for _ in range(rounds)]
