@@ -54,7 +54,10 @@ def test_a_task_takes_two_lines_and_its_example_one(
         assert example.strip() == entry.example
 
 
-def test_a_single_task_is_shown_with_its_sizes_as_they_are_set(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_single_task_is_shown_with_its_sizes_as_they_are_set(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     assert main(["list", "tasks", "lego"]) == 0
     sizes = "sizes: shortest=4 train_length=8 test_length=16 form=compact scratchpad=none"
     assert capsys.readouterr().out.splitlines()[-1].strip() == sizes
