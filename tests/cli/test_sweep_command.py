@@ -155,4 +155,4 @@ def test_a_net_that_answers_with_sequences_is_trained_and_profiled(tmp_path: Pat
     assert main(["heads", str(tmp_path / "net"), *options]) == 0
     assert pl.read_parquet(tmp_path / "heads" / "heads.parquet").height > 0
     assert main(["edit", str(tmp_path / "net"), "--ablate", "L0H0", "--quiet", "--out", str(tmp_path / "edit")]) == 2
-    assert "answers with whole sequences, and only single answers are evaluated here" in capsys.readouterr().err
+    assert "answers with a sequence, and only single answers are evaluated here" in capsys.readouterr().err

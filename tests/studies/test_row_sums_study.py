@@ -49,13 +49,13 @@ def test_the_rows_tell_which_slots_are_right(tmp_path: Path) -> None:
     condition = RowSumCondition("even", "urpe over t5_bias")
     rows = rows_of(condition, tmp_path)
     net = train(MICRO.training(condition, 3)).net
-    right_NA = right_slots(net, MICRO.even, seed=4, samples=30)
+    right_NT = right_slots(net, MICRO.even, seed=4, samples=30)
     ours = {row[2]: row[6] for row in rows if row[0] == "accuracy"}
-    assert ours[ALL] == pytest.approx(right_NA.mean()) and ours[FIRST_HALF] == pytest.approx(right_NA[:, :4].mean())
+    assert ours[ALL] == pytest.approx(right_NT.mean()) and ours[FIRST_HALF] == pytest.approx(right_NT[:, :4].mean())
     by_slot = [row[6] for row in rows if row[0] == "slot"]
-    assert by_slot == pytest.approx(right_NA.mean(0).tolist())
-    longer_NA = right_slots(net, replace(MICRO.even, tokens=12), seed=4, samples=30)
-    assert ours[LONGER] == pytest.approx(longer_NA[:, :4].mean())
+    assert by_slot == pytest.approx(right_NT.mean(0).tolist())
+    longer_NT = right_slots(net, replace(MICRO.even, tokens=12), seed=4, samples=30)
+    assert ours[LONGER] == pytest.approx(longer_NT[:, :4].mean())
     logits_TV = net(torch.zeros((1, 8), dtype=torch.int64))[0].detach().numpy()
     spread = np.abs(logits_TV - logits_TV.mean(0)).max() / np.abs(logits_TV).max()
     assert [row[6] for row in rows if row[0] == "constant"] == pytest.approx([spread], rel=1e-3, abs=1e-6)

@@ -153,7 +153,7 @@ def test_sizes_that_make_no_sense(sizes: dict[str, Any], sentence: str) -> None:
 
 def test_where_one_answer_is_needed_a_sequence_is_refused() -> None:
     with pytest.raises(
-        UserError, match="the copy_random task answers with a sequence where one token is needed; choose"
+        UserError, match="the copy_random task answers with a sequence where one answer is needed; choose"
     ):
         task("copy_random")
     with pytest.raises(

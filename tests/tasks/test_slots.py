@@ -33,7 +33,7 @@ def test_a_batch_is_its_samples_and_each_is_solved(one: SlotTask) -> None:
     batch = one.batch(3, "test", [0, 7, 10**6])
     for row, index in enumerate([0, 7, 10**6]):
         record = one.sample(3, "test", index)
-        assert batch.input_NT[row].tolist() == record["input"] and batch.target_NA[row].tolist() == record["target"]
+        assert batch.input_NT[row].tolist() == record["input"] and batch.target_NT[row].tolist() == record["target"]
         assert one.solve(record["input"]) == record["target"]
         assert max(record["input"]) < one.n_tok and max(record["target"]) < one.classes <= one.vocabulary
     assert [ids.tolist() for ids in one.texts(3, "test", [0, 7])] == batch.input_NT[:2].tolist()
@@ -45,7 +45,7 @@ def test_every_slot_answers_with_its_number_or_with_a_token_at_an_even_place() -
     ids = [2, 0, 1, 1, 0, 2]
     assert position.solve(ids) == [0, 1, 2, 3, 4, 5] and position.groups == ()
     assert even.solve(ids) == [0, 1, 2, 4, 4, 4]
-    assert even.groups == ("first half", "second half") and even.group_A.tolist() == [0, 0, 0, 1, 1, 1]
+    assert even.groups == ("first half", "second half") and even.group_T.tolist() == [0, 0, 0, 1, 1, 1]
     assert [even.token(id) for id in range(5)] == ["a", "b", "c", "d", "."]
 
 

@@ -37,7 +37,7 @@ def test_the_loss_is_that_of_every_slot() -> None:
     expected = -np.mean(
         [
             logits[row, slot, target].item()
-            for row, line in enumerate(batch.target_NA)
+            for row, line in enumerate(batch.target_NT)
             for slot, target in enumerate(line)
         ]
     )
@@ -47,15 +47,15 @@ def test_the_loss_is_that_of_every_slot() -> None:
 def test_accuracy_is_the_share_of_slots_and_of_each_half() -> None:
     settings = settings_of(EVEN)
     net = build(settings.net, seed=0)
-    right_NA = right_slots(net, EVEN, seed=1, samples=20)
+    right_NT = right_slots(net, EVEN, seed=1, samples=20)
     batch = EVEN.batch(1, "test", range(20))
     answers = net(torch.from_numpy(batch.input_NT))[..., : EVEN.classes].argmax(-1).numpy()
-    assert np.array_equal(right_NA, answers == batch.target_NA)
+    assert np.array_equal(right_NT, answers == batch.target_NT)
     assert evaluate_slots(net, EVEN, seed=1, samples=20) == pytest.approx(
         {
-            "accuracy": right_NA.mean(),
-            "accuracy first half": right_NA[:, :3].mean(),
-            "accuracy second half": right_NA[:, 3:].mean(),
+            "accuracy": right_NT.mean(),
+            "accuracy first half": right_NT[:, :3].mean(),
+            "accuracy second half": right_NT[:, 3:].mean(),
         }
     )
 

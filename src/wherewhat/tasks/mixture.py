@@ -9,7 +9,6 @@ import numpy as np
 from wherewhat.errors import UserError
 from wherewhat.tasks.base import Balanced, Record, Task, TaskBatch, check_indices, check_input
 from wherewhat.tasks.registry import AloneTask, AnyTask
-from wherewhat.tasks.sequence import SequenceTask
 from wherewhat.tasks.stream import Ints
 
 
@@ -101,6 +100,5 @@ def combined(tasks: Sequence[AnyTask]) -> Mixture | AloneTask:
     if not alone:
         return Mixture(tuple(task for task in tasks if isinstance(task, Balanced)))
     if len(tasks) > 1:
-        how = "with a sequence" if isinstance(alone[0], SequenceTask) else "in every slot"
-        raise UserError(f"the {alone[0].name} task answers {how} and is learnt alone; name no other task")
+        raise UserError(f"the {alone[0].name} task answers {alone[0].manner} and is learnt alone; name no other task")
     return alone[0]

@@ -159,10 +159,8 @@ def task(name: str, **sizes: Any) -> Balanced:
     9
     """
     made = any_task(name, **sizes)
-    if isinstance(made, SequenceTask):
-        raise UserError(f"the {name} task answers with a sequence where one token is needed; choose another task")
-    if isinstance(made, SlotTask):
-        raise UserError(f"the {name} task answers in every slot where one answer is needed; choose another task")
+    if not isinstance(made, Balanced):
+        raise UserError(f"the {name} task answers {made.manner} where one answer is needed; choose another task")
     return made
 
 

@@ -65,6 +65,7 @@ class SequenceTask(ABC):
     form: str = "compact"  # one token per symbol; or `text`: one per character of the released text
     scratchpad: str = NONE  # the format of the steps that are written before the answer
     name: ClassVar[str]
+    manner: ClassVar[str] = "with a sequence"  # how it answers
     parts: ClassVar[tuple[str, ...]] = ()  # of the steps of its scratchpad, if it has one
 
     def __post_init__(self) -> None:

@@ -1,53 +1,85 @@
 """Tasks with an answer in every slot: which slot is it, and which tokens stand in even places? (arXiv 2205.13401)"""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from wherewhat.errors import UserError
-from wherewhat.tasks.answers import AnswersBatch, AnswersTask
-from wherewhat.tasks.base import check_size, letter
+from wherewhat.tasks.base import Record, check_indices, check_size, check_split, letter
 from wherewhat.tasks.stream import Ints, Streams
 
 
 @dataclass(frozen=True)
-class SlotTask(AnswersTask):
-    """Independent random tokens, with one answer per token."""
+class SlotBatch:
+    """Many samples as arrays."""
+
+    input_NT: Ints
+    target_NT: Ints
+
+
+@dataclass(frozen=True)
+class SlotTask(ABC):
+    """Independent random tokens, with one answer per token. Members are frozen dataclasses of their sizes."""
 
     tokens: int = 128  # of a sequence
     n_tok: int = 980  # different ones
+    name: ClassVar[str]
+    manner: ClassVar[str] = "in every slot"  # how it answers
+    groups: ClassVar[tuple[str, ...]] = ()  # the kinds of slot that are measured apart
 
     def __post_init__(self) -> None:
         check_size(self.name, "tokens", self.tokens, 2)
         check_size(self.name, "n_tok", self.n_tok, 2)
 
     @property
+    @abstractmethod
+    def classes(self) -> int:
+        """How many values an answer can have, from 0 on."""
+
+    @abstractmethod
+    def solve(self, ids: Sequence[int]) -> list[int]:
+        """The answers to a sequence, from its tokens alone."""
+
+    @property
     def vocabulary(self) -> int:
+        """How many token ids there are; answers are among them."""
         return max(self.n_tok, self.classes)
 
     @property
     def length(self) -> int:
+        """Tokens of every sequence."""
         return self.tokens
 
     @property
-    def answers(self) -> int:
-        return self.tokens
+    def group_T(self) -> Ints:
+        """Which of its `groups` each slot belongs to."""
+        return np.arange(self.tokens) * max(1, len(self.groups)) // self.tokens
 
-    @property
-    def groups(self) -> tuple[str, ...]:
-        return ()
+    def sample(self, seed: int, split: str, index: int) -> Record:
+        """One sample in plain Python."""
+        batch = self.batch(seed, split, [index])
+        return {"input": batch.input_NT[0].tolist(), "target": batch.target_NT[0].tolist()}
 
-    @property
-    def group_A(self) -> Ints:
-        return np.zeros(self.answers, dtype=np.int64)
-
-    def draws(self, streams: Streams) -> AnswersBatch:
+    def batch(self, seed: int, split: str, indices: Sequence[int] | Ints) -> SlotBatch:
+        """Many samples at once."""
+        check_split(split)
+        streams = Streams(seed, [self.name, split], check_indices(np.asarray(indices, dtype=np.int64)))
         input_NT = streams.below(self.n_tok, draws=self.tokens)
-        return AnswersBatch(input_NT, np.array([self.solve(row) for row in input_NT.tolist()], dtype=np.int64), {})
+        return SlotBatch(input_NT, np.array([self.solve(row) for row in input_NT.tolist()], dtype=np.int64))
+
+    def texts(self, seed: int, split: str, indices: Sequence[int] | Ints) -> list[Ints]:
+        """What a net reads of each sample: the whole sequence."""
+        return list(self.batch(seed, split, indices).input_NT)
+
+    def sizes(self) -> dict[str, Any]:
+        """The sizes as plain values; `any_task(name, **sizes)` makes the task again."""
+        return asdict(self)
 
     def token(self, id: int) -> str:
+        """What an id is called when people read it."""
         return letter(id) if id < self.n_tok else "."
 
 
@@ -74,6 +106,7 @@ class EvenTask(SlotTask):
     """
 
     name: ClassVar[str] = "even"
+    groups: ClassVar[tuple[str, ...]] = ("first half", "second half")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,14 +116,6 @@ class EvenTask(SlotTask):
     @property
     def classes(self) -> int:
         return self.n_tok + 1
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        return ("first half", "second half")
-
-    @property
-    def group_A(self) -> Ints:
-        return np.arange(self.tokens) // (self.tokens // 2)
 
     def solve(self, ids: Sequence[int]) -> list[int]:
         return [*ids[1::2], *[self.n_tok] * (len(ids) // 2)]

@@ -25,6 +25,9 @@ class SequenceObjective(Objective):
     """Predict the output of an input, token by token, and where it ends."""
 
     ends: ClassVar[Mapping[str, str]] = {"accuracy": "exact", "accuracy_valid": "exact valid"}
+    ending: ClassVar[str] = (
+        "{accuracy:.1%} of longer test outputs decoded exactly, {accuracy_valid:.1%} at training lengths"
+    )
 
     def __init__(self, task: SequenceTask, settings: TrainingSettings, first_position: Callable[[int], int]) -> None:
         self.task, self.settings, self.first_position = task, settings, first_position

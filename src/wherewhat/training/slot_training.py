@@ -1,6 +1,7 @@
 """Training on tasks with an answer in every slot, and the share of slots that are answered correctly."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -18,6 +19,9 @@ AT_ONCE = 500  # samples that are read together at most, so that memory does not
 class SlotObjective(Objective):
     """Predict the answer of every slot at its own token."""
 
+    ends: ClassVar[Mapping[str, str]] = {"accuracy": "accuracy"}
+    ending: ClassVar[str] = "{accuracy:.1%} of the slots of fresh sequences answered correctly"
+
     def __init__(self, task: SlotTask, settings: TrainingSettings, first_position: Callable[[int], int]) -> None:
         self.task, self.settings, self.first_position = task, settings, first_position
 
@@ -26,7 +30,7 @@ class SlotObjective(Objective):
         size = self.settings.batch
         batch = self.task.batch(self.settings.data_seed, "train", np.arange((step - 1) * size, step * size))
         logits_BTV = slot_logits(net, self.task, torch.from_numpy(batch.input_NT), first=self.first_position(step))
-        return cross_entropy(logits_BTV.flatten(0, 1), torch.from_numpy(batch.target_NA).flatten())
+        return cross_entropy(logits_BTV.flatten(0, 1), torch.from_numpy(batch.target_NT).flatten())
 
     def evaluate(self, net: Trunk) -> dict[str, float]:
         return evaluate_slots(net, self.task, seed=self.settings.data_seed, samples=self.settings.evaluate_samples)
@@ -40,18 +44,18 @@ def slot_logits(net: Trunk, task: SlotTask, ids_BT: Tensor, *, first: int = 0) -
 
 def evaluate_slots(net: Trunk, task: SlotTask, *, seed: int, samples: int) -> dict[str, float]:
     """The share of slots that are answered correctly in the first test samples: of all, and of each group."""
-    right_A = right_slots(net, task, seed=seed, samples=samples).mean(0)
-    measured = {"accuracy": float(right_A.mean())}
+    right_T = right_slots(net, task, seed=seed, samples=samples).mean(0)
+    measured = {"accuracy": float(right_T.mean())}
     for number, group in enumerate(task.groups):
-        measured[f"accuracy {group}"] = float(right_A[task.group_A == number].mean())
+        measured[f"accuracy {group}"] = float(right_T[task.group_T == number].mean())
     return measured
 
 
 @torch.no_grad()
 def right_slots(net: Trunk, task: SlotTask, *, seed: int, samples: int) -> NDArray[np.bool_]:
-    """right_NA: which slots of the first test samples are answered correctly."""
+    """right_NT: which slots of the first test samples are answered correctly."""
     batch = task.batch(seed, "test", np.arange(samples))
     pieces = torch.from_numpy(batch.input_NT).split(AT_ONCE)
     with evaluating(net):
-        answer_NA = torch.cat([slot_logits(net, task, ids_BT).argmax(-1) for ids_BT in pieces]).numpy()
-    return np.asarray(answer_NA == batch.target_NA)
+        answer_NT = torch.cat([slot_logits(net, task, ids_BT).argmax(-1) for ids_BT in pieces]).numpy()
+    return np.asarray(answer_NT == batch.target_NT)

@@ -54,13 +54,13 @@ class TaskSettings(TrainingSettings):
 
     @property
     def ends(self) -> Mapping[str, str]:
-        return SequenceObjective.ends if isinstance(self.task, SequenceTask) else {"accuracy": "accuracy"}
+        return self.objective().ends
 
     def first_position(self, step: int) -> int:
         """What the positions of a training step are counted from."""
         return Stream(self.data_seed, "shift", step).below(self.shift + 1)
 
-    def objective(self) -> Objective:
+    def objective(self) -> "TaskObjective | SequenceObjective | SlotObjective":
         task = self.task
         if isinstance(task, SequenceTask):
             return SequenceObjective(task, self, self.first_position)
@@ -69,12 +69,7 @@ class TaskSettings(TrainingSettings):
         return TaskObjective(task, self)
 
     def ending(self, ends: Mapping[str, float]) -> str:
-        if isinstance(self.task, SequenceTask):
-            valid = f"{ends['accuracy_valid']:.1%} at training lengths"
-            return f"{ends['accuracy']:.1%} of longer test outputs decoded exactly, {valid}"
-        if isinstance(self.task, SlotTask):
-            return f"{ends['accuracy']:.1%} of the slots of fresh sequences answered correctly"
-        return f"{ends['accuracy']:.1%} of fresh sequences answered exactly"
+        return self.objective().ending.format(**ends)
 
     def saved_with_net(self) -> Plain:
         return {"tasks": self.tasks}
@@ -113,6 +108,9 @@ class TaskSettings(TrainingSettings):
 
 class TaskObjective(Objective):
     """Predict the answer at the end of a sequence."""
+
+    ends: ClassVar[Mapping[str, str]] = {"accuracy": "accuracy"}
+    ending: ClassVar[str] = "{accuracy:.1%} of fresh sequences answered exactly"
 
     def __init__(self, task: Task, settings: TaskSettings) -> None:
         self.task, self.settings = task, settings

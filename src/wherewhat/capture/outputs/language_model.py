@@ -24,8 +24,7 @@ from wherewhat.capture.tokens.full_texts import FullText, check_lengths, encode_
 from wherewhat.capture.tokens.special_tokens import opening_token, plain_tokens, special_tokens
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk, evaluating
-from wherewhat.tasks.sequence import SequenceTask
-from wherewhat.tasks.slots import SlotTask
+from wherewhat.tasks.registry import AloneTask
 
 NEXT, MASKED, ANSWER = "next", "masked", "answer"  # what a model predicts
 ENDINGS = {  # suffixes of transformers' classes that predict the next token, and of those that fill in masks
@@ -79,14 +78,9 @@ def prediction_kind(model: LoadedModel) -> str:
     Whether it looks ahead is tested by changing the last of a few tokens; a model that does can only fill in masks.
     """
     if isinstance(model.module, Trunk):
-        if isinstance(model.task, SequenceTask):
+        if isinstance(model.task, AloneTask):
             raise UserError(
-                f"{model.id} answers with whole sequences, and only single answers are evaluated here; "
-                "name a net that was trained on another task"
-            )
-        if isinstance(model.task, SlotTask):
-            raise UserError(
-                f"{model.id} answers in every slot, and only single answers are evaluated here; "
+                f"{model.id} answers {model.task.manner}, and only single answers are evaluated here; "
                 "name a net that was trained on another task"
             )
         if model.task is not None:

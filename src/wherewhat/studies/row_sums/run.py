@@ -46,17 +46,17 @@ def run(condition: RowSumCondition, scale: RowSumScale, seed: int, context: JobC
 
 def slot_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Measured]:
     """Accuracy over all slots and by half, with intervals over sequences, and slot by slot."""
-    right_NA = right_slots(net, task, seed=seed, samples=samples)
-    yield "accuracy", ALL, None, "accuracy", *_share(right_NA)
+    right_NT = right_slots(net, task, seed=seed, samples=samples)
+    yield "accuracy", ALL, None, "accuracy", *_share(right_NT)
     for number, group in enumerate(task.groups):
-        yield "accuracy", group, None, "accuracy", *_share(right_NA[:, task.group_A == number])
-    for slot, share in enumerate(right_NA.mean(0).tolist()):
+        yield "accuracy", group, None, "accuracy", *_share(right_NT[:, task.group_T == number])
+    for slot, share in enumerate(right_NT.mean(0).tolist()):
         yield "slot", "", float(slot), "accuracy", share, *wilson(share, samples)
 
 
-def _share(right_NA: "np.ndarray[Any, Any]") -> tuple[float, float, float]:
+def _share(right_NT: "np.ndarray[Any, Any]") -> tuple[float, float, float]:
     """The mean over sequences of the share of slots, with its interval inside 0 and 1."""
-    value, low, high = student(right_NA.mean(1).tolist())
+    value, low, high = student(right_NT.mean(1).tolist())
     return value, max(0.0, low), min(1.0, high)
 
 
@@ -64,12 +64,12 @@ def longer_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> It
     """Accuracy on longer inputs, over slots that exist in training; or that the encoding refuses them."""
     tokens = 2 * round(scale.longer * task.tokens / 2)
     try:
-        right_NA = right_slots(net, replace(task, tokens=tokens), seed=seed, samples=scale.samples)
+        right_NT = right_slots(net, replace(task, tokens=tokens), seed=seed, samples=scale.samples)
     except UserError:
         yield "refused", LONGER, None, "refused", 1.0, None, None
         return
-    trained_A = task.group_A == 0  # of the even task, the half that needs more than a filler
-    yield "accuracy", LONGER, None, "accuracy", *_share(right_NA[:, : task.tokens][:, trained_A])
+    trained_T = task.group_T == 0  # of the even task, the half that needs more than a filler
+    yield "accuracy", LONGER, None, "accuracy", *_share(right_NT[:, : task.tokens][:, trained_T])
 
 
 @torch.no_grad()
