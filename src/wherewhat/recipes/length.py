@@ -134,3 +134,15 @@ class LengthRun:
             evaluate_samples=self.samples,
             shift=self.shift,
         )
+
+
+PUBLISHED_RUN = LengthRun(
+    layers=12,
+    width=768,
+    heads=12,
+    steps=40_000,
+    learning_rate=3e-5,
+    warmup=2400,
+    weight_decay=0.05,
+    samples=10_000,
+)

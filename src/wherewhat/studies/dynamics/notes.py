@@ -5,6 +5,7 @@ from typing import Any
 from wherewhat.studies.dynamics.margins import index_margin_bound, retrieval_margin_bound
 from wherewhat.studies.dynamics.settings import DynamicsScale
 from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.engine.scale_notes import difference_note
 
 # Mean frequencies of the 12 layers, each as a range. The paper numbers the fastest of 64 frequencies 1; here, as in
 # every table, it is 0, and `first` says so to a page that may also show older results.
@@ -14,9 +15,9 @@ PUBLISHED_FREQUENCIES = {
     "number": [[0, 0], *[[1, 1]] * 3, [9, 9], *[[36, 38]] * 7],
     "letter": [[17, 17], [31, 31], [41, 41], *[[36, 40]] * 9],
 }
-SIZES = {  # everything in which scales may differ by its name in a sentence; 0 is the scale, 1 its most hops
+SIZES = {  # everything in which scales may differ by its name in a sentence; 0 is the scale
     "window and tokens after it": "{0.number.window} + {0.number.pre}",
-    "hops": "{0.number.hops[0]} to {1}",
+    "hops": "{0.number.hops[0]} to {0.most_hops}",
     "letters in the number task": "{0.number.n_letters}",
     "letters and integers in the letter task": "{0.letter.n_letters} and {0.letter.n_int}",
     "layers": "{0.layers}",
@@ -44,12 +45,8 @@ NOTES = (
 
 def notes_of(scale: DynamicsScale) -> tuple[str, ...]:
     """How this scale, and every scale, differs from the publication."""
-    scales = (scale, DynamicsScale())  # ours and the published one
-    sizes = {name: [size.format(each, each.number.hops[-1]) for each in scales] for name, size in SIZES.items()}
-    differ = [f"{name} {ours} ({theirs})" for name, (ours, theirs) in sizes.items() if ours != theirs]
-    if not differ:
-        return ("Tasks, depth, width and optimiser are as published.", *NOTES)
-    return (f"This scale differs from the publication, whose values are in brackets: {', '.join(differ)}.", *NOTES)
+    differ = difference_note(SIZES, scale, DynamicsScale())
+    return (differ or "Tasks, depth, width and optimiser are as published.", *NOTES)
 
 
 def describe(scale: DynamicsScale, table: ResultTable) -> dict[str, Any]:

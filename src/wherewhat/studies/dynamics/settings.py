@@ -48,6 +48,11 @@ class DynamicsScale:
     tau: float = PUBLISHED  # the temperature of the published scores
     gamma: tuple[float, ...] = field(default=(0.1, 0.05), metadata=OF_STUDY)  # how far from pure a head may be
 
+    @property
+    def most_hops(self) -> int:
+        """The largest number of hops."""
+        return self.number.hops[-1]
+
     def task(self, name: str, length: int | None = None) -> Hops:
         """The number or the letter task, with inputs of this length if one is given."""
         task: Hops = {"number": self.number, "letter": self.letter}[name]

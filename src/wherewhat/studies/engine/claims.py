@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from wherewhat.formatting import percent
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.verdict import UNPUBLISHED, ClaimResult
 from wherewhat.studies.engine.results import ResultTable
@@ -75,6 +76,15 @@ def describe_sides(sides: Mapping[str, int]) -> str:
     return (first if for_it else "none is clearly for it") + (
         f" and {len(against)} against ({', '.join(against)})" if against else ""
     )
+
+
+def list_shares(shares: Mapping[str, float]) -> str:
+    """Shares in per cent, one after the other.
+
+    >>> list_shares({"none": 0.748, "rope": 0.0})
+    'none 75\\xa0%, rope 0\\xa0%'
+    """
+    return ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
 
 
 def list_gaps(gaps: Mapping[str, Estimate]) -> str:

@@ -1,8 +1,9 @@
-"""How a scale of a study of longer inputs differs from the published one, in a sentence."""
+"""How a scale of a study differs from the published one, in a sentence."""
 
+from collections.abc import Mapping
 from typing import Any
 
-SIZES = {  # by its name in the sentence; 0 is the scale
+LENGTH_SIZES = {  # of studies of longer inputs, by its name in the sentence; 0 is the scale
     "layers": "{0.run.layers}",
     "width": "{0.run.width}",
     "heads": "{0.run.heads}",
@@ -16,8 +17,8 @@ SIZES = {  # by its name in the sentence; 0 is the scale
 }
 
 
-def difference_note(scale: Any, published: Any) -> str:
+def difference_note(sizes: Mapping[str, str], scale: Any, published: Any) -> str:
     """The sizes in which two scales differ; empty if there are none."""
-    sizes = {name: [size.format(each) for each in (scale, published)] for name, size in SIZES.items()}
-    differ = ", ".join(f"{name} {ours} ({theirs})" for name, (ours, theirs) in sizes.items() if ours != theirs)
+    both = {name: [size.format(each) for each in (scale, published)] for name, size in sizes.items()}
+    differ = ", ".join(f"{name} {ours} ({theirs})" for name, (ours, theirs) in both.items() if ours != theirs)
     return f"This scale differs from the publication, whose values are in brackets: {differ}." if differ else ""

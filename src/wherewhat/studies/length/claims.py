@@ -1,7 +1,7 @@
 """What was published about longer inputs, and what we ask beyond it, each claim above the test that decides on it."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import fmean
 
@@ -12,7 +12,7 @@ from wherewhat.published.length import ACCURACY, GROUPS, ORDER, RANK, winners
 from wherewhat.stats.intervals import mover
 from wherewhat.stats.ranks import rank_correlation, reciprocal_ranks
 from wherewhat.stats.verdict import UNPUBLISHED, if_unpublished, interval_verdict, seen_verdict
-from wherewhat.studies.engine.claims import Claim, Verdict, claim
+from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_shares
 from wherewhat.studies.engine.labels import label
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.length.names import PUBLISHED, TEST, TRAIN, name_of
@@ -34,15 +34,6 @@ def accuracies(table: ResultTable, tasks: Sequence[str], encoding: str, cell: Ce
     """By task, the mean over seeds of accuracy on longer inputs."""
     values = {task: table.value(name_of(task, encoding), cell) for task in tasks}
     return {task: value for task, value in values.items() if not math.isnan(value)}
-
-
-def listed(values: Mapping[str, float]) -> str:
-    """Accuracies one after the other.
-
-    >>> listed({"none": 0.748, "rope": 0.0})
-    'none 75\\xa0%, rope 0\\xa0%'
-    """
-    return ", ".join(f"{name} {percent(value)}" for name, value in values.items())
 
 
 def obstacle(table: ResultTable, task: str, *encodings: str) -> str:
@@ -138,7 +129,9 @@ def repeating(table: ResultTable) -> Verdict:
     values = {label(each): table.value(name_of(task, each), TEST) for each in arms}
     nope, *others = values.values()
     good, bad = nope > GENERALISES, [value < FAILS for value in others]
-    return Verdict(listed(values), "agrees" if good and all(bad) else "in part" if good or any(bad) else "disagrees")
+    return Verdict(
+        list_shares(values), "agrees" if good and all(bad) else "in part" if good or any(bad) else "disagrees"
+    )
 
 
 @claim(
@@ -157,7 +150,7 @@ def rotary_copies(table: ResultTable) -> Verdict:
         return missing("no task of copying or reversing was learnt with both")
     low = [value < FAILS for value in best.values()]
     verdict = "agrees" if all(low) else "in part" if any(low) else "disagrees"
-    return Verdict(f"at most {listed(best)}", verdict)
+    return Verdict(f"at most {list_shares(best)}", verdict)
 
 
 @claim(
@@ -191,7 +184,7 @@ def addition_fails(table: ResultTable) -> Verdict:
     if not arms:
         return missing("addition was not learnt with any of the published encodings")
     values = {label(each): table.value(name_of("addition", each), TEST) for each in arms}
-    return Verdict(listed(values), "agrees" if max(values.values()) < NEAR_ZERO else "disagrees")
+    return Verdict(list_shares(values), "agrees" if max(values.values()) < NEAR_ZERO else "disagrees")
 
 
 @claim(
@@ -205,7 +198,7 @@ def alibi_in_lego(table: ResultTable) -> Verdict:
     values = {each: table.estimate(name_of("lego", each), TEST) for each in ORDER}
     rival = max((each for each in ORDER if each != "alibi"), key=lambda each: values[each].value)
     verdict = interval_verdict(*mover(values[rival], values["alibi"]))
-    ours = listed({label(each): estimate.value for each, estimate in values.items()})
+    ours = list_shares({label(each): estimate.value for each, estimate in values.items()})
     return Verdict(ours, verdict, "ALiBi and the best other one are too close." if verdict == "unknown" else "")
 
 

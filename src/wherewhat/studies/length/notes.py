@@ -7,7 +7,7 @@ from wherewhat.published.length import GROUPS, READ_FROM_FIGURES
 from wherewhat.recipes.length import ARMS
 from wherewhat.studies.engine.labels import label
 from wherewhat.studies.engine.results import ResultTable
-from wherewhat.studies.engine.scale_notes import difference_note
+from wherewhat.studies.engine.scale_notes import LENGTH_SIZES, difference_note
 from wherewhat.studies.length.names import EASIER, LEARNT
 from wherewhat.studies.length.settings import SCALES, LengthScale
 from wherewhat.studies.length.summary import FEWEST, learners
@@ -38,7 +38,9 @@ def notes_of(table: ResultTable) -> tuple[str, ...]:
     missed = "; ".join(f"{task} with {', '.join(map(label, names))}" for task, names in failed.items() if names)
     unlearnt = f"Not learnt at training lengths, from at least one seed: {missed}." if missed else ""
     shifted = f"Positions of training steps were moved by up to {scale.run.shift}." if scale.run.shift else ""
-    return tuple(note for note in (difference_note(scale, SCALES["paper"]), *NOTES, unlearnt, shifted) if note)
+    return tuple(
+        note for note in (difference_note(LENGTH_SIZES, scale, SCALES["paper"]), *NOTES, unlearnt, shifted) if note
+    )
 
 
 def _failures(table: ResultTable, task: str) -> list[str]:

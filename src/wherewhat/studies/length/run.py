@@ -13,13 +13,14 @@ from wherewhat.profiling.settings import ProfileSettings
 from wherewhat.studies.engine.lengths import Measured, accuracy_rows, size_of
 from wherewhat.studies.engine.results import Row
 from wherewhat.studies.engine.study import Study
+from wherewhat.studies.engine.train_job import train_in_job
 from wherewhat.studies.length.claims import CLAIMS
 from wherewhat.studies.length.names import SCORES
 from wherewhat.studies.length.notes import describe, notes_of
 from wherewhat.studies.length.settings import SCALES, LengthCondition, LengthScale, conditions, prepare
 from wherewhat.studies.length.summary import summary_rows
 from wherewhat.tasks.sequence import SequenceTask
-from wherewhat.training.loop import threads, train
+from wherewhat.training.loop import threads
 
 HEADS = ProfileSettings(untrained=False, scores=SCORES)
 QUERIES = 16  # rows per text on which heads are measured
@@ -29,9 +30,7 @@ def run(condition: LengthCondition, scale: LengthScale, seed: int, context: JobC
     """Train a net on short inputs, test it on longer ones, and measure its heads."""
     settings, task = scale.training(condition, seed), scale.task(condition.task)
     with threads(settings.threads):
-        trained = train(
-            settings, out=context.folder / "training", resume=True, on_step=lambda step, _: context.step(step)
-        )
+        trained = train_in_job(settings, context)
         rows = [*accuracy_rows(trained, task), *head_rows(trained.net, task, scale, settings.data_seed)]
     name = condition.name
     return [(part, name, item, at, seed, what, value, low, high) for part, item, at, what, value, low, high in rows]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.errors import UserError
-from wherewhat.recipes.length import ARMS, LENGTH_TASKS, LengthRun, arm, sized_task
+from wherewhat.recipes.length import ARMS, LENGTH_TASKS, PUBLISHED_RUN, LengthRun, arm, sized_task
 from wherewhat.studies.engine.study import OF_STUDY, Request, with_seeds
 from wherewhat.studies.length.names import name_of
 from wherewhat.tasks.sequence import SequenceTask
@@ -85,16 +85,4 @@ _TINY = LengthScale(
     seeds=1,
 )
 _SMALL = replace(_TINY, tasks=(*_TINY.tasks, "copy_random", "copy_replace", "sum", "parity", "lego"))
-_PAPER = LengthScale(
-    run=LengthRun(
-        layers=12,
-        width=768,
-        heads=12,
-        steps=40_000,
-        learning_rate=3e-5,
-        warmup=2400,
-        weight_decay=0.05,
-        samples=10_000,
-    )
-)
-SCALES: dict[str, LengthScale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}
+SCALES: dict[str, LengthScale] = {"tiny": _TINY, "small": _SMALL, "paper": LengthScale(run=PUBLISHED_RUN)}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from wherewhat.errors import UserError
-from wherewhat.recipes.length import LengthRun, arm, sized_task
+from wherewhat.recipes.length import PUBLISHED_RUN, LengthRun, arm, sized_task
 from wherewhat.studies.engine.study import OF_STUDY
 from wherewhat.studies.nope.results import AGAIN, ARMS, NOPE
 from wherewhat.tasks.sequence import SequenceTask
@@ -58,16 +58,7 @@ PAPER = NopeScale(
     tasks=("scan",),
     lengths="published",
     seeds=3,
-    net=LengthRun(
-        layers=12,
-        width=768,
-        heads=12,
-        steps=40_000,
-        learning_rate=3e-5,
-        warmup=2_400,
-        weight_decay=0.05,
-        samples=1_000,
-    ),
+    net=replace(PUBLISHED_RUN, samples=1_000),
     texts=400,
 )
 SCALES: dict[str, NopeScale] = {"tiny": TINY, "small": SMALL, "paper": PAPER}

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from wherewhat.formatting import percent
 from wherewhat.stats.verdict import UNPUBLISHED, seen_verdict
-from wherewhat.studies.engine.claims import Claim, Verdict, claim
+from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.row_sums.names import ADDED, ALL, BOUND, FIRST_HALF, FREE, LONGER, TASKS, accuracy, name_of
 from wherewhat.studies.row_sums.settings import ARMS
@@ -28,21 +28,12 @@ def values(table: ResultTable, task: str, names: Sequence[str], cell: Cell) -> d
     return {name: value for name, value in rows.items() if not math.isnan(value)}
 
 
-def listed(shares: dict[str, float]) -> str:
-    """Shares one after the other.
-
-    >>> listed({"rope": 0.031, "learned": 1.0})
-    'rope 3\\xa0%, learned 100\\xa0%'
-    """
-    return ", ".join(f"{name} {percent(value)}" for name, value in shares.items())
-
-
 def unsolved(table: ResultTable, task: str, item: str) -> Verdict | None:
     """The verdict where not even positions in the tokens solve a task: nothing was trained for long enough."""
     control = values(table, task, encodings(table, ADDED), accuracy(item))
     if not control or max(control.values()) > SOLVED:
         return None
-    return Verdict(f"Not even positions in the tokens solve it at this scale: {listed(control)}", "unknown")
+    return Verdict(f"Not even positions in the tokens solve it at this scale: {list_shares(control)}", "unknown")
 
 
 @claim(
@@ -88,7 +79,7 @@ def which_slot(table: ResultTable) -> Verdict:
     if verdict := unsolved(table, "position", ALL):
         return verdict
     chance = 1 / table.scale.position.tokens
-    ours = f"{listed({**bound, **free})}; chance {percent(chance)}"
+    ours = f"{list_shares({**bound, **free})}; chance {percent(chance)}"
     guess = [value < GUESSING * chance for value in bound.values()]
     solved = [value > SOLVED for value in free.values()]
     whole, half = all(guess) and all(solved), any(guess) and any(solved)
@@ -106,7 +97,7 @@ def even_places(table: ResultTable) -> Verdict:
         return Verdict("Both kinds of encoding are needed", "unknown")
     if verdict := unsolved(table, "even", FIRST_HALF):
         return verdict
-    ours = f"First half: {listed({**bound, **free})}"
+    ours = f"First half: {list_shares({**bound, **free})}"
     apart, solved = max(bound.values()) < min(free.values()), min(free.values()) > SOLVED
     return Verdict(
         ours, "agrees" if apart and solved and max(bound.values()) < 0.8 else "in part" if apart else "disagrees"
@@ -151,7 +142,7 @@ def longer_inputs(table: ResultTable) -> Verdict:
         return Verdict("No encoding has learnt the position task", "unknown")
     longer = values(table, "position", list(learnt), accuracy(LONGER))
     refused = [name for name in learnt if name not in longer]
-    ours = "; ".join(filter(None, [listed(longer), f"refused: {', '.join(refused)}" if refused else ""]))
+    ours = "; ".join(filter(None, [list_shares(longer), f"refused: {', '.join(refused)}" if refused else ""]))
     return Verdict(ours, seen_verdict([bool(refused), any(value > SOLVED for value in longer.values())]))
 
 

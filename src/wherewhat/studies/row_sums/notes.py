@@ -3,6 +3,7 @@
 from typing import Any
 
 from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.engine.scale_notes import difference_note
 from wherewhat.studies.row_sums.settings import ARMS, SCALES, RowSumScale
 
 SIZES = {  # by its name in a sentence; 0 is the scale
@@ -29,11 +30,7 @@ NOTES = (
 
 def notes_of(scale: RowSumScale) -> tuple[str, ...]:
     """How this scale, and every scale, differs from the publication."""
-    scales = (scale, SCALES["paper"])
-    sizes = {name: [size.format(each) for each in scales] for name, size in SIZES.items()}
-    differ = [f"{name} {ours} ({theirs})" for name, (ours, theirs) in sizes.items() if ours != theirs]
-    first = f"This scale differs from the publication, whose values are in brackets: {', '.join(differ)}."
-    return (first, *NOTES) if differ else NOTES
+    return tuple(note for note in (difference_note(SIZES, scale, SCALES["paper"]), *NOTES) if note)
 
 
 def describe(table: ResultTable) -> dict[str, Any]:

@@ -16,12 +16,13 @@ from wherewhat.stats.intervals import student, wilson
 from wherewhat.studies.engine.lengths import Measured, mean_rows
 from wherewhat.studies.engine.results import Row
 from wherewhat.studies.engine.study import Study
+from wherewhat.studies.engine.train_job import train_in_job
 from wherewhat.studies.row_sums.claims import CLAIMS
 from wherewhat.studies.row_sums.names import ALL, LONGER
 from wherewhat.studies.row_sums.notes import describe, notes_of
 from wherewhat.studies.row_sums.settings import SCALES, RowSumCondition, RowSumScale, conditions
 from wherewhat.tasks.slots import SlotTask
-from wherewhat.training.loop import threads, train
+from wherewhat.training.loop import threads
 from wherewhat.training.slot_training import right_slots
 
 SCORES = ("entropy", "locality", "input.position_share", "input.symbol_share")
@@ -32,9 +33,7 @@ def run(condition: RowSumCondition, scale: RowSumScale, seed: int, context: JobC
     """Train an encoder and measure it slot by slot."""
     settings, task, name = scale.training(condition, seed), scale.task(condition.task), condition.name
     with threads(settings.threads):
-        net = train(
-            settings, out=context.folder / "training", resume=True, on_step=lambda step, _: context.step(step)
-        ).net
+        net = train_in_job(settings, context).net
         rows = [
             *slot_rows(net, task, settings.data_seed, scale.samples),
             *longer_rows(net, task, settings.data_seed, scale),

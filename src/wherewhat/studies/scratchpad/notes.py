@@ -5,7 +5,7 @@ from typing import Any
 from wherewhat.formatting import percent
 from wherewhat.recipes.length import ARMS
 from wherewhat.studies.engine.results import ResultTable
-from wherewhat.studies.engine.scale_notes import difference_note
+from wherewhat.studies.engine.scale_notes import LENGTH_SIZES, difference_note
 from wherewhat.studies.scratchpad.names import LEARNT
 from wherewhat.studies.scratchpad.settings import SCALES, ScratchpadCondition, ScratchpadScale, formats_of
 
@@ -25,7 +25,7 @@ NOTES = (
 
 def notes_of(table: ResultTable) -> tuple[str, ...]:
     """How this scale, and every scale, differs from the publication."""
-    return tuple(note for note in (difference_note(table.scale, SCALES["paper"]), *NOTES) if note)
+    return tuple(note for note in (difference_note(LENGTH_SIZES, table.scale, SCALES["paper"]), *NOTES) if note)
 
 
 def describe(table: ResultTable) -> dict[str, Any]:

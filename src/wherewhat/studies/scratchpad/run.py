@@ -6,20 +6,19 @@ from wherewhat.jobs.job import JobContext
 from wherewhat.studies.engine.lengths import Measured, accuracy_rows, mean_rows
 from wherewhat.studies.engine.results import Row
 from wherewhat.studies.engine.study import Study
+from wherewhat.studies.engine.train_job import train_in_job
 from wherewhat.studies.scratchpad.claims import CLAIMS
 from wherewhat.studies.scratchpad.notes import describe, notes_of
 from wherewhat.studies.scratchpad.settings import SCALES, ScratchpadCondition, ScratchpadScale, conditions, prepare
 from wherewhat.tasks.sequence import SequenceTask
-from wherewhat.training.loop import threads, train
+from wherewhat.training.loop import threads
 
 
 def run(condition: ScratchpadCondition, scale: ScratchpadScale, seed: int, context: JobContext) -> list[Row]:
     """Train a net on short inputs and test it on longer ones."""
     settings, task, name = scale.training(condition, seed), scale.task(condition), condition.name
     with threads(settings.threads):
-        trained = train(
-            settings, out=context.folder / "training", resume=True, on_step=lambda step, _: context.step(step)
-        )
+        trained = train_in_job(settings, context)
         rows = [*accuracy_rows(trained, task), *token_rows(task)]
     return [(part, name, item, at, seed, what, value, low, high) for part, item, at, what, value, low, high in rows]
 

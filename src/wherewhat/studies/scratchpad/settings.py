@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from wherewhat.published.length import GROUPS
 from wherewhat.published.scratchpads import ACCURACY
-from wherewhat.recipes.length import ARMS, LengthRun, arm, sized_task
+from wherewhat.recipes.length import ARMS, PUBLISHED_RUN, LengthRun, arm, sized_task
 from wherewhat.studies.engine.study import OF_STUDY, Request, with_seeds
 from wherewhat.studies.scratchpad.names import name_of
 from wherewhat.tasks.scratchpad import FORMATS
@@ -88,16 +88,4 @@ _SMALL = replace(
     formats=("none", "minimal", "full", "no_rest"),
     encodings=("none", "alibi", "rope"),
 )
-_PAPER = ScratchpadScale(
-    run=LengthRun(
-        layers=12,
-        width=768,
-        heads=12,
-        steps=40_000,
-        learning_rate=3e-5,
-        warmup=2400,
-        weight_decay=0.05,
-        samples=10_000,
-    )
-)
-SCALES: dict[str, ScratchpadScale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}
+SCALES: dict[str, ScratchpadScale] = {"tiny": _TINY, "small": _SMALL, "paper": ScratchpadScale(run=PUBLISHED_RUN)}
