@@ -56,6 +56,11 @@ def test_tokens_start_as_wide_as_their_encoding_asks(encoding: str, sigma: float
     assert tokens.std().item() == pytest.approx(sigma, rel=0.03)
 
 
+def test_tokens_start_as_wide_as_asked() -> None:
+    tokens = build(replace(CONFIG, encoding="sinusoidal", vocabulary=1000, token_sigma=0.3)).tokens.weight
+    assert tokens.std().item() == pytest.approx(0.3, rel=0.03)
+
+
 def test_other_weights_start_as_pytorch_would_start_them() -> None:
     net = build(replace(CONFIG, width=256))
     for linear in (net.head, net.blocks[0].attention.qkv, net.blocks[0].mlp[3]):

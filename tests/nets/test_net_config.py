@@ -89,7 +89,10 @@ def test_only_a_decoder_takes_an_encoding_that_only_looks_back(monkeypatch: pyte
 def test_unknown_and_missing_fields_are_named() -> None:
     with pytest.raises(UserError) as refusal:
         NetConfig.from_dict({**CONFIG.to_dict(), "widht": 3})
-    known = "encoding, encoding_options, heads, kernel, kind, labels, layers, length, mlp, vocabulary, width"
+    known = (
+        "block, encoding, encoding_options, heads, kernel, kind, labels, layers, length, mlp, readout_classes, "
+        "readout_queries, token_sigma, vocabulary, width"
+    )
     assert str(refusal.value) == f"a net has no 'widht'; did you mean 'width'? it has: {known}"
     with pytest.raises(UserError) as refusal:
         NetConfig.from_dict({"width": 8, "layers": 1})

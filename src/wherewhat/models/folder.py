@@ -169,7 +169,7 @@ def _check_sizes(net: Any, stored: Mapping[str, StoredTensor], path: Path) -> No
         if isinstance(given, int) and given != size and given > 0:  # what is not a size is refused by NetConfig
             raise UserError(f"{path} gives {name} as {given!r:.40} and its weights have {size}; copy both files again")
     largest = max(max(each.shape, default=1) for each in stored.values())
-    for name, times in (("mlp", held["width"]), ("kernel", 1)):
+    for name, times in (("mlp", held["width"]), ("kernel", 1), ("readout_queries", 1), ("readout_classes", 1)):
         given = net.get(name)
         if isinstance(given, int) and given * times > max(largest, SMALL):
             raise UserError(

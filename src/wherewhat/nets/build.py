@@ -3,23 +3,29 @@
 import torch
 from torch import nn
 
+from wherewhat.nets.blocks import PostNormBlock, PreNormBlock
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.conformer import Conformer
-from wherewhat.nets.trunk import Block, Trunk
+from wherewhat.nets.trunk import Trunk
+
+
+def new_block(config: NetConfig) -> nn.Module:
+    """One more layer of a decoder or an encoder."""
+    return PreNormBlock(config) if config.block == "pre_norm" else PostNormBlock(config)
 
 
 class Decoder(Trunk):
     """A causal net that predicts the next token. Given a `Past`, it reads a text in pieces."""
 
     def new_block(self) -> nn.Module:
-        return Block(self.config)
+        return new_block(self.config)
 
 
 class Encoder(Trunk):
     """A bidirectional net: every token attends to all others."""
 
     def new_block(self) -> nn.Module:
-        return Block(self.config)
+        return new_block(self.config)
 
 
 NETS: dict[str, type[Trunk]] = {"decoder": Decoder, "encoder": Encoder, "conformer": Conformer}

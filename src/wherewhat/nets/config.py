@@ -1,5 +1,6 @@
 """What a small net is: its sizes and its encoding, checked once, when they are written down."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
@@ -13,6 +14,10 @@ KINDS = {
     "decoder": "every token sees itself and what came before",
     "encoder": "every token sees all tokens",
     "conformer": "every token sees all tokens, and those near it once more through a convolution",
+}
+BLOCKS = {
+    "pre_norm": "attention and MLP read what a norm made of the stream; one more norm before the output",
+    "post_norm": "a norm after every addition to the stream, and a GELU after both layers of the MLP",
 }
 
 
@@ -31,14 +36,19 @@ class NetConfig:
     heads: int
     kind: str = "decoder"
     mlp: int = 4  # hidden width of the MLP as a multiple of `width`; 0: no MLP at all
+    block: str = "pre_norm"  # where norms are; conformers have blocks of their own
     kernel: int = 31  # how many tokens the convolution of a conformer spans, itself in the middle; only for conformers
     encoding: str = "rope"
     encoding_options: Mapping[str, Any] = field(default_factory=dict)
     length: int = 512  # the longest sequence meant to be read; only some encodings insist on it
     labels: tuple[str, ...] = ()  # of a classifier of whole texts; empty: no classifier
+    token_sigma: float = 0.0  # initial standard deviation of the token embeddings; 0: what the encoding asks for
+    readout_queries: int = 0  # learned queries that gather hidden states by one cross-attention; 0: no such read-out
+    readout_classes: int = 0  # the values that the answer of each of them can have
 
     def __post_init__(self) -> None:
         look_up("kind of net", self.kind, KINDS)
+        look_up("block", self.block, BLOCKS)
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -47,6 +57,15 @@ class NetConfig:
             raise UserError(f"width {self.width} cannot be shared by {self.heads} heads; make it a multiple of them")
         if self.kernel % 2 == 0:
             raise UserError(f"a net's kernel must be odd, to reach as far ahead as back; got {self.kernel}")
+        if self.kind == "conformer" and self.block != "pre_norm":
+            raise UserError(f"a conformer has blocks of its own and cannot have {self.block} ones; leave block out")
+        if not isinstance(self.token_sigma, int | float) or not 0 <= self.token_sigma < math.inf:
+            raise UserError(f"a net's token_sigma must be a number of at least 0, got {self.token_sigma!r}")
+        if (self.readout_queries > 0) != (self.readout_classes > 0):
+            raise UserError(
+                "a read-out needs queries and classes, or there is none; "
+                f"got {self.readout_queries} and {self.readout_classes}"
+            )
         if not isinstance(self.encoding_options, Mapping):
             raise UserError(f"encoding_options must be a dict, got {self.encoding_options!r}")
         object.__setattr__(self, "encoding_options", dict(self.encoding_options))
@@ -84,7 +103,7 @@ class NetConfig:
         return encoding_for(self.shape, self.encoding, self.encoding_options)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, ready for JSON; without labels where there are none, as it was before nets had them."""
+        """As plain values, ready for JSON; without labels where there are none."""
         plain = asdict(self)
         labels = list(plain.pop("labels"))
         return {**plain, "labels": labels} if labels else plain
@@ -102,4 +121,14 @@ class NetConfig:
         return cls(**values)
 
 
-_LEAST = {"vocabulary": 1, "width": 1, "layers": 1, "heads": 1, "mlp": 0, "kernel": 1, "length": 1}
+_LEAST = {
+    "vocabulary": 1,
+    "width": 1,
+    "layers": 1,
+    "heads": 1,
+    "mlp": 0,
+    "kernel": 1,
+    "length": 1,
+    "readout_queries": 0,
+    "readout_classes": 0,
+}

@@ -6,9 +6,10 @@ from torch.nn.functional import glu, silu
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.errors import UserError
 from wherewhat.nets.attention import SelfAttention
+from wherewhat.nets.blocks import mlp
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.past import Memory
-from wherewhat.nets.trunk import Trunk, mlp
+from wherewhat.nets.trunk import Trunk
 
 
 class Conformer(Trunk):

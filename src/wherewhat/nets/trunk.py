@@ -12,41 +12,22 @@ from torch import Tensor, nn
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.encodings.drawing import draw_uniform
 from wherewhat.errors import UserError
-from wherewhat.nets.attention import SelfAttention
 from wherewhat.nets.config import NetConfig
-from wherewhat.nets.past import Memory, Past
+from wherewhat.nets.past import Past
+from wherewhat.nets.readout import Readout
 
 LABELLER = 0.02  # initial standard deviation of the classification layer
 
 
-class Block(nn.Module):
-    """One pre-norm layer: self-attention, then an MLP, each added to the residual stream."""
-
-    def __init__(self, config: NetConfig) -> None:
-        super().__init__()
-        self.attention_norm = nn.LayerNorm(config.width)
-        self.attention = SelfAttention(config.width, config.heads)
-        self.mlp = mlp(config.width, config.mlp * config.width, nn.GELU()) if config.mlp else None
-
-    def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
-        x_BTD = x_BTD + self.attention(self.attention_norm(x_BTD), encoding, context, memory)
-        return x_BTD if self.mlp is None else x_BTD + self.mlp(x_BTD)
-
-
-def mlp(width: int, hidden: int, activation: nn.Module) -> nn.Sequential:
-    """Norm, linear layer to `hidden`, activation, linear layer back; with biases."""
-    return nn.Sequential(nn.LayerNorm(width), nn.Linear(width, hidden), activation, nn.Linear(hidden, width))
-
-
 class Trunk(nn.Module, ABC):
-    """A small pre-norm Transformer without dropout whose encoding alone knows about positions.
+    """A small Transformer without dropout whose encoding alone knows about positions.
 
     A kind of net says what its blocks are (`new_block`), and which way they look (`config.causal`).
 
     Its encodings live here rather than in the blocks, so that one that all blocks share is stored once.
     All weights are drawn from `generator`; the trunk's before the encodings', so that nets with the same seed
-    differ only in their encoding (and, where that asks for it, in how wide their tokens start). Last comes the layer
-    that tells labels, where there are any.
+    differ only in their encoding (and, where that asks for it, in how wide their tokens start). Last come the layer
+    that tells labels and the read-out, where there are any.
     """
 
     def __init__(self, config: NetConfig, *, generator: torch.Generator) -> None:
@@ -57,7 +38,7 @@ class Trunk(nn.Module, ABC):
         with torch.random.fork_rng(devices=[]), torch.device("cpu"):
             self.tokens = nn.Embedding(config.vocabulary, config.width)
             self.blocks = nn.ModuleList(self.new_block() for _ in range(config.layers))
-            self.norm = nn.LayerNorm(config.width)
+            self.norm = nn.LayerNorm(config.width) if config.block == "pre_norm" else nn.Identity()
             self.head = nn.Linear(config.width, config.vocabulary)
         first = config.make_encoding()
         more = 0 if first.shared else config.layers - 1
@@ -66,6 +47,8 @@ class Trunk(nn.Module, ABC):
             other.join(first)
         self.encodings = nn.ModuleList([first, *others])
         self.labeller = _labeller(config) if config.labels else None
+        with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+            self.readout = Readout(config) if config.readout_queries else None
         self.reset_parameters(generator)
 
     @abstractmethod
@@ -79,11 +62,14 @@ class Trunk(nn.Module, ABC):
                 draw_uniform(module.weight, module.bias, generator)
             elif isinstance(module, nn.LayerNorm | nn.BatchNorm1d):
                 module.reset_parameters()
-        nn.init.normal_(self.tokens.weight, std=self.encoding(0).token_sigma, generator=generator)
+        sigma = self.config.token_sigma or self.encoding(0).token_sigma
+        nn.init.normal_(self.tokens.weight, std=sigma, generator=generator)
         for block in range(len(self.encodings)):
             self.encoding(block).reset_parameters(generator)
         if self.labeller is not None:
             _draw(self.labeller, generator)
+        if self.readout is not None:
+            self.readout.reset_parameters(generator)
 
     def add_label_layer(self, labels: Sequence[str], *, generator: torch.Generator) -> None:
         """Make the net a classifier with these labels: add a new, untrained layer on the mean hidden state."""
@@ -109,8 +95,14 @@ class Trunk(nn.Module, ABC):
         Positions are counted from `first`.
         """
         self._check(ids_BT, real_BT)
+        return self.hidden_of(self.tokens(ids_BT), real_BT, past, first=first)
+
+    def hidden_of(
+        self, x_BTD: Tensor, real_BT: Tensor | None = None, past: Past | None = None, *, first: int = 0
+    ) -> Tensor:
+        """The same for any vectors x_BTD in place of the embeddings of tokens."""
         with nullcontext() if past is None else past.unless_it_fails():
-            context, x_BTD = self._context(ids_BT, real_BT, past, first), self.tokens(ids_BT)
+            context = self._context(x_BTD, real_BT, past, first)
             for number, block in enumerate(self.blocks):
                 encoding = self.encoding(number)
                 x_BTD = encoding.on_tokens(x_BTD, context.query_positions_BQ, number)
@@ -135,13 +127,21 @@ class Trunk(nn.Module, ABC):
         logits_BA: Tensor = self.labeller(self.mean_hidden(ids_BT, real_BT))
         return logits_BA
 
-    def _context(self, ids_BT: Tensor, real_BT: Tensor | None, past: Past | None, first: int) -> Context:
-        new, causal = ids_BT.shape[1], self.config.causal
+    def readout_logits(self, ids_BT: Tensor, real_BT: Tensor | None = None, *, first: int = 0) -> Tensor:
+        """logits_BRC of every query of the read-out."""
+        if self.readout is None:
+            raise UserError("this net has no read-out by queries; give readout_queries and readout_classes")
+        logits_BRC: Tensor = self.readout(self.hidden(ids_BT, real_BT, first=first), real_BT)
+        return logits_BRC
+
+    def _context(self, x_BTD: Tensor, real_BT: Tensor | None, past: Past | None, first: int) -> Context:
+        new, causal, device = x_BTD.shape[1], self.config.causal, x_BTD.device
         if past is None:
-            context = Context.of(new, causal=causal, real_BK=real_BT, device=ids_BT.device)
+            context = Context.of(new, causal=causal, real_BK=real_BT, device=device)
         elif causal:
-            real_BK = past.add(torch.ones_like(ids_BT, dtype=torch.bool) if real_BT is None else real_BT)
-            context = Context.of(real_BK.shape[1], causal=causal, real_BK=real_BK, last=new, device=ids_BT.device)
+            new_BT = torch.ones(x_BTD.shape[:2], dtype=torch.bool, device=device) if real_BT is None else real_BT
+            real_BK = past.add(new_BT)
+            context = Context.of(real_BK.shape[1], causal=causal, real_BK=real_BK, last=new, device=device)
         else:
             raise UserError(
                 f"only a decoder reads in pieces and this net is of kind {self.config.kind}; leave `past` out"

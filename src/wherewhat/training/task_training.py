@@ -1,4 +1,4 @@
-"""Training on tasks, with new sequences at every step; and the accuracy on test sequences with one answer each."""
+"""Training on tasks; and the accuracy on test sequences with one answer each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,11 +30,15 @@ class TaskSettings(TrainingSettings):
     learns: ClassVar[str] = "tasks"
 
     tasks: tuple[AnyTask, ...]
+    train_samples: int = 0  # of the training split, used again and again; 0: every one is used once
     shift: int = 0  # at each training step, positions are counted from a random number up to this one
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check("shift", self.shift >= 0, "at least 0")
+        self._check("train_samples", self.train_samples >= 0, "at least 0")
+        if self.train_samples and not isinstance(self.task, Mixture):
+            raise UserError(f"train_samples is for tasks with one answer each, not for {self.task.name}; leave it out")
         for name, needed in (("vocabulary", self.task.vocabulary), ("length", self.task.length + self.shift)):
             if (given := getattr(self.net, name)) < needed:
                 raise UserError(
@@ -116,9 +120,9 @@ class TaskObjective(Objective):
         self.task, self.settings = task, settings
 
     def loss(self, net: Trunk, step: int) -> Tensor:
-        # New sequences at every step: each sample of the training split is used once.
-        size = self.settings.batch
-        batch = self.task.batch(self.settings.data_seed, "train", np.arange((step - 1) * size, step * size))
+        size, samples = self.settings.batch, self.settings.train_samples
+        indices_N = np.arange((step - 1) * size, step * size)
+        batch = self.task.batch(self.settings.data_seed, "train", indices_N % samples if samples else indices_N)
         logits_NV = answer_logits(net, torch.from_numpy(batch.input_NT), first=self.settings.first_position(step))
         return cross_entropy(logits_NV, torch.from_numpy(batch.target_N))
 

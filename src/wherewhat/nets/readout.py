@@ -1,0 +1,39 @@
+"""A read-out by one cross-attention: learned queries gather the hidden states of a whole sequence."""
+
+import torch
+from torch import Tensor, nn
+
+from wherewhat.encodings.drawing import draw_uniform
+from wherewhat.nets.config import NetConfig
+
+
+class Readout(nn.Module):
+    """One head of cross-attention from learned queries, without positions, and a linear layer to classes.
+
+    Nothing but values reaches the output, so that a logit is a sum over tokens of attention times a value.
+    """
+
+    def __init__(self, config: NetConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.queries_RD = nn.Parameter(torch.empty(config.readout_queries, width))
+        self.key = nn.Linear(width, width, bias=False)
+        self.value = nn.Linear(width, width, bias=False)
+        self.out = nn.Linear(width, config.readout_classes)
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """Draw all weights anew."""
+        nn.init.normal_(self.queries_RD, generator=generator)
+        for layer in (self.key, self.value, self.out):
+            draw_uniform(layer.weight, layer.bias, generator)
+
+    def attention(self, x_BTD: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        """attention_BRT: how much each query gathers from each token."""
+        logits_BRT: Tensor = self.queries_RD @ self.key(x_BTD).mT * x_BTD.shape[-1] ** -0.5
+        if real_BT is not None:
+            logits_BRT = logits_BRT.masked_fill(~real_BT[:, None], -torch.inf)
+        return logits_BRT.softmax(-1)
+
+    def forward(self, x_BTD: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        logits_BRC: Tensor = self.out(self.attention(x_BTD, real_BT) @ self.value(x_BTD))
+        return logits_BRC

@@ -1,0 +1,55 @@
+"""Learned queries gather hidden states by one cross-attention."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from wherewhat.errors import UserError
+from wherewhat.nets.build import build
+from wherewhat.nets.config import NetConfig
+
+CONFIG = NetConfig(
+    vocabulary=9, width=8, layers=1, heads=1, encoding="rope", length=16, readout_queries=3, readout_classes=5
+)
+IDS = torch.tensor([[1, 4, 2, 8, 5], [7, 0, 3, 3, 6]])
+
+
+@torch.no_grad()
+def test_every_answer_is_a_weighted_mean_of_values() -> None:
+    net = build(CONFIG, seed=2).double()
+    states_BTD, weights = net.hidden(IDS), net.state_dict()
+    for text in range(2):
+        for query in range(3):
+            query_D = weights["readout.queries_RD"][query]
+            logits_T = torch.stack([query_D @ weights["readout.key.weight"] @ x_D for x_D in states_BTD[text]])
+            attention_T = (logits_T / CONFIG.width**0.5).softmax(0)
+            gathered_D = sum(
+                share * (weights["readout.value.weight"] @ x_D)
+                for share, x_D in zip(attention_T, states_BTD[text], strict=True)
+            )
+            logits_C = weights["readout.out.weight"] @ gathered_D + weights["readout.out.bias"]
+            assert (net.readout_logits(IDS)[text, query] - logits_C).abs().max() < 1e-12
+
+
+@torch.no_grad()
+def test_padding_is_not_gathered() -> None:
+    net = build(CONFIG).double()
+    padded_BT = torch.cat([IDS, torch.zeros(2, 3, dtype=torch.long)], 1)
+    real_BT = torch.arange(8).expand(2, 8) < 5
+    assert (net.readout_logits(padded_BT, real_BT) - net.readout_logits(IDS)).abs().max() < 1e-12
+    assert (net.readout_logits(padded_BT) - net.readout_logits(IDS)).abs().max() > 1e-3
+
+
+def test_a_read_out_leaves_the_other_weights_as_they_were() -> None:
+    net, bare = build(CONFIG), build(replace(CONFIG, readout_queries=0, readout_classes=0))
+    own = {name for name in net.state_dict() if name.startswith("readout.")}
+    assert len(own) == 5 and net.state_dict().keys() - own == bare.state_dict().keys()
+    assert all(torch.equal(net.state_dict()[name], weight) for name, weight in bare.state_dict().items())
+
+
+def test_a_net_without_a_read_out_says_so() -> None:
+    with pytest.raises(UserError, match="this net has no read-out by queries; give readout_queries"):
+        build(replace(CONFIG, readout_queries=0, readout_classes=0)).readout_logits(IDS)
+    with pytest.raises(UserError, match="a read-out needs queries and classes, or there is none; got 3 and 0"):
+        replace(CONFIG, readout_classes=0)
