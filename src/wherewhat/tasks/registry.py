@@ -17,6 +17,7 @@ from wherewhat.tasks.copying import (
     ReverseCopy,
     ReverseTwice,
 )
+from wherewhat.tasks.counting import CountingTask
 from wherewhat.tasks.latin import LatinSquare
 from wherewhat.tasks.lego import Lego
 from wherewhat.tasks.letter import LetterTask
@@ -30,10 +31,9 @@ from wherewhat.tasks.sorting import SortMulti, SortSingle
 
 # The papers that the tasks are from.
 QUERIES, HOPS, LENGTHS = "arXiv 2511.11579", "arXiv 2605.31558", "arXiv 2305.19466"
-LAYOUT, ROWS = "arXiv 2406.08272", "arXiv 2205.13401"
-# With one answer per sequence, with a sequence as its answer, or with an answer in every slot; the last two are learnt
-# alone.
-AloneTask = SequenceTask | SlotTask
+LAYOUT, ROWS, COUNTS = "arXiv 2406.08272", "arXiv 2205.13401", "arXiv 2406.02585"
+# With one answer per sequence; or learnt alone: with a sequence as its answer, an answer in every slot, one per region.
+AloneTask = SequenceTask | SlotTask | CountingTask
 AnyTask = Balanced | AloneTask
 
 
@@ -81,6 +81,13 @@ TASKS: dict[str, TaskEntry] = {
             LetterTask,
             HOPS,
             "c1 b1 d3 d1 dc cd dd ab ca -> b1",
+        ),
+        TaskEntry(
+            "counting",
+            "How many ones are there in each bracketed region?",
+            CountingTask,
+            COUNTS,
+            "[ 1 ] 0 [ 0 1 1 ] [ ] 1 [ 1 0 ] -> 1 2 0 1",
         ),
         TaskEntry("position", "Which slot is it?", PositionTask, ROWS, "a b a c -> 0 1 2 3"),
         TaskEntry("even", "Which tokens stand at even places?", EvenTask, ROWS, "e b a c -> b c . ."),

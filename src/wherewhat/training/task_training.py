@@ -13,11 +13,13 @@ from wherewhat.errors import UserError
 from wherewhat.models.folder import StoredNet, tasks_from_list, tasks_to_list
 from wherewhat.nets.trunk import Trunk, evaluating
 from wherewhat.tasks.base import Task
+from wherewhat.tasks.counting import CountingTask
 from wherewhat.tasks.mixture import Mixture, combined
 from wherewhat.tasks.registry import AloneTask, AnyTask, any_task
 from wherewhat.tasks.sequence import SequenceTask
 from wherewhat.tasks.slots import SlotTask
 from wherewhat.tasks.stream import Stream
+from wherewhat.training.counting_training import CountingObjective
 from wherewhat.training.sequence_training import SequenceObjective
 from wherewhat.training.settings import Objective, Plain, TrainingSettings
 from wherewhat.training.slot_training import SlotObjective
@@ -51,6 +53,15 @@ class TaskSettings(TrainingSettings):
                 "give kind=decoder"
             )
 
+        if isinstance(self.task, CountingTask):
+            queries, classes = self.net.readout_queries, self.net.readout_classes
+            if (queries, classes) != (self.task.regions, self.task.classes):
+                raise UserError(
+                    f"the counting task needs a net with a read-out of {self.task.regions} queries and "
+                    f"{self.task.classes} classes, and this one has {queries} and {classes}; "
+                    "give readout_queries and readout_classes, or leave them out"
+                )
+
     @property
     def task(self) -> Mixture | AloneTask:
         """All tasks as one."""
@@ -64,8 +75,10 @@ class TaskSettings(TrainingSettings):
         """What the positions of a training step are counted from."""
         return Stream(self.data_seed, "shift", step).below(self.shift + 1)
 
-    def objective(self) -> "TaskObjective | SequenceObjective | SlotObjective":
+    def objective(self) -> "TaskObjective | SequenceObjective | SlotObjective | CountingObjective":
         task = self.task
+        if isinstance(task, CountingTask):
+            return CountingObjective(task, self, self.first_position)
         if isinstance(task, SequenceTask):
             return SequenceObjective(task, self, self.first_position)
         if isinstance(task, SlotTask):
@@ -107,7 +120,13 @@ class TaskSettings(TrainingSettings):
         if same_tasks and plain["shift"] == before["shift"]:
             return {}
         both = combined(tasks_from_list(plain["tasks"]))
-        return {"vocabulary": both.vocabulary, "length": both.length + plain["shift"]}
+        return {"vocabulary": both.vocabulary, "length": both.length + plain["shift"], **_readout(both)}
+
+
+def _readout(task: Mixture | AloneTask) -> dict[str, int]:
+    """The read-out of a net that learns a task: queries and classes, 0 where answers are read elsewhere."""
+    queries, classes = (task.regions, task.classes) if isinstance(task, CountingTask) else (0, 0)
+    return {"readout_queries": queries, "readout_classes": classes}
 
 
 class TaskObjective(Objective):
