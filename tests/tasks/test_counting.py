@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wherewhat.errors import UserError
-from wherewhat.tasks.counting import BOS, CLOSE, BIT_ONE, OPEN, CountingTask
+from wherewhat.tasks.counting import BIT_ONE, BOS, CLOSE, OPEN, CountingTask
 from wherewhat.tasks.mixture import combined
 from wherewhat.tasks.registry import any_task, task
 
