@@ -13,7 +13,8 @@ from wherewhat.errors import UserError
 class Alibi(Encoding):
     """Subtract slope_h · |i - j| from the logit of query i and key j. Nothing is learned.
 
-    The slopes fall geometrically from head to head, so the first heads are local and the last ones nearly global.
+    The slopes fall geometrically from head to head, so the first heads are local and the last ones nearly global,
+    unless `slope` gives all heads the same one.
     In an encoder the bias is the same on both sides.
 
     >>> Alibi(heads=2).bias(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4), Context.of(3, causal=False))[0, 0]
@@ -26,12 +27,14 @@ class Alibi(Encoding):
     bias_by_slot = True
     mirror_invariant = True
 
-    def __init__(self, heads: int) -> None:
+    def __init__(self, heads: int, *, slope: float | None = None) -> None:
         super().__init__()
         self.heads = heads
         if heads < 1:
             raise UserError(f"alibi needs at least one head, got {heads}")
-        self.slopes = slopes(heads)
+        if slope is not None and not 0 <= slope < math.inf:
+            raise UserError(f"alibi's slope must be a number of at least 0, got {slope}; leave it out for a usual one")
+        self.slopes = slopes(heads) if slope is None else [slope] * heads
 
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         slopes_H = torch.tensor(self.slopes, dtype=wide(q_BHQC.dtype), device=q_BHQC.device)
@@ -59,6 +62,7 @@ RECORD = EncodingRecord(
     parameters="none",
     direction="either; in an encoder both sides are treated alike",
     kernel="fused with a float bias",
+    options={"slope": "the same slope for all heads, in place of the published ones"},
     growth="n² in time and memory, per head",
     paper="Press et al. 2021, arXiv 2108.12409",
 )
