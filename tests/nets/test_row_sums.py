@@ -24,10 +24,10 @@ KEEP_ROWS = [name for name in ENCODINGS if name not in (*CHANGE_TOKENS, *FREE_RO
 BOTH = [name for name in KEEP_ROWS if ENCODINGS[name].direction != "causal only"]
 
 
-def net_of(encoding: str, kind: str) -> Trunk:
+def net_of(encoding: str, kind: str, *, layers: int = LAYERS) -> Trunk:
     """A net in float64 whose encoding has large random parameters."""
     config = NetConfig(
-        vocabulary=7, width=16, layers=LAYERS, heads=2, length=T, kind=kind, kernel=KERNEL, encoding=encoding
+        vocabulary=7, width=16, layers=layers, heads=2, length=T, kind=kind, kernel=KERNEL, encoding=encoding
     )
     net = build(config, seed=1).double().eval()
     generator = torch.Generator().manual_seed(2)
@@ -69,8 +69,16 @@ def test_factors_of_one_keep_the_limit() -> None:
     assert spread(net, [3] * T).max() < 1e-9
 
 
+@pytest.mark.parametrize("name", BOTH)
+def test_a_conformer_of_one_layer_has_equal_outputs_away_from_its_ends(name: str) -> None:
+    spread_T = spread(net_of(name, "conformer", layers=1), [3] * T)
+    reach = (KERNEL - 1) // 2
+    assert spread_T[reach : T - reach].max() < 1e-9
+    assert spread_T[:reach].min() > 1e-6 and spread_T[-reach:].min() > 1e-6
+
+
 @pytest.mark.parametrize("name", ["none", "rope", "alibi", "t5_bias", "transformer_xl"])
-def test_a_conformer_knows_its_ends_by_the_padding_of_its_convolution(name: str) -> None:
+def test_a_deep_conformer_knows_its_ends_by_the_padding_of_its_convolution(name: str) -> None:
     """Without an encoding, attention spreads what the ends are to all slots alike; any other tells how far they are."""
     spread_T = spread(net_of(name, "conformer"), [3] * T)
     reach = (KERNEL - 1) // 2 * LAYERS

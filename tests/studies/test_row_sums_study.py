@@ -6,19 +6,36 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 
+from wherewhat.encodings.urpe import Urpe
 from wherewhat.errors import UserError
 from wherewhat.jobs.job import JobContext
+from wherewhat.nets.build import build
+from wherewhat.nets.config import NetConfig
+from wherewhat.nets.trunk import Trunk
 from wherewhat.runs.registry import StudyRun
-from wherewhat.studies.engine.lengths import mean_rows
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.pages import page_of_study
 from wherewhat.studies.reproduce import reproduce
 from wherewhat.studies.row_sums.claims import CLAIMS
-from wherewhat.studies.row_sums.names import ADDED, ALL, BOUND, FIRST_HALF, LONGER, TASKS, name_of
-from wherewhat.studies.row_sums.run import run
+from wherewhat.studies.row_sums.interventions import changed_rows, row_sums, sums_alone, unit_sums
+from wherewhat.studies.row_sums.names import (
+    ADDED,
+    ALL,
+    BOUND,
+    EQUAL,
+    FIRST_HALF,
+    FREE,
+    LONGER,
+    SUMS_ALONE,
+    TASKS,
+    UNIT_SUMS,
+    name_of,
+)
+from wherewhat.studies.row_sums.run import STUDY, end_rows, run
 from wherewhat.studies.row_sums.settings import ARMS, SCALES, RowSumCondition, RowSumScale, conditions
 from wherewhat.tasks.slots import EvenTask, PositionTask
 from wherewhat.training.loop import train
@@ -62,6 +79,56 @@ def test_the_rows_tell_which_slots_are_right(tmp_path: Path) -> None:
     assert {row[5] for row in rows if row[0] == "heads"} >= {"entropy", "input.position_share"}
 
 
+def factors_net(layers: int = 1) -> Trunk:
+    """An untrained net in float64 with random factors."""
+    config = NetConfig(vocabulary=8, width=8, layers=layers, heads=2, length=8, kind="encoder", encoding="urpe")
+    net = build(config, seed=1).double().eval()
+    with torch.no_grad():
+        for weight in net.encodings.parameters():
+            weight += torch.randn(weight.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    return net
+
+
+@torch.no_grad()
+def test_of_equal_tokens_row_sums_are_all_that_factors_of_one_layer_change() -> None:
+    net, ids_BT = factors_net(), torch.full((1, 8), 3)
+    free_TV = net(ids_BT)[0]
+    with changed_rows(net, sums_alone):
+        assert torch.allclose(net(ids_BT)[0], free_TV, rtol=0, atol=1e-12)
+    assert (free_TV - free_TV[:1]).abs().max() > 1e-3
+
+
+@torch.no_grad()
+def test_rows_that_sum_to_one_again_have_the_limit_again() -> None:
+    net, ids_BT = factors_net(layers=3), torch.full((1, 8), 3)
+    free_TV = net(ids_BT)[0]
+    with changed_rows(net, unit_sums):
+        bound_TV = net(ids_BT)[0]
+    assert torch.allclose(bound_TV, bound_TV[:1].expand_as(bound_TV), rtol=0, atol=1e-12)
+    assert torch.equal(net(ids_BT)[0], free_TV) and (free_TV - free_TV[:1]).abs().max() > 1e-3  # it is as it was
+
+
+@torch.no_grad()
+def test_row_sums_are_those_of_factors_where_attention_is_uniform() -> None:
+    net = factors_net()
+    urpe = net.encoding(0)
+    assert isinstance(urpe, Urpe)
+    for weight in (net.tokens.weight, *urpe.over.parameters()):
+        weight.zero_()  # all logits are equal
+    expected_HQ = torch.stack([urpe.table_RH[7 - slot : 15 - slot].mean(0) for slot in range(8)], dim=1)
+    assert torch.allclose(row_sums(net, torch.zeros(1, 8, dtype=torch.int64))[0], expected_HQ)
+
+
+def test_a_preference_for_the_last_slot_is_no_knowledge_about_it() -> None:
+    net, task = factors_net(), PositionTask(tokens=8, n_tok=4)
+    with torch.no_grad():
+        net.head.weight.zero_()
+        net.head.bias[7] = 100.0
+    (row,) = end_rows(net, task, seed=1, samples=5)
+    assert row[4:] == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
+    assert not list(end_rows(net, EvenTask(tokens=8, n_tok=4), seed=1, samples=5))
+
+
 def test_an_encoding_that_knows_no_longer_inputs_refuses_them(tmp_path: Path) -> None:
     rows = rows_of(RowSumCondition("position", "learned"), tmp_path)
     assert [row[6] for row in rows if row[0] == "refused"] == [1.0]
@@ -87,7 +154,7 @@ def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> N
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     text = (tmp_path / "again.html").read_text()
-    for words in ("What row sums forbid", "urpe over t5_bias", "refused", "No net with free factors has solved"):
+    for words in ("What row sums forbid", "urpe over t5_bias", "refused", "How URPE tells slots is unknown"):
         assert words in text
 
 
@@ -109,48 +176,85 @@ def test_every_kind_of_encoding_is_in_every_scale() -> None:
 # Claims ------------------------------------------------------------------------------------------------------------
 
 
-def world(bound: float, free: float, added: float, *, spread: float = 1e-7, ends: float = 0.0) -> ResultTable:
+def world(
+    bias: float, free: float, added: float, *, spread: float = 1e-7, end: float = 0.0, rope: float = 0.06
+) -> ResultTable:
     """A study in which encodings of each kind have these accuracies in both tasks."""
     rows: list[Row] = []
     scale = replace(SCALES["small"], position=PositionTask(tokens=16, n_tok=4))
     for task in TASKS:
         for name in scale.encodings:
-            kind = ARMS[name].kind
-            value = {BOUND: bound, ADDED: added}.get(kind, free)
-            subject = name_of(task, name)
-            for item in (ALL, FIRST_HALF):
-                rows.append(("accuracy", subject, item, None, 0, "accuracy", value, value, value))
+            kind, subject = ARMS[name].kind, name_of(task, name)
+            value = rope if name == "rope" else {BOUND: bias, ADDED: added}.get(kind, free)
+            accuracies = {ALL: value, FIRST_HALF: value, EQUAL: 0.06 if kind == BOUND else value}
+            if kind == FREE:
+                accuracies |= {UNIT_SUMS: 0.06, SUMS_ALONE: free}
+                rows.append(("row sums", subject, "L0H0", None, 0, "straightness", 0.99, None, None))
+            if name in ("urpe over t5_bias", "sinusoidal"):
+                accuracies[LONGER] = value
+            for item, share in accuracies.items():
+                rows.append(("accuracy", subject, item, None, 0, "accuracy", share, share, share))
             rows.append(("constant", subject, "", None, 0, "spread", spread if kind == BOUND else 0.5, None, None))
-            for slot in range(16):
-                share = value + (ends if slot in (0, 1, 14, 15) else 0.0)
-                rows.append(("slot", subject, "", float(slot), 0, "accuracy", share, None, None))
-            if name == "urpe over t5_bias":
-                rows.append(("accuracy", subject, LONGER, None, 0, "accuracy", free, free, free))
+            rows.append(("ends", subject, "", None, 0, "gap", end, end - 0.01, end + 0.01))
     table = table_of(rows, scale=scale)
-    return table.extended(mean_rows(table.rows.rows()))
+    return table.extended(STUDY.summarise(table))
 
 
 def verdicts(table: ResultTable) -> dict[str, str]:
     return {name: claim.test(table).verdict for name, claim in CLAIMS.items()}
 
 
+def changed(table: ResultTable, item: str, value: float) -> ResultTable:
+    """The same table with another value for one item of every subject that has it."""
+    values = pl.when(pl.col("item") == item).then(value).otherwise(pl.col("value"))
+    return replace(table, rows=table.rows.with_columns(value=values))
+
+
 def test_the_expected_table_agrees() -> None:
-    assert verdicts(world(0.06, 1.0, 1.0, ends=0.1)) == {
+    assert verdicts(world(0.06, 1.0, 1.0, end=0.1, rope=1.0)) == {
         "equal tokens": "agrees",
         "which slot": "agrees",
         "even places": "agrees",
+        "unequal tokens": "seen",
+        "counted slots": "seen",
         "ends": "seen",
         "longer": "seen",
     }
 
 
 def test_the_opposite_table_disagrees() -> None:
-    table = verdicts(world(1.0, 0.2, 1.0, spread=0.5))
+    table = verdicts(world(1.0, 0.2, 1.0, spread=0.5, end=-0.1))
     assert {table[name] for name in ("equal tokens", "which slot", "even places")} == {"disagrees"}
     assert table["ends"] == "not seen"
 
 
+def test_a_bias_between_failing_and_solving_agrees_in_part() -> None:
+    table = verdicts(world(0.9, 1.0, 1.0))
+    assert (table["which slot"], table["even places"]) == ("in part", "in part")
+
+
+def test_rope_is_no_relative_bias_and_decides_on_unequal_tokens_alone() -> None:
+    without, solved = (verdicts(world(0.06, 1.0, 1.0, rope=rope)) for rope in (0.06, 1.0))
+    assert (without.pop("unequal tokens"), solved.pop("unequal tokens")) == ("not seen", "seen")
+    # That it fails on longer inputs is not in this table, so all other verdicts are the same.
+    assert without == solved
+    assert verdicts(changed(world(0.06, 1.0, 1.0, rope=1.0), EQUAL, 1.0))["unequal tokens"] == "not seen"
+
+
+@pytest.mark.parametrize(("item", "value"), [(UNIT_SUMS, 1.0), (SUMS_ALONE, 0.2), ("L0H0", 0.3)])
+def test_slots_are_counted_in_part_where_one_sign_of_it_is_missing(item: str, value: float) -> None:
+    assert verdicts(changed(world(0.06, 1.0, 1.0), item, value))["counted slots"] == "in part"
+
+
+def test_nothing_is_said_of_longer_inputs_that_all_encodings_refuse() -> None:
+    table = world(0.06, 1.0, 1.0)
+    assert verdicts(changed(table, LONGER, 0.1))["longer"] == "not seen"
+    refused = replace(table, rows=table.rows.filter(pl.col("item") != LONGER))
+    assert verdicts(refused)["longer"] == "unknown"
+
+
 def test_a_table_of_nothing_learnt_decides_nothing() -> None:
     table = verdicts(world(0.06, 0.06, 0.06))
-    assert (table["which slot"], table["even places"], table["longer"]) == ("unknown", "unknown", "unknown")
+    open_claims = ("which slot", "even places", "counted slots", "ends", "longer")
+    assert {table[name] for name in open_claims} == {"unknown"}
     assert table["equal tokens"] == "agrees"  # that holds before training too

@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from wherewhat.nets.trunk import Trunk, evaluating
 from wherewhat.tasks.slots import SlotTask
+from wherewhat.tasks.stream import Ints
 from wherewhat.training.settings import Objective, TrainingSettings
 
 AT_ONCE = 500  # samples that are read together at most, so that memory does not grow with their number
@@ -51,11 +52,15 @@ def evaluate_slots(net: Trunk, task: SlotTask, *, seed: int, samples: int) -> di
     return measured
 
 
-@torch.no_grad()
 def right_slots(net: Trunk, task: SlotTask, *, seed: int, samples: int) -> NDArray[np.bool_]:
     """right_NT: which slots of the first test samples are answered correctly."""
     batch = task.batch(seed, "test", np.arange(samples))
-    pieces = torch.from_numpy(batch.input_NT).split(AT_ONCE)
+    return np.asarray(slot_answers(net, task, batch.input_NT) == batch.target_NT)
+
+
+@torch.no_grad()
+def slot_answers(net: Trunk, task: SlotTask, input_NT: Ints) -> Ints:
+    """answer_NT: the most likely answer in every slot."""
+    pieces = torch.from_numpy(input_NT).split(AT_ONCE)
     with evaluating(net):
-        answer_NT = torch.cat([slot_logits(net, task, ids_BT).argmax(-1) for ids_BT in pieces]).numpy()
-    return np.asarray(answer_NT == batch.target_NT)
+        return torch.cat([slot_logits(net, task, ids_BT).argmax(-1) for ids_BT in pieces]).numpy()

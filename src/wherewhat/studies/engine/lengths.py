@@ -61,13 +61,13 @@ def _groups(task: SequenceTask, split: str, groups: Sequence[int]) -> Mapping[in
     return dict(sorted(by_size.items()))
 
 
-def mean_rows(rows: Sequence[Row]) -> Iterator[Row]:
-    """Means over seeds of shares: a single run keeps its own interval, several have one of their own."""
+def mean_rows(rows: Sequence[Row], *, within: tuple[float, float] = (0.0, 1.0)) -> Iterator[Row]:
+    """Means over seeds, of shares by default: a single run keeps its own interval, several have one of their own."""
     groups: dict[tuple[str, str, str, float | None, str], list[Row]] = {}
     for row in rows:
         part, subject, item, at, _, measure, value, _, _ = row
         if value is not None:
             groups.setdefault((part, subject, item, at, measure), []).append(row)
     for (part, subject, item, at, measure), group in groups.items():
-        mean = over_seeds([row[6] for row in group if row[6] is not None], within=(0.0, 1.0)).numbers
+        mean = over_seeds([row[6] for row in group if row[6] is not None], within=within).numbers
         yield part, subject, item, at, None, measure, *(mean if len(group) > 1 else group[0][6:])

@@ -4,22 +4,44 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from wherewhat.formatting import percent
-from wherewhat.stats.verdict import UNPUBLISHED, seen_verdict
-from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_shares
+import polars as pl
+
+from wherewhat.formatting import listed, percent
+from wherewhat.stats.verdict import UNPUBLISHED, open_verdict, seen_verdict, sign_of
+from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps, list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
-from wherewhat.studies.row_sums.names import ADDED, ALL, BOUND, FIRST_HALF, FREE, LONGER, TASKS, accuracy, name_of
+from wherewhat.studies.row_sums.names import (
+    ADDED,
+    ALL,
+    BOUND,
+    EQUAL,
+    FIRST_HALF,
+    FREE,
+    LONGER,
+    SOLVED,
+    SUMS_ALONE,
+    TASKS,
+    UNIT_SUMS,
+    accuracy,
+    name_of,
+)
 from wherewhat.studies.row_sums.settings import ARMS
 
 ROUNDING = 1e-4  # of float32 logits through a few layers, relative to their size
-SOLVED = 0.95
-GUESSING = 3.0  # times chance up to which a net knows next to nothing
-SPREAD = Cell("constant", "spread")
+FAILED = 0.8  # the accuracy below which a task counts as not solved
+STRAIGHT = 0.95  # squared correlation with the slot from which row sums count slots
+SCORED = {"position": ALL, "even": FIRST_HALF}  # the slots that need their place
+SPREAD, GAP = Cell("constant", "spread"), Cell("ends", "gap")
 
 
 def encodings(table: ResultTable, *kinds: str) -> list[str]:
     """The encodings of the study that are of these kinds."""
     return [name for name in table.scale.encodings if ARMS[name].kind in kinds]
+
+
+def biases(table: ResultTable) -> list[str]:
+    """The relative biases of the study."""
+    return [name for name in table.scale.encodings if ARMS[name].bias]
 
 
 def values(table: ResultTable, task: str, names: Sequence[str], cell: Cell) -> dict[str, float]:
@@ -28,20 +50,37 @@ def values(table: ResultTable, task: str, names: Sequence[str], cell: Cell) -> d
     return {name: value for name, value in rows.items() if not math.isnan(value)}
 
 
-def unsolved(table: ResultTable, task: str, item: str) -> Verdict | None:
-    """The verdict where not even positions in the tokens solve a task: nothing was trained for long enough."""
-    control = values(table, task, encodings(table, ADDED), accuracy(item))
-    if not control or max(control.values()) > SOLVED:
-        return None
-    return Verdict(f"Not even positions in the tokens solve it at this scale: {list_shares(control)}", "unknown")
+def solvers(table: ResultTable, task: str, *kinds: str) -> list[str]:
+    """The encodings of these kinds that solve a task on random tokens."""
+    shares = values(table, task, encodings(table, *kinds), accuracy(SCORED[task]))
+    return [name for name, share in shares.items() if share > SOLVED]
+
+
+def biases_against_factors(table: ResultTable, task: str) -> Verdict:
+    """The verdict on the claim that no relative bias solves a task and free factors do.
+
+    It is open where not even positions in the tokens solve it: nothing was trained for long enough.
+    """
+    cell = accuracy(SCORED[task])
+    bias, free, control = (
+        values(table, task, names, cell) for names in (biases(table), encodings(table, FREE), encodings(table, ADDED))
+    )
+    if not bias or not free:
+        return Verdict("Both kinds of encoding are needed", "unknown")
+    if control and max(control.values()) <= SOLVED:
+        return Verdict(f"Not even positions in the tokens solve it at this scale: {list_shares(control)}", "unknown")
+    ours = list_shares({**bias, **free})
+    apart = max(bias.values()) < min(free.values())
+    whole = apart and max(bias.values()) < FAILED and min(free.values()) > SOLVED
+    return Verdict(ours, "agrees" if whole else "in part" if apart else "disagrees")
 
 
 @claim(
     "If all tokens are equal, nets whose rows of attention sum to one answer the same in every slot.",
     "a theorem, for relative biases",
     answers={
-        "agrees": "Equal tokens get equal answers wherever rows sum to one",
-        "in part": "Equal tokens get equal answers in part of the nets whose rows sum to one",
+        "agrees": "Equal tokens get equal answers wherever rows sum to one, and only there",
+        "in part": "Equal tokens get equal answers wherever rows sum to one, and elsewhere too",
         "disagrees": "Equal tokens get different answers although rows sum to one",
         "unknown": "There is no net whose rows sum to one",
     },
@@ -54,54 +93,108 @@ def equal_tokens(table: ResultTable) -> Verdict:
     )
     if not bound:
         return Verdict("No such net was trained", "unknown")
-    ours = f"Logits differ by at most {max(bound):.0e} of their size"
-    if others:
-        ours += f"; with free row sums or positions in the tokens by at least {min(others):.0e}"
     equal, apart = max(bound) < ROUNDING, not others or min(others) > ROUNDING
+    most = f"less than {ROUNDING}" if equal else f"up to {max(bound):.4f}"
+    ours = f"Equal tokens: logits differ between slots by {most} of their size if rows sum to one"
+    if others:
+        ours += f", by at least {min(others):.2f} otherwise"
     return Verdict(ours, "agrees" if equal and apart else "in part" if equal else "disagrees")
 
 
 @claim(
-    "Which slot is it? Relative biases cannot learn it, free row sums can.",
+    "Which slot is it? Relative biases do not learn it, URPE does.",
     "about 10 % with a relative bias (chance 0.8 %), 100 % with URPE, read from a poster",
     answers={
-        "agrees": "Only free row sums, or positions in the tokens, tell which slot it is",
-        "in part": "Some encodings tell which slot it is as expected",
-        "disagrees": "Encodings do not tell which slot it is as expected",
+        "agrees": "No relative bias learns which slot it is, and URPE does",
+        "in part": "Relative biases learn less than URPE which slot it is, but the difference is not as published",
+        "disagrees": "Relative biases learn which slot it is no worse than URPE",
         "unknown": "Which slot it is was not learnt",
     },
 )
 def which_slot(table: ResultTable) -> Verdict:
-    """By accuracy in the position task: near chance if rows sum to one, near 1 otherwise."""
-    bound, free = (values(table, "position", encodings(table, kind), accuracy(ALL)) for kind in (BOUND, FREE))
-    if not bound or not free:
-        return Verdict("Both kinds of encoding are needed", "unknown")
-    if verdict := unsolved(table, "position", ALL):
+    """By accuracy in the position task."""
+    verdict = biases_against_factors(table, "position")
+    if verdict.verdict == "unknown":
         return verdict
-    chance = 1 / table.scale.position.tokens
-    ours = f"{list_shares({**bound, **free})}; chance {percent(chance)}"
-    guess = [value < GUESSING * chance for value in bound.values()]
-    solved = [value > SOLVED for value in free.values()]
-    whole, half = all(guess) and all(solved), any(guess) and any(solved)
-    return Verdict(ours, "agrees" if whole else "in part" if half else "disagrees")
+    chance = percent(1 / table.scale.position.tokens)
+    return Verdict(f"Which slot: {verdict.ours}; chance {chance}", verdict.verdict)
 
 
 @claim(
-    "Which tokens stand at even places? Relative biases fail where an answer needs its place, free row sums do not.",
+    "Which tokens stand at even places? Relative biases fail where an answer needs its place, URPE does not.",
     "about 55 % with a relative bias, 100 % with URPE, both halves together, read from a poster",
 )
 def even_places(table: ResultTable) -> Verdict:
     """By accuracy in the first half, which needs tokens; the second half is filler."""
-    bound, free = (values(table, "even", encodings(table, kind), accuracy(FIRST_HALF)) for kind in (BOUND, FREE))
-    if not bound or not free:
-        return Verdict("Both kinds of encoding are needed", "unknown")
-    if verdict := unsolved(table, "even", FIRST_HALF):
-        return verdict
-    ours = f"First half: {list_shares({**bound, **free})}"
-    apart, solved = max(bound.values()) < min(free.values()), min(free.values()) > SOLVED
+    verdict = biases_against_factors(table, "even")
+    return verdict if verdict.verdict == "unknown" else Verdict(f"First half: {verdict.ours}", verdict.verdict)
+
+
+@claim(
+    "The limit is one of equal tokens: where tokens differ, attention whose rows sum to one can tell where they stand.",
+    f"{UNPUBLISHED}: of encodings whose rows sum to one, only relative biases and no positions were tried",
+    answers={
+        "seen": "Where tokens differ, rows that sum to one can be enough",
+        "not seen": "Not even where tokens differ are rows that sum to one enough",
+        "unknown": "What rows that sum to one learn where tokens differ is unknown",
+    },
+)
+def unequal_tokens(table: ResultTable) -> Verdict:
+    """By nets whose rows sum to one and that solve a task on random tokens and lose it on equal ones."""
+    cases = [
+        (task, name)
+        for task in TASKS
+        for name in solvers(table, task, BOUND)
+        if table.value(name_of(task, name), accuracy(EQUAL)) < FAILED
+    ]
+    if not any(values(table, task, encodings(table, BOUND), accuracy(SCORED[task])) for task in TASKS):
+        return Verdict("No such net was trained", "unknown")
+    if not cases:
+        return Verdict("No net whose rows sum to one solves a task by tokens that differ", "not seen")
+    sentences = [
+        f"{name} in the {task} task: random tokens {percent(table.value(name_of(task, name), accuracy(ALL)))}, "
+        f"equal tokens {percent(table.value(name_of(task, name), accuracy(EQUAL)))}"
+        for task, name in cases
+    ]
+    names = listed(list(dict.fromkeys(name for _, name in cases)))
     return Verdict(
-        ours, "agrees" if apart and solved and max(bound.values()) < 0.8 else "in part" if apart else "disagrees"
+        "; ".join(sentences), "seen", answer=f"Where tokens differ, {names} learns it although rows sum to one"
     )
+
+
+@claim(
+    "Nets with URPE find their place by counting slots: the sum of a row of attention grows or falls evenly with its "
+    "slot, and nothing else of the factors is needed.",
+    f"{UNPUBLISHED}: one layer can count so by construction; what trained nets do was not published",
+    answers={
+        "seen": "URPE counts slots: the sum of a row of attention tells its slot, and nothing else of the factors is "
+        "needed",
+        "in part": "URPE counts slots only in part by the sums of its rows",
+        "not seen": "URPE does not count slots by the sums of its rows",
+        "unknown": "How URPE tells slots is unknown, as it did not learn to",
+    },
+)
+def counted_slots(table: ResultTable) -> Verdict:
+    """By nets that solve the position task: without row sums, with nothing else, and how straight the sums are."""
+    names = solvers(table, "position", FREE)
+    unit, alone = (values(table, "position", names, accuracy(item)) for item in (UNIT_SUMS, SUMS_ALONE))
+    straight = {name: straightest(table, name) for name in names}
+    if not unit or not alone or any(map(math.isnan, straight.values())):
+        return Verdict("No net with free factors has solved the position task", "unknown")
+    ours = (
+        f"Accuracy with rows brought back to a sum of one: {list_shares(unit)}; with the softmax times the row sums: "
+        f"{list_shares(alone)}; squared correlation of sum and slot in the straightest head of the first layer: "
+        f"{', '.join(f'{name} {value:.3f}' for name, value in straight.items())}"
+    )
+    needed, enough = max(unit.values()) < 0.5, min(alone.values()) > SOLVED
+    return Verdict(ours, seen_verdict([needed, enough, min(straight.values()) > STRAIGHT]))
+
+
+def straightest(table: ResultTable, name: str) -> float:
+    """The mean over seeds of how straight the row sums of the straightest head of the first layer are."""
+    rows = table.where(part="row sums", subject=name_of("position", name), measure="straightness")
+    best = rows.filter(rows["item"].str.starts_with("L0")).group_by("seed").agg(pl.col("value").max())
+    return fmean(best["value"]) if best.height else math.nan
 
 
 @claim(
@@ -109,47 +202,39 @@ def even_places(table: ResultTable) -> Verdict:
     f"{UNPUBLISHED}: accuracy was not published by slot",
 )
 def near_the_ends(table: ResultTable) -> Verdict:
-    """By the accuracy of the outer quarter of the slots, on both sides, against the rest, without free row sums."""
-    tokens = table.scale.position.tokens
-    outer: dict[str, float] = {}
-    for name in (each for each in encodings(table, BOUND) if each != "none"):
-        by_slot = [
-            table.value(name_of("position", name), Cell("slot", "accuracy", "", float(n))) for n in range(tokens)
-        ]
-        if any(map(math.isnan, by_slot)):
-            continue
-        ends = [*by_slot[: tokens // 8], *by_slot[-(tokens // 8) :]]
-        middle = by_slot[tokens // 8 : -(tokens // 8)]
-        outer[name] = fmean(ends) - fmean(middle)
-    if not outer:
+    """By how much more is known about the outer quarter of the slots, both sides together, than about the rest.
+
+    A preference for some answers is no knowledge: see `end_rows` in the run.
+    """
+    gaps = {name: table.estimate(name_of("position", name), GAP) for name in biases(table)}
+    gaps = {name: gap for name, gap in gaps.items() if not math.isnan(gap.value)}
+    if not gaps:
         return Verdict("No such net was trained", "unknown")
-    ours = f"Ends minus middle: {', '.join(f'{name} {100 * gap:+.1f} points' for name, gap in outer.items())}"
-    return Verdict(ours, seen_verdict([gap > 0.02 for gap in outer.values()]))
+    sides = [sign_of(gap.low, gap.high) for gap in gaps.values()]
+    return Verdict(f"Ends minus middle: {list_gaps(gaps)}", open_verdict(sides))
 
 
 @claim(
-    "On longer inputs, encodings that know only the lengths of training refuse or fail, others go on.",
+    "Encodings that do not refuse longer inputs still tell the slots of training there.",
     f"{UNPUBLISHED}: longer inputs were not tried",
 )
 def longer_inputs(table: ResultTable) -> Verdict:
-    """By accuracy on the slots of training when the input is longer, of encodings that had learnt the task."""
-    learnt = {
-        name: value
-        for name, value in values(table, "position", encodings(table, FREE, ADDED), accuracy(ALL)).items()
-        if value > SOLVED
-    }
-    if not learnt:
+    """By accuracy on the slots of training when the input is longer, of encodings that have learnt the task."""
+    names = solvers(table, "position", BOUND, FREE, ADDED)
+    if not names:
         return Verdict("No encoding has learnt the position task", "unknown")
-    longer = values(table, "position", list(learnt), accuracy(LONGER))
-    refused = [name for name in learnt if name not in longer]
-    ours = "; ".join(filter(None, [list_shares(longer), f"refused: {', '.join(refused)}" if refused else ""]))
-    return Verdict(ours, seen_verdict([bool(refused), any(value > SOLVED for value in longer.values())]))
+    longer = values(table, "position", names, accuracy(LONGER))
+    refused = [name for name in names if table.row(name_of("position", name), Cell("refused", "refused", LONGER))]
+    ours = "; ".join(filter(None, [list_shares(longer), f"refused by {listed(refused)}" if refused else ""]))
+    return Verdict(ours, seen_verdict([value > SOLVED for value in longer.values()]) if longer else "unknown")
 
 
 CLAIMS: dict[str, Claim] = {
     "equal tokens": equal_tokens,
     "which slot": which_slot,
     "even places": even_places,
+    "unequal tokens": unequal_tokens,
+    "counted slots": counted_slots,
     "ends": near_the_ends,
     "longer": longer_inputs,
 }

@@ -4,6 +4,9 @@ from wherewhat.studies.engine.results import Cell
 
 ALL, FIRST_HALF, SECOND_HALF = "all", "first half", "second half"
 LONGER = "longer"  # inputs than in training
+EQUAL = "equal tokens"  # sequences of one token, again and again
+UNIT_SUMS, SUMS_ALONE = "rows sum to one again", "row sums alone"  # what is done to nets with factors
+SOLVED = 0.95  # the accuracy from which a task counts as solved
 TASKS = ("position", "even")
 # Encodings by what they can do: rows of attention that sum to one, free factors, or positions added to tokens.
 BOUND, FREE, ADDED = "rows sum to one", "free row sums", "positions in the tokens"
@@ -19,5 +22,5 @@ def name_of(task: str, encoding: str) -> str:
 
 
 def accuracy(item: str = ALL) -> Cell:
-    """The share of slots that are answered correctly: of all, of a half, or on longer inputs."""
+    """The share of slots that are answered correctly: of all, of a half, on other inputs, or after an intervention."""
     return Cell("accuracy", "accuracy", item)

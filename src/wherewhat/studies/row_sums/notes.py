@@ -24,6 +24,10 @@ NOTES = (
     "padding id. Published accuracies in the even task hold the filler half: both halves are given apart here.",
     "The output layer has weights of its own in both tasks; in the released code those of the even task are tied to "
     "the embedding. Training is in float32, without dropout.",
+    "Published were no positions, a relative bias per offset (toeplitz) and URPE over it; the other encodings are "
+    "added here. Blocks have their norms before attention and MLP, those of the released nets after them.",
+    "A task counts as solved above 95 % and as not solved below 80 %, so a verdict is on who solves it and not on how "
+    "close accuracies are to the published ones.",
     "Longer inputs are scored over slots that exist in training; in the even task, over those of its first half.",
 )
 

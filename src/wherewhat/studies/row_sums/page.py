@@ -1,6 +1,6 @@
 """The page of row sums: who can say where a token stands, slot by slot."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -23,6 +23,7 @@ from wherewhat.studies.row_sums.names import (
     ADDED,
     ALL,
     BOUND,
+    EQUAL,
     FIRST_HALF,
     FREE,
     LONGER,
@@ -36,14 +37,18 @@ from wherewhat.tables.manifest.study import RowSumsManifest, RowSumsSection
 KINDS = {BOUND: WHAT, FREE: WHERE, ADDED: shade("layers", 4)}
 TITLES = {"position": "Which slot is it?", "even": "Which tokens stand at even places?"}
 LEDES = {
-    "answer": "The share of slots that are answered correctly, with 95 % intervals. The dotted line is chance in the "
-    "position task; in the even task only the first half is shown, as the second half is one filler.",
-    "slots": "Accuracy slot by slot. Where rows sum to one, a net sees its place only through what differs between "
-    "tokens near the ends.",
-    "table": "Accuracies in per cent, by halves and on longer inputs, and how far outputs differ between slots when "
-    "all tokens are equal.",
+    "answer": "Dots are the share of slots that are answered correctly where tokens are random, with intervals at 95 % "
+    "confidence over test sequences, or over seeds if there are several. Rings are the same where all tokens are "
+    "equal. Of the even task only the first half is shown, as the second half is one filler. The dotted line is a "
+    "random answer.",
+    "slots": "Accuracy slot by slot, where tokens are random. Lines of encodings that solve a task lie on each other.",
+    "solution": "The sum of a row of attention after the factors, by slot, for the heads of the first layer, which has "
+    "no other sign of positions: the mean over test sequences, in the net of the first seed. Without factors every sum "
+    "is 1.",
+    "table": "Accuracies in per cent: by halves, where all tokens are equal, and on longer inputs. The spread is how "
+    "far logits differ between slots when all tokens are equal, relative to their size. The entropy of heads with "
+    "factors is that of the absolute values of attention after the factors, each row divided by its sum.",
 }
-SOLVED, SPREAD_OUT = 0.95, 0.7  # accuracy; entropy as a share of its maximum
 SCORES = {"entropy": "entropy", "input.position_share": "position share", "input.symbol_share": "symbol share"}
 
 
@@ -62,6 +67,7 @@ def page(result: pl.DataFrame, manifest: RowSumsManifest) -> Page:
         facts=[*facts, *run_time(about.seconds, about.processes)],
         sections=[
             answer(table, about),
+            solution(table, about),
             slots(table, about),
             numbers(table, about),
             claims_section(manifest.claims),
@@ -77,45 +83,74 @@ def answer(table: ResultTable, about: RowSumsSection) -> Section:
         item = ALL if task == "position" else FIRST_HALF
         rows = list(answer_rows(table, about, task, item))
         across = share(x, "value", "slots answered correctly" if item == ALL else "first half answered correctly")
-        tint = colour("kind", KINDS, legend=legend(symbolType="circle", labelLimit=190, columns=2))
-        place = {"x": across, "y": names("name", labelLimit=190), "color": tint}
+        words = {ADDED: "positions in tokens"}  # short enough for two columns on a phone
+        tint = colour("kind", KINDS, legend=legend(words, symbolType="circle", labelLimit=190, columns=2))
+        place = {"x": across, "y": names("name", labelLimit=190, labelPadding=10), "color": tint}
         layers = [
             marks.rule(where(ROWS, mark="chance"), {"x": across}),
+            marks.dots(where(ROWS, mark="equal"), place, size=120, hollow=True),
             *estimates(where(ROWS, mark="ours"), place, colour=tint),
         ]
         look: dict[str, Any] = {"height": 60 + 28 * len(about.encodings), "figure": True, "title": TITLES[task]}
-        drawn = chart(f"answer_{task}", rows, layers, tip="{name}: {value:share}", label=TITLES[task], **look)
+        drawn = chart(f"answer_{task}", rows, layers, tip="{name}, {tokens}: {value:share}", label=TITLES[task], **look)
         cards.append(panel(drawn, title=TITLES[task]))
-    answers = [about.answers[name] for name in ("equal tokens", "which slot") if name in about.answers]
+    questions = ("equal tokens", "which slot", "unequal tokens")
+    answers = [about.answers[name] for name in questions if name in about.answers]
     return answer_section(
-        "answer", "Who can say", answers, columns(*cards), solution(table, about), text=LEDES["answer"], short="Answer"
+        "answer", "Who can tell where a token stands", answers, columns(*cards), text=LEDES["answer"], short="Answer"
     )
 
 
 def answer_rows(table: ResultTable, about: RowSumsSection, task: str, item: str) -> Iterator[Mapping[str, Any]]:
-    """The accuracy of every encoding, and chance."""
+    """The accuracy of every encoding, on equal tokens too if all slots are scored, and chance."""
     chance = 1 / max(1, about.tokens.get(task, 1)) if item == ALL else 1 / max(1, about.n_tok.get(task, 1))
     yield {"mark": "chance", "value": chance}
+    shown = [("ours", item, "random tokens"), *([("equal", EQUAL, "equal tokens")] if item == ALL else [])]
     for name in about.encodings:
-        if row := table.row(name_of(task, name), accuracy(item)):
-            own = {"mark": "ours", "name": name, "kind": about.kinds.get(name, BOUND)}
-            yield {**own, **{end: row[end] for end in ("value", "low", "high")}}
+        for mark, each, tokens in shown:
+            if row := table.row(name_of(task, name), accuracy(each)):
+                own = {"mark": mark, "name": name, "tokens": tokens, "kind": about.kinds.get(name, BOUND)}
+                yield {**own, **{end: row[end] for end in ("value", "low", "high")}}
 
 
-def solution(table: ResultTable, about: RowSumsSection) -> Any:
-    """What nets with free factors do, in one sentence, by the entropy of their heads, if they solve the task."""
+def solution(table: ResultTable, about: RowSumsSection) -> Section:
+    """How nets with free factors solve the position task, and the row sums of their first layer."""
     free = [name for name in about.encodings if about.kinds.get(name) == FREE]
-    solved = [name for name in free if (table.value(name_of("position", name), accuracy(ALL)) or 0.0) > SOLVED]
-    rows = [table.where(part="heads", subject=name_of("position", name), seed=None) for name in solved]
-    if not rows:
-        return note("No net with free factors has solved the position task.")
-    spread, where_ = (mean_of(pl.concat(rows), score) for score in ("entropy", "input.position_share"))
-    shape = "spread out" if (spread or 0.0) > SPREAD_OUT else "peaked"
-    counts = "so the sum of the factors of a row counts the slots on each side"
-    how = counts if shape == "spread out" else "so more than counting slots is at work"
-    return note(
-        f"How {', '.join(solved)} solve the position task: attention before the factors is {shape} (mean entropy "
-        f"{short(spread)} of the maximum, position share {short(where_)}), {how}."
+    views = {name: rows for name in free if (rows := list(sum_rows(table, name)))}
+    answers = [about.answers[name] for name in ("counted slots",) if name in about.answers]
+    drawn = panel(sums_chart(views)) if views else note("No net with free factors was trained.")
+    return answer_section("solution", "How URPE tells slots", answers, drawn, text=LEDES["solution"], short="Solution")
+
+
+def sum_rows(table: ResultTable, name: str) -> Iterator[Mapping[str, Any]]:
+    """The row sums of every head of the first layer, in the position task, of the first seed."""
+    first = table.where(part="row sums", subject=name_of("position", name), measure="sum", seed=min(table.seeds))
+    for head, at, value in first.sort("item", "at").select("item", "at", "value").iter_rows():
+        if head.startswith("L0"):
+            yield {"name": head, "at": at, "value": value}
+
+
+def sums_chart(views: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
+    """Row sums by slot, a line per head, a view per encoding."""
+    heads = list(dict.fromkeys(row["name"] for rows in views.values() for row in rows))
+    ramp = [WHERE, shade("layers", 4), WHAT, shade("chance", 5), shade("layers", 2), MUTED]
+    return lines(
+        "sums",
+        views,
+        x=x("at", "slot", zero=False, nice=False, grid=False, tickMinStep=1, padding=8),
+        y=y("value", "sum of the row", zero=False),
+        colour=colour(
+            "name",
+            dict(zip(heads, ramp * len(heads), strict=False)),
+            legend=legend(symbolType="stroke", symbolStrokeWidth=3),
+        ),
+        intervals="none",
+        size=26,
+        label="row sums by slot",
+        tip="{name}, slot {at:.0f}: {value:.2f}",
+        height=280,
+        figure=True,
+        title="Row sums of the first layer",
     )
 
 
@@ -128,7 +163,7 @@ def mean_of(heads: pl.DataFrame, score: str) -> float | None:
 def slots(table: ResultTable, about: RowSumsSection) -> Section:
     """Accuracy by slot, a view per task."""
     views = {TITLES[task]: list(slot_rows(table, about, task)) for task in TASKS}
-    ramp = [WHAT, shade("chance", 5), shade("spread", 4), shade("spread", 1), MUTED]
+    ramp = [WHAT, shade("chance", 5), MUTED, shade("spread", 1), shade("spread", 4)]
     others = [WHERE, shade("chance", 1), shade("layers", 4), shade("layers", 2)]
     bound = [name for name in about.encodings if about.kinds.get(name) == BOUND]
     free = [name for name in about.encodings if name not in bound]
@@ -164,7 +199,7 @@ def numbers(table: ResultTable, about: RowSumsSection) -> Section:
     for task in TASKS:
         for name in about.encodings:
             subject = name_of(task, name)
-            cells = [table.row(subject, accuracy(item)) for item in (ALL, FIRST_HALF, SECOND_HALF, LONGER)]
+            cells = [table.row(subject, accuracy(item)) for item in (ALL, FIRST_HALF, SECOND_HALF, EQUAL, LONGER)]
             written = [per_cent(row["value"]) if row else "–" for row in cells]
             if table.where(part="refused", subject=subject).height:
                 written[-1] = "refused"
@@ -172,7 +207,7 @@ def numbers(table: ResultTable, about: RowSumsSection) -> Section:
             heads = table.where(part="heads", subject=subject, seed=None)
             means = [short(mean_of(heads, score)) for score in SCORES]
             rows.append([f"{task}, {name}", *written, short(spread["value"]) if spread else "–", *means])
-    groups = [("", 1), ("slots answered correctly, %", 4), ("", 1), ("means over heads", len(SCORES))]
-    headings = ["run", "all", "first half", "second half", "longer inputs", "equal tokens", *SCORES.values()]
+    groups = [("", 1), ("slots answered correctly, %", 5), ("", 1), ("means over heads", len(SCORES))]
+    headings = ["run", "all", "first half", "second half", "equal tokens", "longer inputs", "spread", *SCORES.values()]
     body = panel(table_of(headings, rows, label="accuracies, spreads and heads", groups=groups))
     return Section("table", "All numbers", LEDES["table"], body, "Numbers")

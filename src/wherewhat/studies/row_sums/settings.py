@@ -19,16 +19,17 @@ class RowSumArm:
     kind: str
     encoding: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    bias: bool = False  # whether it is a relative bias, of which the publication speaks
 
 
 ARMS: dict[str, RowSumArm] = {
     arm.name: arm
     for arm in (
         RowSumArm("none", BOUND, "none"),
-        RowSumArm("t5_bias", BOUND, "t5_bias"),
-        RowSumArm("toeplitz", BOUND, "toeplitz"),
+        RowSumArm("t5_bias", BOUND, "t5_bias", bias=True),
+        RowSumArm("toeplitz", BOUND, "toeplitz", bias=True),
         RowSumArm("rope", BOUND, "rope"),
-        RowSumArm("alibi", BOUND, "alibi"),
+        RowSumArm("alibi", BOUND, "alibi", bias=True),
         RowSumArm("urpe over toeplitz", FREE, "urpe", {"over": "toeplitz"}),
         RowSumArm("urpe over t5_bias", FREE, "urpe", {"over": "t5_bias", "kind": "bucket"}),
         RowSumArm("learned", ADDED, "learned"),
