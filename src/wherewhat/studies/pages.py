@@ -18,6 +18,7 @@ NAMES = (
     "length",
     "scratchpad",
     "nope",
+    "counting",
     "row-sums",
     "control",
 )

@@ -2,6 +2,7 @@
 
 from wherewhat.studies.canonical.run import STUDY as CANONICAL
 from wherewhat.studies.control.run import STUDY as CONTROL
+from wherewhat.studies.counting.run import STUDY as COUNTING
 from wherewhat.studies.dynamics.run import STUDY as DYNAMICS
 from wherewhat.studies.engine.study import AnyStudy
 from wherewhat.studies.length.run import STUDY as LENGTH
@@ -14,5 +15,8 @@ from wherewhat.studies.word_swap.run import STUDY as WORD_SWAP
 
 STUDIES: dict[str, AnyStudy] = {
     study.name: study
-    for study in (CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, LENGTH, SCRATCHPAD, NOPE, ROW_SUMS, CONTROL)
+    for study in (
+        *(CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, LENGTH, SCRATCHPAD, NOPE),
+        *(COUNTING, ROW_SUMS, CONTROL),
+    )
 }

@@ -1,7 +1,7 @@
 """Training on contextual counting: one answer per region, read by learned queries."""
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -34,20 +34,27 @@ class CountingObjective(Objective):
 
     def evaluate(self, net: Trunk) -> dict[str, float]:
         samples = self.settings.evaluate_samples
-        target_NR, ranking_NRC = ranked_counts(net, self.task, seed=self.settings.data_seed, samples=samples)
+        with evaluating(net):
+            target_NR, ranking_NRC = ranked_counts(net, self.task, seed=self.settings.data_seed, samples=samples)
         right_NR = ranking_NRC[..., 0] == target_NR
         by_region = zip(self.task.groups, right_NR.mean(0).tolist(), strict=True)
         return {"accuracy": float(right_NR.mean()), **{f"accuracy {name}": share for name, share in by_region}}
 
 
+class CountingNet(Protocol):
+    """A net that answers once per region."""
+
+    def readout_logits(self, ids_BT: Tensor) -> Tensor:
+        """logits_BRC of the counts of every region."""
+
+
 @torch.no_grad()
-def ranked_counts(net: Trunk, task: CountingTask, *, seed: int, samples: int) -> tuple[Ints, Ints]:
+def ranked_counts(net: CountingNet, task: CountingTask, *, seed: int, samples: int) -> tuple[Ints, Ints]:
     """target_NR and the counts from the likeliest to the least likely, ranking_NRC, for the first test samples.
 
-    A task may have fewer regions than the net has queries: the first ones answer.
+    A task may have fewer regions than the net has queries: the first ones answer. The net is in evaluation mode.
     """
     batch = task.batch(seed, "test", np.arange(samples))
     pieces = torch.from_numpy(batch.input_NT).split(AT_ONCE)
-    with evaluating(net):
-        logits_NRC = torch.cat([net.readout_logits(ids_BT)[:, : task.regions] for ids_BT in pieces])
+    logits_NRC = torch.cat([net.readout_logits(ids_BT)[:, : task.regions] for ids_BT in pieces])
     return batch.target_NR, logits_NRC.sort(dim=-1, descending=True, stable=True).indices.numpy()

@@ -138,6 +138,12 @@ def diverging(reach: str = "") -> alt.Scale:
     return alt.Scale(domain=domain, range=[shade("chance", i) for i in range(steps)], interpolate="lab", clamp=True)
 
 
+def shares_scale() -> alt.Scale:
+    """Colours of shares from 0 to 1: from neutral to the darkest blue."""
+    steps = [shade("chance", step) for step in (3, 2, 1, 0)]
+    return alt.Scale(domain=[0, 1 / 3, 2 / 3, 1], range=steps, interpolate="lab", clamp=True)
+
+
 def two_tones(below: str, above: str) -> alt.Scale:
     """Colours from one plain colour of the palette over neutral to another, from -1 to 1."""
     neutral = shade("chance", len(LIGHT.chance) // 2)

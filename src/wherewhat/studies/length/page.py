@@ -11,7 +11,7 @@ import polars as pl
 from wherewhat.errors import UserError
 from wherewhat.published import length as published
 from wherewhat.report.blocks import marks
-from wherewhat.report.blocks.axes import INK, WHAT, WHERE, colour, dash, legend, names, shade, share, x, y
+from wherewhat.report.blocks.axes import INK, WHAT, WHERE, colour, dash, legend, names, shade, share, shares_scale, x, y
 from wherewhat.report.blocks.chart import chart, heat_map, lines
 from wherewhat.report.blocks.claims import claims_section
 from wherewhat.report.blocks.layout import (
@@ -207,7 +207,7 @@ def by_task(table: ResultTable, manifest: LengthManifest) -> Section:
         rows,
         x=names("encoding", x, labelAngle=-30),
         y=names("task"),
-        scale=scale_of_shares(),
+        scale=shares_scale(),
         label="accuracy on longer inputs by task and encoding",
         tip="{task}, {encoding}: {value:share}; {learnt:share} at training lengths",
         height=44 + 34 * len(about.tasks),
@@ -215,18 +215,6 @@ def by_task(table: ResultTable, manifest: LengthManifest) -> Section:
         title="Accuracy on longer inputs",
     )
     return Section("tasks", "Task by task", LEDES["tasks"], panel(drawn, task_table(table, about)), "Tasks")
-
-
-def scale_of_shares() -> Any:
-    """From the colour of paper to the accent."""
-    import altair as alt
-
-    return alt.Scale(
-        domain=[0, 1 / 3, 2 / 3, 1],
-        range=[shade("chance", step) for step in (3, 2, 1, 0)],
-        interpolate="lab",
-        clamp=True,
-    )
 
 
 def task_table(table: ResultTable, about: LengthSection) -> Html:

@@ -189,6 +189,18 @@ class ScratchpadSection(TrainedSection):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CountingSection(TrainedSection):
+    """The nets that were compared, the sizes of sequences, and the slopes that each bias token would lead to."""
+
+    nets: Sequence[str] = ()
+    regions: int = 0
+    fewer: int = 0  # regions of other test sequences
+    tokens: int = 0
+    shorter: int = 0  # tokens of other test sequences
+    expected: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # slope by size and bias token
+
+
+@dataclass(frozen=True, kw_only=True)
 class RowSumsSection(TrainedSection):
     """Encodings, what each can do about row sums, and the sizes of both tasks."""
 
@@ -211,6 +223,7 @@ class ControlSection:
 
 CanonicalManifest = StudyManifest[CanonicalSection]
 ControlManifest = StudyManifest[ControlSection]
+CountingManifest = StudyManifest[CountingSection]
 DynamicsManifest = StudyManifest[DynamicsSection]
 LengthManifest = StudyManifest[LengthSection]
 LocalityManifest = StudyManifest[LocalitySection]
@@ -222,6 +235,7 @@ WordSwapManifest = StudyManifest[WordSwapSection]
 SECTIONS: dict[str, type[Any]] = {
     "canonical": CanonicalSection,
     "control": ControlSection,
+    "counting": CountingSection,
     "dynamics": DynamicsSection,
     "length": LengthSection,
     "locality": LocalitySection,

@@ -1,0 +1,152 @@
+"""What a net that counts does: how often it is right, by how much it is off, and what its read-out attends to."""
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wherewhat.encodings.base import Context, Encoding
+from wherewhat.nets.attention import SelfAttention, attention_rows
+from wherewhat.nets.trunk import Trunk
+from wherewhat.stats.intervals import wilson
+from wherewhat.studies.counting.by_hand import HandBuiltCounter
+from wherewhat.studies.counting.names import BINS, OWN, SLOPE, TOKEN_TYPES, TOP_1, TOP_5, TRAINED
+from wherewhat.studies.engine.lengths import Measured
+from wherewhat.tasks.counting import BIT_ONE, CountingBatch, CountingTask
+from wherewhat.tasks.stream import Ints
+from wherewhat.training.counting_training import ranked_counts
+
+Counter = Trunk | HandBuiltCounter
+Floats = NDArray[np.float64]
+COMMON = 0.9  # quantile of counts in training up to which slopes are measured
+AT_ONCE = 250  # sequences that are read together
+SHOWN = 60  # tokens per region whose codes are drawn
+RIDGE = 1e-3  # of the linear decoder of regions, as a share of the mean variance
+
+
+def accuracy_rows(net: Counter, tasks: Mapping[str, CountingTask], *, seed: int, samples: int) -> Iterator[Measured]:
+    """Top-1, top-5 and the slope by region for every size; and by true count as trained.
+
+    Slopes are over counts that are common in training: large ones are hardly learnt, and would decide a slope alone.
+    """
+    common = np.quantile(tasks[TRAINED].batch(seed, "test", np.arange(samples)).target_NR, COMMON)
+    for size, task in tasks.items():
+        target_NR, ranking_NRC = ranked_counts(net, task, seed=seed, samples=samples)
+        for region in range(task.regions):
+            target_N, ranking_NC = target_NR[:, region], ranking_NRC[:, region]
+            for measure, most in ((TOP_1, 1), (TOP_5, 5)):
+                right = float((ranking_NC[:, :most] == target_N[:, None]).any(1).mean())
+                yield "accuracy", size, float(region), measure, right, *wilson(right, samples)
+            common_N = target_N <= common
+            ratio = slope(target_N[common_N], ranking_NC[common_N, 0])
+            yield "slope", size, float(region), SLOPE, ratio, None, None
+        if size == TRAINED:
+            yield from count_rows(target_NR.ravel(), ranking_NRC[..., 0].ravel())
+
+
+def slope(target_N: Ints, answer_N: Ints) -> float:
+    """The least-squares slope through 0 of answers against true counts.
+
+    >>> slope(np.array([0, 1, 2]), np.array([0, 2, 4]))
+    2.0
+    """
+    return float((target_N * answer_N).sum() / max(1, (target_N**2).sum()))
+
+
+def count_rows(target_N: Ints, answer_N: Ints) -> Iterator[Measured]:
+    """Accuracy by bins of the true count; empty bins are left out."""
+    for name, (low, high) in BINS.items():
+        right_N = (answer_N == target_N)[(low <= target_N) & (target_N <= high)]
+        if right_N.size:
+            share = float(right_N.mean())
+            yield "count", name, None, TOP_1, share, *wilson(share, right_N.size)
+
+
+@torch.no_grad()
+def attention_rows_of(net: Counter, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
+    """What the query of every region attends to, by kind of token, inside its region and in all; means over samples."""
+    mass_NRT, batch = readout_attention(net, task, seed=seed, samples=samples)
+    inside_NRT = inside_regions(batch, task)
+    for kind, name in enumerate(TOKEN_TYPES):
+        of_kind_N1T = (batch.input_NT == kind)[:, None]
+        for region in range(task.regions):
+            for suffix, chosen_NRT in (("", of_kind_N1T), (OWN, of_kind_N1T & inside_NRT)):
+                mass_N = np.where(chosen_NRT, mass_NRT, 0.0)[:, region].sum(-1)
+                yield "attention", name + suffix, float(region), "mass", float(mass_N.mean()), None, None
+
+
+@torch.no_grad()
+def readout_attention(net: Counter, task: CountingTask, *, seed: int, samples: int) -> tuple[Floats, CountingBatch]:
+    """attention_NRT of the read-out, and the samples."""
+    batch = task.batch(seed, "test", np.arange(samples))
+    pieces = torch.from_numpy(batch.input_NT).split(AT_ONCE)
+    assert net.readout is not None, "a net that counts has a read-out"
+    mass_NRT = torch.cat([net.readout.attention(net.hidden(ids_BT)) for ids_BT in pieces])
+    return mass_NRT[:, : task.regions].double().numpy(), batch
+
+
+def inside_regions(batch: CountingBatch, task: CountingTask) -> NDArray[np.bool_]:
+    """inside_NRT: whether a token belongs to a region, brackets included."""
+    marks_NRE = batch.marks_NM.reshape(len(batch.marks_NM), task.regions, 2) + task.bos
+    slots_T = np.arange(task.length)
+    return np.asarray((marks_NRE[..., :1] <= slots_T) & (slots_T <= marks_NRE[..., 1:]))
+
+
+@torch.no_grad()
+def code_rows(net: Counter, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
+    """Where the ones of each region lie in the plane that shows most of their states; and how well regions separate."""
+    batch = task.batch(seed, "test", np.arange(samples))
+    states_NTD = torch.cat([net.hidden(ids_BT) for ids_BT in torch.from_numpy(batch.input_NT).split(AT_ONCE)])
+    one_N, region_N, slot_N = np.nonzero(inside_regions(batch, task) & (batch.input_NT == BIT_ONE)[:, None])
+    states_ND = states_NTD[one_N, slot_N].double().numpy()
+    centred_ND = states_ND - states_ND.mean(0)
+    plane_ND = centred_ND @ np.linalg.svd(centred_ND, full_matrices=False)[2][:2].T
+    for region in range(task.regions):
+        for number, (x, y) in enumerate(plane_ND[region_N == region][:SHOWN].tolist()):
+            yield "code", str(number), float(region), "x", x, None, None
+            yield "code", str(number), float(region), "y", y, None, None
+    share, count = decoded_share(centred_ND, region_N, one_N % 2 == 0)
+    yield "decode", "", None, "accuracy", share, *wilson(share, count)
+
+
+def decoded_share(states_ND: Floats, region_N: Ints, fitted_N: NDArray[np.bool_]) -> tuple[float, int]:
+    """The share of tokens whose region a linear map decodes, fitted on some samples and tested on the others."""
+    with_one_ND = np.concatenate([states_ND, np.ones((len(states_ND), 1))], 1)
+    train_ND, classes = with_one_ND[fitted_N], int(region_N.max()) + 1
+    gram_DD = train_ND.T @ train_ND
+    ridge_DD = RIDGE * np.trace(gram_DD) / len(gram_DD) * np.eye(len(gram_DD))
+    weights_DR = np.linalg.solve(gram_DD + ridge_DD, train_ND.T @ np.eye(classes)[region_N[fitted_N]])
+    right_N = (with_one_ND[~fitted_N] @ weights_DR).argmax(1) == region_N[~fitted_N]
+    return float(right_N.mean()), int(right_N.size)
+
+
+@torch.no_grad()
+def encoder_rows(net: Trunk, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
+    """What ones inside regions attend to in the encoder, by kind of token."""
+    batch = task.batch(seed, "test", np.arange(min(samples, AT_ONCE)))
+    attention_NTT = first_attention(net, torch.from_numpy(batch.input_NT)).double().numpy()
+    asks_NT = inside_regions(batch, task).any(1) & (batch.input_NT == BIT_ONE)
+    for kind, name in enumerate(TOKEN_TYPES):
+        mass_NT = np.einsum("nqk,nk->nq", attention_NTT, (batch.input_NT == kind).astype(float))
+        yield "encoder", name, None, "mass", float(mass_NT[asks_NT].mean()), None, None
+
+
+def first_attention(net: Trunk, ids_BT: Tensor) -> Tensor:
+    """attention_BTT of the only head of the first block."""
+    module = cast(SelfAttention, net.blocks[0].attention)
+    plain = module.attend
+    kept: list[Tensor] = []
+
+    def attend(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:
+        kept.append(attention_rows(encoding, q_BHQC, k_BHKC, context, torch.arange(ids_BT.shape[1])))
+        return plain(encoding, q_BHQC, k_BHKC, v_BHKC, context)
+
+    module.attend = attend
+    try:
+        net.hidden(ids_BT)
+    finally:
+        module.attend = plain
+    return torch.cat(kept)[:, 0]

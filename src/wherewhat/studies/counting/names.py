@@ -1,0 +1,27 @@
+"""What runs, sizes, tokens and rows are called. Torch-free, so that the page knows them too."""
+
+from wherewhat.studies.engine.results import Cell
+
+CAUSAL, BIDIRECTIONAL = "causal", "bidirectional"
+BY_HAND = "by hand, BOS"
+TRAINED, SHORTER, FEWER = "as trained", "shorter", "fewer regions"  # sizes of test sequences
+SIZES = (TRAINED, SHORTER, FEWER)
+BINS = {"0 to 3": (0, 3), "4 to 15": (4, 15), "16 to 63": (16, 63), "64 and more": (64, 10**9)}  # of true counts
+TOKEN_TYPES = ("0", "1", "[", "]", "BOS")
+OWN = " of its region"  # suffix of the tokens inside the region that a query asks for
+TOP_1, TOP_5, SLOPE = "top-1", "top-5", "slope"
+LEARNT = 0.8  # top-1 from which a region counts as learnt
+
+
+def name_of(direction: str, encoding: str, bos: bool) -> str:
+    """What a run is called.
+
+    >>> name_of("causal", "rope", True), name_of("bidirectional", "none", False)
+    ('causal rope, BOS', 'bidirectional none')
+    """
+    return f"{direction} {encoding}{', BOS' if bos else ''}"
+
+
+def accuracy(size: str, region: int, measure: str = TOP_1) -> Cell:
+    """The share of the counts of a region that are right."""
+    return Cell("accuracy", measure, size, float(region))

@@ -1,0 +1,44 @@
+"""What differs from the publication, and what the page needs beside the rows."""
+
+from typing import Any
+
+from wherewhat.studies.counting.settings import SCALES, CountingScale
+from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.engine.scale_notes import difference_note
+
+SIZES = {  # of which the published values are known, by their names in a sentence; 0 is the scale
+    "tokens": "{0.tokens}",
+    "regions": "{0.regions}",
+    "tokens of shorter sequences": "{0.shorter}",
+    "fewer regions": "{0.fewer}",
+    "seeds": "{0.seeds}",
+}
+NOTES = (
+    "How regions are drawn, the width of the nets and how they were trained was not published. Here brackets fall on "
+    "places drawn without replacement; a net has one block with one head and an MLP, and one cross-attention.",
+    "Published numbers were read from the marks of a figure; those of bidirectional nets are shown with and without "
+    "BOS alike, except for rope.",
+    "Slopes are fitted through 0 over counts up to the 90 % quantile of training, as larger ones are hardly learnt "
+    "and would decide a slope alone.",
+    "Among sequences with fewer regions, the queries of the first regions answer.",
+    "The net built by hand is not trained. It shows that one causal head without an encoding is enough.",
+)
+
+
+def notes_of(scale: CountingScale) -> tuple[str, ...]:
+    """How this scale, and every scale, differs from the publication."""
+    return tuple(note for note in (difference_note(SIZES, scale, SCALES["paper"]), *NOTES) if note)
+
+
+def describe(table: ResultTable) -> dict[str, Any]:
+    """Runs, sizes, and the slopes that each bias token would lead to."""
+    scale: CountingScale = table.scale
+    return {
+        "nets": [condition.name for condition in table.conditions],
+        "regions": scale.regions,
+        "fewer": scale.fewer,
+        "tokens": scale.tokens,
+        "shorter": scale.shorter,
+        "expected": scale.expected,
+        "seeds": len(table.seeds),
+    }

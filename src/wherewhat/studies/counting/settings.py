@@ -1,0 +1,149 @@
+"""How large the experiment is: tiny for a first look, small for a laptop, paper as published (arXiv 2406.02585)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from wherewhat.nets.config import NetConfig
+from wherewhat.studies.counting.biases import CountingSize, expected_slopes
+from wherewhat.studies.counting.names import BIDIRECTIONAL, BY_HAND, CAUSAL, FEWER, SHORTER, TRAINED, name_of
+from wherewhat.studies.engine.study import OF_STUDY
+from wherewhat.tasks.counting import CountingTask
+from wherewhat.training.task_training import TaskSettings
+
+KINDS = {CAUSAL: "decoder", BIDIRECTIONAL: "encoder"}
+SLOW = "slow rope"  # all pairs at one frequency, so low that before and after stay apart
+ENCODINGS = ("rope", "none", "learned", "alibi 1", "alibi 0.1", "alibi 0.01")  # of the published grid
+
+
+@dataclass(frozen=True)
+class CountingCondition:
+    """An encoder that looks back or both ways, with an encoding, with or without BOS; or the net built by hand."""
+
+    direction: str
+    encoding: str
+    bos: bool
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+        return name_of(self.direction, self.encoding, self.bos) if self.direction else BY_HAND
+
+
+HAND_BUILT = CountingCondition("", "none", True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountingScale:
+    """The sizes of sequences in training and in tests, the nets, and how they are trained."""
+
+    tokens: int = 512
+    regions: int = 4
+    shorter: int = 300  # tokens of shorter test sequences
+    fewer: int = 3  # regions of other test sequences
+    grid: tuple[CountingCondition, ...] = field(default=(), metadata=OF_STUDY)
+    width: int = 64
+    causal_steps: int = 5000
+    bidirectional_steps: int = 5000
+    batch: int = 64
+    learning_rate: float = 1e-3
+    warmup: int = 100
+    samples: int = 1000  # test sequences of every size
+    texts: int = 8  # test sequences on which heads are measured
+    seeds: int = field(default=3, metadata=OF_STUDY)
+
+    def tasks(self, bos: bool) -> dict[str, CountingTask]:
+        """The task as it is trained, and with other sizes for testing."""
+        task = CountingTask(tokens=self.tokens, regions=self.regions, bos=bos)
+        return {
+            TRAINED: task,
+            SHORTER: replace(task, tokens=self.shorter),
+            FEWER: replace(task, regions=self.fewer),
+        }
+
+    @property
+    def expected(self) -> dict[str, dict[str, float]]:
+        """The slopes on other sizes, by the token that ones are counted against."""
+        trained = CountingSize(self.tokens, self.regions)
+        others = {SHORTER: replace(trained, tokens=self.shorter), FEWER: replace(trained, regions=self.fewer)}
+        return {size: expected_slopes(trained, other) for size, other in others.items()}
+
+    def steps_of(self, direction: str) -> int:
+        """How many steps an encoder is trained for."""
+        return self.causal_steps if direction == CAUSAL else self.bidirectional_steps
+
+    def training(self, condition: CountingCondition, seed: int) -> TaskSettings:
+        """One training run, which is evaluated once, at its end."""
+        task, steps = self.tasks(condition.bos)[TRAINED], self.steps_of(condition.direction)
+        encoding, options = encoding_of(condition.encoding, task.length)
+        net = NetConfig(
+            vocabulary=task.vocabulary,
+            length=task.length,
+            width=self.width,
+            layers=1,
+            heads=1,
+            kind=KINDS[condition.direction],
+            encoding=encoding,
+            encoding_options=options,
+            token_sigma=1.0,
+            readout_queries=task.regions,
+            readout_classes=task.classes,
+        )
+        return TaskSettings(
+            net=net,
+            tasks=(task,),
+            steps=steps,
+            batch=self.batch,
+            learning_rate=self.learning_rate,
+            warmup=min(self.warmup, steps // 4),
+            seed=seed,
+            data_seed=seed + 1,
+            evaluate_every=steps,
+            evaluate_samples=self.samples,
+        )
+
+
+def encoding_of(name: str, length: int) -> tuple[str, Mapping[str, Any]]:
+    """An encoding of the grid and its options.
+
+    >>> encoding_of("alibi 0.1", 64)
+    ('alibi', {'slope': 0.1})
+    """
+    if name == SLOW:
+        return "band_rope", {"angle": math.pi / (2 * length)}
+    encoding, _, slope = name.partition(" ")
+    return encoding, {"slope": float(slope)} if slope else {}
+
+
+def grid(encodings: tuple[str, ...], directions: tuple[str, ...], bos: tuple[bool, ...]) -> list[CountingCondition]:
+    """All combinations."""
+    return [
+        CountingCondition(direction, encoding, with_bos)
+        for direction in directions
+        for encoding in encodings
+        for with_bos in bos
+    ]
+
+
+def conditions(scale: CountingScale) -> list[CountingCondition]:
+    """The net built by hand, and those that are trained."""
+    return [HAND_BUILT, *scale.grid]
+
+
+BOTH = (True, False)
+_PAPER = CountingScale(
+    grid=(*grid(ENCODINGS, (CAUSAL, BIDIRECTIONAL), BOTH), *grid((SLOW,), (BIDIRECTIONAL,), (True,)))
+)
+_SMALL = replace(_PAPER, tokens=64, shorter=40, causal_steps=4000, bidirectional_steps=1500, seeds=1)
+_TINY = replace(
+    _SMALL,
+    grid=(
+        *grid(("rope", "none"), (CAUSAL,), BOTH),
+        *grid(("learned", "alibi 0.01"), (CAUSAL,), (True,)),
+        *grid(("rope", "none"), (BIDIRECTIONAL,), (True,)),
+    ),
+    causal_steps=2500,
+    bidirectional_steps=1000,
+)
+SCALES: dict[str, CountingScale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}

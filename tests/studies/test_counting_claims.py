@@ -1,0 +1,117 @@
+"""What the claims about counting make of tables, and how a bias token is named."""
+
+from dataclasses import replace
+
+import pytest
+
+from wherewhat.studies.counting.biases import bias_by_mass, biases_by_slopes
+from wherewhat.studies.counting.claims import CLAIMS, learnt_regions
+from wherewhat.studies.counting.names import BY_HAND, CAUSAL, FEWER, SHORTER, SIZES, TOP_1, TRAINED
+from wherewhat.studies.counting.run import summary_rows
+from wherewhat.studies.counting.settings import SCALES, SLOW, conditions
+from wherewhat.studies.engine.results import ResultTable, Row, table_of
+
+SCALE = replace(SCALES["small"], seeds=3)
+
+
+def world(causal: dict[str, float], bidirectional: dict[str, float], *, slope: float = 1.0) -> ResultTable:
+    """A study in which encodings have these accuracies; BOS takes what is not on ones, slopes on fewer regions differ.
+
+    The first seed of nets without positions counts nothing.
+    """
+    rows: list[Row] = []
+    for condition in conditions(SCALE):
+        name = condition.name
+        share = {CAUSAL: causal, "": {"none": 1.0}}.get(condition.direction, bidirectional).get(condition.encoding)
+        if share is None:
+            continue
+        for seed in range(3):
+            value = 0.2 if condition.encoding == "none" and condition.direction and seed == 0 else share
+            for region in map(float, range(4)):
+                for size in SIZES if region < 3 or name != BY_HAND else (TRAINED, SHORTER):
+                    rows.append(("accuracy", name, size, region, seed, TOP_1, value, None, None))
+                for kind, mass in {"1": 0.5, "BOS": 0.4, "0": 0.1, "[": 0.0, "]": 0.0}.items():
+                    rows.append(("attention", name, kind, region, seed, "mass", mass, None, None))
+                rows.append(("slope", name, SHORTER, region, seed, "slope", 1.0, None, None))
+                if region < 3:
+                    rows.append(("slope", name, FEWER, region, seed, "slope", slope, None, None))
+            for number, bin_ in enumerate(("0 to 3", "4 to 15", "16 to 63")):
+                rows.append(("count", name, bin_, None, seed, TOP_1, value - slope * 0.1 * number, None, None))
+    table = table_of(rows, conditions=conditions(SCALE), scale=SCALE)
+    return table.extended(summary_rows(table))
+
+
+def verdicts(table: ResultTable) -> dict[str, str]:
+    return {name: claim.test(table).verdict for name, claim in CLAIMS.items()}
+
+
+EXPECTED = {"rope": 0.95, "none": 0.9, "learned": 0.3, "alibi 1": 0.1, "alibi 0.1": 0.2, "alibi 0.01": 0.7}
+
+
+def test_the_expected_table_agrees() -> None:
+    table = world(EXPECTED, dict.fromkeys(EXPECTED, 0.15) | {SLOW: 0.5})
+    assert verdicts(table) == {
+        "by hand": "agrees",
+        "causal": "in part",  # at slope 1 ALiBi does not count either way
+        "rope": "unknown",  # as good without an encoding, in the median
+        "none": "agrees",
+        "learned": "agrees",
+        "alibi": "agrees",
+        "bias token": "agrees",
+        "large counts": "agrees",
+        "slow rotation": "seen",
+    }
+    assert verdicts(world({**EXPECTED, "none": 0.5}, {"rope": 0.1, "none": 0.1}))["rope"] == "agrees"
+    assert verdicts(world({"rope": 0.9}, {"rope": 0.1}))["causal"] == "agrees"
+
+
+def test_the_opposite_table_disagrees() -> None:
+    opposite = {"rope": 0.82, "none": 0.85, "learned": 0.95, "alibi 1": 0.9, "alibi 0.1": 0.5, "alibi 0.01": 0.4}
+    table = verdicts(world(opposite, dict.fromkeys(opposite, 0.99) | {SLOW: 0.2}, slope=-1.0))
+    for name in ("causal", "rope", "learned", "alibi", "large counts"):
+        assert table[name] == "disagrees", name
+    assert (table["slow rotation"], table["bias token"]) == ("not seen", "in part")  # region 3 has no such slope
+
+
+def test_a_table_of_nothing_learnt_decides_nothing() -> None:
+    table = verdicts(world(dict.fromkeys(EXPECTED, 0.2), dict.fromkeys(EXPECTED, 0.2)))
+    for name in ("causal", "rope", "learned", "bias token", "large counts", "slow rotation"):
+        assert table[name] == "unknown", name
+    assert verdicts(table_of([], conditions=(), scale=SCALE))["by hand"] == "unknown"
+
+
+def test_one_seed_cannot_be_bimodal() -> None:
+    table = world(EXPECTED, {})
+    one = ResultTable(table.rows.filter(table.rows["seed"] == 1), table.conditions, table.scale)
+    assert CLAIMS["none"].test(one).verdict == "unknown"
+
+
+def test_a_bias_token_is_named_by_attention_and_by_slopes() -> None:
+    table = world(EXPECTED, {})
+    names = learnt_regions(table)
+    assert {each.net for each in names} == {"causal rope", "causal rope, BOS"}
+    assert {each.by_mass for each in names} == {"BOS"} and all(each.agree for each in names)
+    last = next(each for each in names if each.region == 3)
+    assert last.by_slopes == ("BOS", "brackets")  # shorter sequences do not tell them apart
+
+
+@pytest.mark.parametrize(
+    ("masses", "bias"),
+    [
+        ({"0": 0.3, "1": 0.6, "[": 0.05, "]": 0.05, "BOS": 0.0}, "zeros"),
+        ({"0": 0.2, "1": 0.6, "[": 0.1, "]": 0.0, "BOS": 0.1}, ""),
+        ({"0": 0.0, "1": 0.99, "[": 0.0, "]": 0.01, "BOS": 0.0}, ""),
+        ({"0": 0.0, "1": 0.5, "[": 0.2, "]": 0.2, "BOS": 0.1}, "brackets"),
+    ],
+    ids=str,
+)
+def test_attention_names_what_it_is_mostly_on(masses: dict[str, float], bias: str) -> None:
+    assert bias_by_mass(masses) == bias
+
+
+def test_slopes_name_what_fits_all_of_them() -> None:
+    expected = SCALE.expected
+    assert expected[SHORTER]["zeros"] == pytest.approx(56 / 32) and expected[FEWER]["brackets"] == pytest.approx(4 / 3)
+    assert biases_by_slopes({SHORTER: 1.02, FEWER: 1.3}, expected) == ("brackets",)
+    assert biases_by_slopes({SHORTER: 1.7, FEWER: 1.0}, expected) == ("zeros",)
+    assert biases_by_slopes({SHORTER: 0.5, FEWER: 1.0}, expected) == biases_by_slopes({}, expected) == ()

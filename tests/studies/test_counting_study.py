@@ -1,0 +1,192 @@
+"""The study of counting: what its runs measure, checked by the net built by hand, and its page."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from wherewhat.errors import UserError
+from wherewhat.jobs.job import JobContext
+from wherewhat.nets.build import build
+from wherewhat.runs.registry import StudyRun
+from wherewhat.studies.counting.by_hand import HandBuiltCounter
+from wherewhat.studies.counting.measures import (
+    attention_rows_of,
+    code_rows,
+    count_rows,
+    decoded_share,
+    encoder_rows,
+    first_attention,
+    inside_regions,
+    slope,
+)
+from wherewhat.studies.counting.names import BIDIRECTIONAL, BY_HAND, CAUSAL, FEWER, OWN, SHORTER, TOP_1, TOP_5, TRAINED
+from wherewhat.studies.counting.run import run
+from wherewhat.studies.counting.settings import HAND_BUILT, SCALES, SLOW, CountingCondition, CountingScale, conditions
+from wherewhat.studies.engine.results import Row
+from wherewhat.studies.pages import page_of_study
+from wherewhat.studies.reproduce import reproduce
+from wherewhat.tasks.counting import BIT_ONE, CountingTask
+from wherewhat.training.counting_training import ranked_counts
+from wherewhat.training.loop import train
+
+MICRO = CountingScale(
+    tokens=20,
+    regions=2,
+    shorter=14,
+    fewer=1,
+    grid=(
+        CountingCondition(CAUSAL, "rope", True),
+        CountingCondition(CAUSAL, "alibi 0.1", False),
+        CountingCondition(BIDIRECTIONAL, "rope", True),
+        CountingCondition(BIDIRECTIONAL, SLOW, True),
+    ),
+    width=8,
+    causal_steps=3,
+    bidirectional_steps=2,
+    batch=4,
+    samples=30,
+    texts=2,
+    seeds=1,
+)
+
+
+def rows_of(condition: CountingCondition, tmp_path: Path) -> list[Row]:
+    return run(condition, MICRO, 3, JobContext(tmp_path, lambda *_, **__: None))
+
+
+def test_the_net_built_by_hand_is_right_everywhere(tmp_path: Path) -> None:
+    rows = rows_of(HAND_BUILT, tmp_path)
+    assert {row[2] for row in rows if row[0] == "accuracy"} == {TRAINED, SHORTER, FEWER}
+    assert {row[6] for row in rows if row[0] in ("accuracy", "slope", "count", "decode")} == {1.0}
+    mass = {(row[2], row[3]): row[6] for row in rows if row[0] == "attention"}
+    for region in (0.0, 1.0):
+        assert mass["1", region] == mass[f"1{OWN}", region] > 0.4
+        assert mass["1", region] + mass["BOS", region] == pytest.approx(1, abs=1e-9)
+        assert mass["0", region] == mass["[", region] == mass["]", region] == mass[f"BOS{OWN}", region] == 0
+
+
+def test_the_rows_of_a_trained_net_are_its_answers(tmp_path: Path) -> None:
+    condition = MICRO.grid[0]
+    rows = rows_of(condition, tmp_path)
+    net = train(MICRO.training(condition, 3)).net
+    for size, task in MICRO.tasks(True).items():
+        target_NR, ranking_NRC = ranked_counts(net, task, seed=4, samples=30)
+        for region in range(task.regions):
+            here = {row[5]: row[6] for row in rows if row[:4] == ("accuracy", condition.name, size, float(region))}
+            answers = ranking_NRC[:, region].tolist()
+            right = [target == answer[0] for target, answer in zip(target_NR[:, region], answers, strict=True)]
+            five = [target in answer[:5] for target, answer in zip(target_NR[:, region], answers, strict=True)]
+            assert here == {TOP_1: pytest.approx(np.mean(right)), TOP_5: pytest.approx(np.mean(five))}
+    assert {row[5] for row in rows if row[0] == "heads"} >= {"entropy", "input.position_share"}
+    assert len([row for row in rows if row[0] == "encoder"]) == 5
+    assert {row[3] for row in rows if row[0] == "frequencies"} == {0.0, 1.0, 2.0, 3.0}
+
+
+def test_attention_is_summed_by_kind_of_token_and_by_region() -> None:
+    task = CountingTask(tokens=20, regions=2)
+    net = build(MICRO.training(CountingCondition(CAUSAL, "none", False), 0).net)
+    batch = task.batch(1, "test", range(6))
+    ids_BT = torch.from_numpy(batch.input_NT)
+    assert net.readout is not None
+    attention_NRT = net.readout.attention(net.hidden(ids_BT)).detach().double().numpy()
+    rows = {(row[1], row[2]): row[4] for row in attention_rows_of(net, task, seed=1, samples=6)}
+    for kind, name in enumerate("01[]"):
+        for region in range(2):
+            inside, all_of_them = [], []
+            for n in range(6):
+                first, last = batch.marks_NM[n, 2 * region : 2 * region + 2]
+                slots = [slot for slot in range(20) if batch.input_NT[n, slot] == kind]
+                all_of_them.append(sum(attention_NRT[n, region, slot] for slot in slots))
+                inside.append(sum(attention_NRT[n, region, slot] for slot in slots if first <= slot <= last))
+            assert rows[name, float(region)] == pytest.approx(np.mean(all_of_them), abs=1e-6)
+            assert rows[name + OWN, float(region)] == pytest.approx(np.mean(inside), abs=1e-6)
+
+
+def test_what_ones_attend_to_in_the_encoder() -> None:
+    task = CountingTask(tokens=20, regions=2)
+    net = build(MICRO.training(CountingCondition(CAUSAL, "rope", False), 0).net)
+    plain = net.blocks[0].attention.attend  # type: ignore[union-attr]
+    batch = task.batch(1, "test", range(5))
+    attention_NTT = first_attention(net, torch.from_numpy(batch.input_NT)).detach().numpy()
+    assert net.blocks[0].attention.attend is plain  # type: ignore[union-attr]
+    assert np.allclose(attention_NTT.sum(-1), 1, atol=1e-5) and not np.triu(attention_NTT, 1).any()
+    inside_NT = inside_regions(batch, task).any(1)
+    masses = [
+        attention_NTT[n, slot, batch.input_NT[n] == 2].sum()
+        for n in range(5)
+        for slot in range(20)
+        if inside_NT[n, slot] and batch.input_NT[n, slot] == BIT_ONE
+    ]
+    rows = {row[1]: row[4] for row in encoder_rows(net, task, seed=1, samples=5)}
+    assert rows["["] == pytest.approx(np.mean(masses), abs=1e-5) and sum(map(float, rows.values())) == pytest.approx(1)
+
+
+def test_codes_of_regions_separate_where_they_differ() -> None:
+    task = CountingTask(tokens=30, regions=3, bos=True)
+    rows = list(code_rows(HandBuiltCounter(task), task, seed=1, samples=20))
+    points = {(row[1], row[2]) for row in rows if row[0] == "code"}
+    assert {at for _, at in points} == {0.0, 1.0, 2.0}
+    assert [row[4] for row in rows if row[0] == "decode"] == [1.0]
+    noise = np.random.default_rng(0).normal(size=(600, 4))
+    share, count = decoded_share(noise, np.arange(600) % 3, np.arange(600) < 300)
+    assert count == 300 and abs(share - 1 / 3) < 0.12
+
+
+def test_slopes_and_bins_of_counts() -> None:
+    target_N, answer_N = np.array([0, 2, 4, 20]), np.array([1, 2, 6, 19])
+    assert slope(target_N, answer_N) == pytest.approx((2 * 2 + 4 * 6 + 20 * 19) / (4 + 16 + 400))
+    assert slope(np.zeros(3, np.int64), np.ones(3, np.int64)) == 0
+    assert {row[1]: row[4] for row in count_rows(target_N, answer_N)} == {
+        "0 to 3": 0.5,
+        "4 to 15": 0.0,
+        "16 to 63": 0.0,
+    }
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> StudyRun:
+    before = SCALES["tiny"]
+    SCALES["tiny"] = MICRO
+    try:
+        return reproduce("counting", folder=tmp_path_factory.mktemp("study") / "runs", engine="inline")
+    finally:
+        SCALES["tiny"] = before
+
+
+def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> None:
+    outcome.save(tmp_path / "out")
+    code = (
+        "import sys\nimport wherewhat as ww\n"
+        f"ww.load({str(tmp_path / 'out')!r}).report({str(tmp_path / 'again.html')!r})\n"
+        "assert 'torch' not in sys.modules, 'torch was imported'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    text = (tmp_path / "again.html").read_text()
+    for words in ("Counting in context", "built by hand", "bidirectional slow rope, BOS", "No net has learnt a region"):
+        assert words in text
+
+
+def test_medians_and_maxima_are_over_seeds_and_regions(outcome: StudyRun) -> None:
+    rows = outcome.result.filter(part="maximum", subject=BY_HAND)
+    assert rows["value"].to_list() == [1.0] * 6  # three sizes, top-1 and top-5
+    points = outcome.result.filter(part="accuracy", subject="causal rope, BOS", item=TRAINED, measure=TOP_1)
+    middle = outcome.result.filter(part="median", subject="causal rope, BOS", item=TRAINED, measure=TOP_1)
+    assert middle["value"].item() == pytest.approx(points.drop_nulls("seed")["value"].median())
+
+
+def test_a_table_without_tests_is_refused(outcome: StudyRun) -> None:
+    with pytest.raises(UserError, match="the table has no net that was tested; run `wherewhat reproduce counting`"):
+        page_of_study(outcome.result.clear(), outcome.manifest)
+
+
+def test_every_net_of_every_scale_can_be_built() -> None:
+    for scale in SCALES.values():
+        names = [condition.name for condition in conditions(scale)]
+        assert names[0] == BY_HAND and len(set(names)) == len(names)
+        for condition in scale.grid:
+            scale.training(condition, 0)
+    assert len(conditions(SCALES["paper"])) == 26
