@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from wherewhat.studies.counting.biases import bias_by_mass, biases_by_slopes
+from wherewhat.studies.counting.biases import ENCODER, bias_by_mass, biases_by_slopes
 from wherewhat.studies.counting.claims import CLAIMS, learnt_regions
 from wherewhat.studies.counting.names import BY_HAND, CAUSAL, FEWER, SHORTER, SIZES, TOP_1, TRAINED
 from wherewhat.studies.counting.run import summary_rows
@@ -92,7 +92,7 @@ def test_a_bias_token_is_named_by_attention_and_by_slopes() -> None:
     assert {each.net for each in names} == {"causal rope", "causal rope, BOS"}
     assert {each.by_mass for each in names} == {"BOS"} and all(each.agree for each in names)
     last = next(each for each in names if each.region == 3)
-    assert last.by_slopes == ("BOS", "brackets")  # shorter sequences do not tell them apart
+    assert last.by_slopes == ("BOS", "own brackets", "all brackets")  # shorter sequences do not tell them apart
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,9 @@ def test_a_bias_token_is_named_by_attention_and_by_slopes() -> None:
         ({"0": 0.3, "1": 0.6, "[": 0.05, "]": 0.05, "BOS": 0.0}, "zeros"),
         ({"0": 0.2, "1": 0.6, "[": 0.1, "]": 0.0, "BOS": 0.1}, ""),
         ({"0": 0.0, "1": 0.99, "[": 0.0, "]": 0.01, "BOS": 0.0}, ""),
-        ({"0": 0.0, "1": 0.5, "[": 0.2, "]": 0.2, "BOS": 0.1}, "brackets"),
+        ({"0": 0.0, "1": 0.01, "[": 0.0, "]": 0.99, "BOS": 0.0}, ENCODER),
+        ({"0": 0.0, "1": 0.5, "[": 0.2, "]": 0.2, "BOS": 0.1}, "all brackets"),
+        ({"0": 0.0, "1": 0.5, "[": 0.0, "]": 0.5, "BOS": 0.0, "] of its region": 0.45}, "own brackets"),
     ],
     ids=str,
 )
@@ -111,7 +113,9 @@ def test_attention_names_what_it_is_mostly_on(masses: dict[str, float], bias: st
 
 def test_slopes_name_what_fits_all_of_them() -> None:
     expected = SCALE.expected
-    assert expected[SHORTER]["zeros"] == pytest.approx(56 / 32) and expected[FEWER]["brackets"] == pytest.approx(4 / 3)
-    assert biases_by_slopes({SHORTER: 1.02, FEWER: 1.3}, expected) == ("brackets",)
+    assert expected[SHORTER]["zeros"] == pytest.approx(56 / 32) and expected[FEWER]["all brackets"] == pytest.approx(
+        4 / 3
+    )
+    assert biases_by_slopes({SHORTER: 1.02, FEWER: 1.3}, expected) == ("all brackets",)
     assert biases_by_slopes({SHORTER: 1.7, FEWER: 1.0}, expected) == ("zeros",)
     assert biases_by_slopes({SHORTER: 0.5, FEWER: 1.0}, expected) == biases_by_slopes({}, expected) == ()

@@ -23,9 +23,9 @@ from wherewhat.studies.counting.measures import (
     inside_regions,
     slope,
 )
-from wherewhat.studies.counting.names import BIDIRECTIONAL, BY_HAND, CAUSAL, FEWER, OWN, SHORTER, TOP_1, TOP_5, TRAINED
+from wherewhat.studies.counting.names import BY_HAND, CAUSAL, FEWER, OWN, SHORTER, TOP_1, TOP_5, TRAINED
 from wherewhat.studies.counting.run import run
-from wherewhat.studies.counting.settings import HAND_BUILT, SCALES, SLOW, CountingCondition, CountingScale, conditions
+from wherewhat.studies.counting.settings import HAND_BUILT, SCALES, CountingCondition, CountingScale, conditions
 from wherewhat.studies.engine.results import Row
 from wherewhat.studies.pages import page_of_study
 from wherewhat.studies.reproduce import reproduce
@@ -38,12 +38,7 @@ MICRO = CountingScale(
     regions=2,
     shorter=14,
     fewer=1,
-    grid=(
-        CountingCondition(CAUSAL, "rope", True),
-        CountingCondition(CAUSAL, "alibi 0.1", False),
-        CountingCondition(BIDIRECTIONAL, "rope", True),
-        CountingCondition(BIDIRECTIONAL, SLOW, True),
-    ),
+    nets=("causal rope, BOS", "causal alibi 0.1", "bidirectional rope, BOS", "bidirectional slow rope, BOS"),
     width=8,
     causal_steps=3,
     bidirectional_steps=2,
@@ -70,7 +65,7 @@ def test_the_net_built_by_hand_is_right_everywhere(tmp_path: Path) -> None:
 
 
 def test_the_rows_of_a_trained_net_are_its_answers(tmp_path: Path) -> None:
-    condition = MICRO.grid[0]
+    condition = CountingCondition(CAUSAL, "rope", True)
     rows = rows_of(condition, tmp_path)
     net = train(MICRO.training(condition, 3)).net
     for size, task in MICRO.tasks(True).items():
@@ -187,6 +182,6 @@ def test_every_net_of_every_scale_can_be_built() -> None:
     for scale in SCALES.values():
         names = [condition.name for condition in conditions(scale)]
         assert names[0] == BY_HAND and len(set(names)) == len(names)
-        for condition in scale.grid:
+        for condition in conditions(scale)[1:]:
             scale.training(condition, 0)
     assert len(conditions(SCALES["paper"])) == 26

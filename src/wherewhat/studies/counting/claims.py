@@ -148,7 +148,7 @@ def flat_alibi(table: ResultTable) -> Verdict:
 
 @claim(
     "The token that ones are counted against decides which sizes a net can count in.",
-    "a mechanism, for some nets: BOS serves all sizes, `]` other lengths, `0` other numbers of regions",
+    "a mechanism, for some nets: BOS serves all sizes, all of `]` other lengths, `0` other numbers of regions",
     answers={
         "agrees": "Slopes on other sizes follow from the token that ones are counted against",
         "in part": "Some slopes on other sizes follow from the token that ones are counted against",
@@ -158,13 +158,15 @@ def flat_alibi(table: ResultTable) -> Verdict:
 )
 def bias_token(table: ResultTable) -> Verdict:
     """By learnt regions in which attention and slopes name the same token."""
-    biases = learnt_regions(table)
+    biases = [each for each in learnt_regions(table) if each.compares]
     if not biases:
-        return Verdict("No region was learnt", "unknown")
+        return Verdict("No region was learnt by comparing ones with something", "unknown")
     same = [each.agree for each in biases]
-    named = ", ".join(sorted({each.by_mass or "none of them" for each in biases}))
-    verdict = "agrees" if all(same) else "in part" if any(same) else "disagrees"
-    return Verdict(f"The same token in {sum(same)} of {len(same)} learnt regions; by attention: {named}", verdict)
+    named = ", ".join(sorted({each.by_mass for each in biases}))
+    return Verdict(
+        f"The same token in {sum(same)} of {len(same)} regions that compare ones with something; by attention: {named}",
+        all_or_some(same),
+    )
 
 
 def learnt_regions(table: ResultTable) -> list[BiasNames]:

@@ -40,17 +40,19 @@ from wherewhat.tables.manifest.study import CountingManifest, CountingSection
 
 HAND = "built by hand"
 DIRECTIONS = {CAUSAL: WHERE, BIDIRECTIONAL: WHAT, HAND: MUTED}
+FEW_LEARNT = 0.5  # median from which a net is drawn by count
 REGIONS = [shade("layers", step) for step in (0, 2, 4, 5)]
 LEDES = {
     "answer": "Every dot is a region of one seed: how often its count is exactly right. Rings are published, the "
     "smaller one the median and the larger one the maximum over three seeds and four regions, of longer sequences.",
     "sizes": "The same nets on shorter sequences and on sequences with fewer regions, none of which were in training.",
     "bias": "A query can only compare the ones of its region with tokens of another kind. Whichever it takes, its "
-    "number must be the same in training: BOS, the brackets or, nearly, the zeros. On other sizes the count is then "
-    "off by a known factor, the slope.",
+    "number must be the same in training: BOS, the brackets of the region or of all regions or, nearly, the zeros. On "
+    "other sizes the count is then off by a known factor, the slope.",
     "codes": "The states of the ones of each region after the encoder, in the plane that shows most of them. Where "
     "regions lie apart, a query can pick its own.",
-    "counts": "Accuracy by the true count. A ratio of attention tells small counts apart better than large ones.",
+    "counts": "Accuracy by the true count, of nets that count at least half of the regions. A ratio of attention tells "
+    "small counts apart better than large ones, which are also rare in training.",
     "frequencies": "How much of what varies in a rotary head's logits each frequency carries, from the fastest, 0, to "
     "the slowest.",
     "table": "All nets: medians over seeds and regions in per cent, how well a linear map finds the region of a one "
@@ -142,15 +144,19 @@ def solution(table: ResultTable, biases: list[BiasNames]) -> Any:
     nets = list(dict.fromkeys(each.net for each in biases))
     best = max(nets, key=lambda net: table.value(net, Cell("median", TOP_1, TRAINED)))
     own = [each for each in biases if each.net == best]
+    if not any(each.compares for each in own):
+        return note(f"How {best} counts: its queries hardly attend to ones, so that the encoder has counted them.")
     on_ones = fmean(mass(table, best, f"1{OWN}", each.region) for each in own)
     stray = fmean(mass(table, best, "1", each.region) for each in own) - on_ones
-    kinds = " and ".join(dict.fromkeys(each.by_mass for each in own if each.by_mass)) or "no single kind of token"
-    agree = sum(each.agree for each in own)
-    proof = f"slopes on other sizes say the same in {agree} of {len(own)} learnt regions"
+    kinds = " or ".join(dict.fromkeys(each.by_mass for each in own if each.compares))
+    proof = f"slopes on other sizes fit that in {sum(each.agree for each in own)} of {len(own)} learnt regions"
     return note(
         f"How {best} counts: a query attends to the ones of its region ({percent(on_ones)}; ones elsewhere "
-        f"{percent(stray)}) and compares them with {kinds}; {proof}."
+        f"{percent(stray)}) and compares them with {_WORDS.get(kinds, kinds)}; {proof}."
     )
+
+
+_WORDS = {"own brackets": "its brackets, of which every region has one pair"}
 
 
 def sizes(table: ResultTable, about: CountingSection) -> Section:
@@ -243,13 +249,14 @@ def code_rows(table: ResultTable, net: str) -> Iterator[Mapping[str, Any]]:
 
 def counts(table: ResultTable, about: CountingSection) -> Section:
     """Accuracy by the true count, of nets that count at all."""
+    learnt = [net for net in about.nets if (_value(table, net, Cell("median", TOP_1, TRAINED)) or 0.0) > FEW_LEARNT]
     rows = [
         {"net": shown(net), "bin": name, **{end: row[end] for end in ("value", "low", "high")}}
-        for net in about.nets
+        for net in learnt
         for name in BINS
         if (row := table.row(net, Cell("count", TOP_1, name)))
     ]
-    tints = dict(zip([shown(net) for net in about.nets], [MUTED, *_ramp(len(about.nets))], strict=False))
+    tints = dict(zip([shown(net) for net in learnt], [MUTED, *_ramp(len(learnt))], strict=False))
     drawn = lines(
         "counts",
         rows,

@@ -1,8 +1,9 @@
 """How large the experiment is: tiny for a first look, small for a laptop, paper as published (arXiv 2406.02585)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from wherewhat.nets.config import NetConfig
@@ -42,7 +43,7 @@ class CountingScale:
     regions: int = 4
     shorter: int = 300  # tokens of shorter test sequences
     fewer: int = 3  # regions of other test sequences
-    grid: tuple[CountingCondition, ...] = field(default=(), metadata=OF_STUDY)
+    nets: tuple[str, ...] = field(default=(), metadata=OF_STUDY)  # by their names
     width: int = 64
     causal_steps: int = 5000
     bidirectional_steps: int = 5000
@@ -116,32 +117,28 @@ def encoding_of(name: str, length: int) -> tuple[str, Mapping[str, Any]]:
     return encoding, {"slope": float(slope)} if slope else {}
 
 
-def grid(encodings: tuple[str, ...], directions: tuple[str, ...], bos: tuple[bool, ...]) -> list[CountingCondition]:
-    """All combinations."""
-    return [
-        CountingCondition(direction, encoding, with_bos)
-        for direction in directions
-        for encoding in encodings
-        for with_bos in bos
-    ]
+def net_names(encodings: Sequence[str], directions: Sequence[str], bos: Sequence[bool]) -> tuple[str, ...]:
+    """The names of all combinations."""
+    return tuple(name_of(*each) for each in product(directions, encodings, bos))
 
 
 def conditions(scale: CountingScale) -> list[CountingCondition]:
     """The net built by hand, and those that are trained."""
-    return [HAND_BUILT, *scale.grid]
+    known = {name_of(*each): CountingCondition(*each) for each in product(KINDS, (*ENCODINGS, SLOW), (True, False))}
+    return [HAND_BUILT, *(known[name] for name in scale.nets)]
 
 
 BOTH = (True, False)
 _PAPER = CountingScale(
-    grid=(*grid(ENCODINGS, (CAUSAL, BIDIRECTIONAL), BOTH), *grid((SLOW,), (BIDIRECTIONAL,), (True,)))
+    nets=(*net_names(ENCODINGS, (CAUSAL, BIDIRECTIONAL), BOTH), *net_names((SLOW,), (BIDIRECTIONAL,), (True,)))
 )
 _SMALL = replace(_PAPER, tokens=64, shorter=40, causal_steps=4000, bidirectional_steps=1500, seeds=1)
 _TINY = replace(
     _SMALL,
-    grid=(
-        *grid(("rope", "none"), (CAUSAL,), BOTH),
-        *grid(("learned", "alibi 0.01"), (CAUSAL,), (True,)),
-        *grid(("rope", "none"), (BIDIRECTIONAL,), (True,)),
+    nets=(
+        *net_names(("rope", "none"), (CAUSAL,), BOTH),
+        *net_names(("learned", "alibi 0.01"), (CAUSAL,), (True,)),
+        *net_names(("rope", "none"), (BIDIRECTIONAL,), (True,)),
     ),
     causal_steps=2500,
     bidirectional_steps=1000,
