@@ -19,6 +19,7 @@ NAMES = (
     "scratchpad",
     "nope",
     "row-sums",
+    "latin-square",
     "control",
 )
 PAGES: dict[str, str] = {name: f"wherewhat.studies.{name.replace('-', '_')}.page" for name in NAMES}  # their modules

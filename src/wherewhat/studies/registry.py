@@ -4,6 +4,7 @@ from wherewhat.studies.canonical.run import STUDY as CANONICAL
 from wherewhat.studies.control.run import STUDY as CONTROL
 from wherewhat.studies.dynamics.run import STUDY as DYNAMICS
 from wherewhat.studies.engine.study import AnyStudy
+from wherewhat.studies.latin_square.run import STUDY as LATIN_SQUARE
 from wherewhat.studies.length.run import STUDY as LENGTH
 from wherewhat.studies.locality.run import STUDY as LOCALITY
 from wherewhat.studies.nope.run import STUDY as NOPE
@@ -14,5 +15,17 @@ from wherewhat.studies.word_swap.run import STUDY as WORD_SWAP
 
 STUDIES: dict[str, AnyStudy] = {
     study.name: study
-    for study in (CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, LENGTH, SCRATCHPAD, NOPE, ROW_SUMS, CONTROL)
+    for study in (
+        CANONICAL,
+        DYNAMICS,
+        LOCALITY,
+        SYNTAX,
+        WORD_SWAP,
+        LENGTH,
+        SCRATCHPAD,
+        NOPE,
+        ROW_SUMS,
+        LATIN_SQUARE,
+        CONTROL,
+    )
 }
