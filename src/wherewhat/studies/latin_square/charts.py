@@ -45,6 +45,7 @@ from wherewhat.studies.latin_square.names import (
     attention_cell,
     block_name,
     chance,
+    label,
     name_of,
     noisy,
 )
@@ -55,19 +56,9 @@ KINDS = {LEARNED: WHERE, FIXED: shade("chance", 5), OTHER: MUTED, VARIANT: shade
 TESTED, TRAINED, PUBLISHED = "test", "training", "published"
 SHAPES = {TESTED: "circle", TRAINED: "diamond", PUBLISHED: "square"}
 HARDNESS = dict(zip(GROUPS, (shade("layers", 5), shade("layers", 3), shade("layers", 0)), strict=True))
-WORDS = {"none": "no positions", "rope": "RoPE", "t5_bias": "T5 bias"}
 GUESS = 0.25  # accuracy of a random symbol
 CIRCLES = legend(symbolType="circle")
 STROKES = legend(symbolType="stroke", symbolStrokeWidth=3, labelLimit=170)
-
-
-def label(arm: str) -> str:
-    """What an arm is called on the page.
-
-    >>> label("sigma 0.2, pre-norm"), label("t5_bias")
-    ('σ 0.2, pre-norm', 'T5 bias')
-    """
-    return WORDS.get(arm, arm.replace("sigma", "σ"))
 
 
 def tints(arms: Sequence[str]) -> dict[str, Any]:
@@ -190,10 +181,10 @@ def noise_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
 # Why ---------------------------------------------------------------------------------------------------------------
 
 RATIO_ARMS = {  # by arm, its norm and the ratio of its table to its tokens
-    SMALL: ("norm of σ 0.2", "small ratio to tokens"),
-    SMALL_NARROW: ("norm of σ 0.2", "large ratio to tokens"),
-    LARGE_WIDE: ("norm of σ 2", "small ratio to tokens"),
-    LARGE: ("norm of σ 2", "large ratio to tokens"),
+    SMALL: ("norm of σ = 0.2", "small ratio to tokens"),
+    SMALL_NARROW: ("norm of σ = 0.2", "large ratio to tokens"),
+    LARGE_WIDE: ("norm of σ = 2", "small ratio to tokens"),
+    LARGE: ("norm of σ = 2", "large ratio to tokens"),
 }
 
 

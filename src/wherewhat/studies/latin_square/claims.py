@@ -4,6 +4,7 @@ Intervals of differences are over seeds where there are at least three; else ove
 about other initial weights.
 """
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 from wherewhat.formatting import percent, short, signed
@@ -11,7 +12,7 @@ from wherewhat.published.latin_square import BY_TABLE
 from wherewhat.published.latin_square import SINUSOID as PUBLISHED_SINUSOID
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.verdict import UNPUBLISHED, interval_verdict, published_verdict
-from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps, list_shares
+from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.contrasts import (
     accuracies,
@@ -39,6 +40,7 @@ from wherewhat.studies.latin_square.names import (
     TRAIN,
     accuracy,
     chance,
+    label,
     name_of,
 )
 from wherewhat.studies.latin_square.settings import ARMS, RELATIVE
@@ -54,7 +56,14 @@ def too_short(table: ResultTable) -> Verdict | None:
         return Verdict("The small table was not trained", "unknown")
     if shares[SMALL] >= LEARNT:
         return None
-    return Verdict(f"Training was too short to judge: even {SMALL} answers only {percent(shares[SMALL])}", "unknown")
+    return Verdict(
+        f"Training was too short to judge: even {label(SMALL)} answers only {percent(shares[SMALL])}", "unknown"
+    )
+
+
+def list_shares(shares: Mapping[str, float]) -> str:
+    """Shares of arms in per cent, one after the other."""
+    return ", ".join(f"{label(arm)}: {percent(share)}" for arm, share in shares.items())
 
 
 def published(sigma: float | str) -> str:
@@ -64,7 +73,7 @@ def published(sigma: float | str) -> str:
 
 @claim(
     "A table that starts small generalises better than one that starts large.",
-    f"{published(0.2)} of held-out puzzles from sigma 0.2 and {published(2.0)} from 2.0 "
+    f"{published(0.2)} of held-out puzzles from σ = 0.2 and {published(2.0)} from 2.0 "
     f"({BY_TABLE[0.2].originals:.1f} % and {BY_TABLE[2.0].originals:.1f} % of 108 original ones); "
     "all training puzzles are learnt",
     answers={
@@ -89,7 +98,7 @@ def generalises(table: ResultTable) -> Verdict:
 
 @claim(
     "A table that starts small recovers the layout of rows and columns, one that starts large does not.",
-    "similar to the 2-D sinusoid after alignment, the more so the smaller sigma is; numbers unknown",
+    "similar to the 2-D sinusoid after alignment, the more so the smaller σ is; numbers unknown",
     answers={
         "agrees": "Small tables recover the rows and columns of the grid, large ones do not",
         "in part": "Tables recover the rows and columns of the grid, whatever they start from",
@@ -106,7 +115,7 @@ def recovers(table: ResultTable) -> Verdict:
     if LARGE not in best:
         return Verdict("The large table was not trained", "unknown")
     bound = float((table.row("", chance(LAYOUT)) or {"high": 0.2})["high"])
-    listing = ", ".join(f"{arm} {short(value)}" for arm, value in best.items())
+    listing = ", ".join(f"{label(arm)}: {short(value)}" for arm, value in best.items())
     ours = f"Layout correlation of the best block: {listing}; 95 % of random tables are below {short(bound)}"
     small, large = (best[arm] > bound for arm in (SMALL, LARGE))
     return Verdict(ours, "agrees" if small and not large else "in part" if small else "disagrees")
@@ -114,7 +123,7 @@ def recovers(table: ResultTable) -> Verdict:
 
 @claim(
     "A table that starts small does as well as the fixed 2-D sinusoid.",
-    f"{published(0.2)} of held-out puzzles from sigma 0.2, {published(PUBLISHED_SINUSOID)} with the sinusoid",
+    f"{published(0.2)} of held-out puzzles from σ = 0.2, {published(PUBLISHED_SINUSOID)} with the sinusoid",
 )
 def as_well(table: ResultTable) -> Verdict:
     """By test accuracy: within five points; more than that above is only a part of it."""
@@ -149,13 +158,16 @@ def classes(table: ResultTable) -> Verdict:
     "stated in the abstract of the first version, without numbers",
 )
 def noise(table: ResultTable) -> Verdict:
-    """By how much less accuracy falls under the strongest noise than with every other arm that has learnt the task."""
-    others = [arm for arm in (SINUSOID, *RELATIVE) if accuracies(table, [arm]).get(arm, 0.0) >= LEARNT]
-    if (verdict := too_short(table)) or not others:
-        return verdict or Verdict("No other positions have learnt the task", "unknown")
+    """By how much less accuracy falls under the strongest noise than with arms that are as accurate without noise."""
+    if verdict := too_short(table):
+        return verdict
+    shares = accuracies(table, (SMALL, SINUSOID, *RELATIVE))
+    others = [arm for arm in shares if arm != SMALL and abs(shares[arm] - shares[SMALL]) < COMPARABLE]
+    if not others:
+        return Verdict(f"No other positions are as accurate without noise: {list_shares(shares)}", "unknown")
     worst = max(table.scale.noise)
-    gaps = {f"than {arm}": drop_gap(table, SMALL, arm, worst) for arm in others}
-    ours = f"With {percent(worst)} of given cells replaced, {SMALL} loses less by: {list_gaps(gaps)}"
+    gaps = {f"than {label(arm)}": drop_gap(table, SMALL, arm, worst) for arm in others}
+    ours = f"With {percent(worst)} of given cells replaced, {label(SMALL)} loses less by: {list_gaps(gaps)}"
     return Verdict(ours, published_verdict([each.side for each in gaps.values()]))
 
 
@@ -236,7 +248,7 @@ def simulation(table: ResultTable) -> Verdict:
         return Verdict("Both tables are needed", "unknown")
     bound = float((table.row("", chance(MODULES)) or {"high": 0.03})["high"])
     errors = {arm: table.value(name_of(NETWORK, arm), Cell("network", ERROR)) for arm in table.scale.network_arms}
-    listing = ", ".join(f"{arm} {signed(value, 2)}" for arm, value in contrasts.items())
+    listing = ", ".join(f"{label(arm)}: {signed(value, 2)}" for arm, value in contrasts.items())
     ours = f"Inside minus across: {listing}; 95 % of random tables are below {short(bound)}. "
     ours += f"Unexplained variance of hidden nodes: {list_shares(errors)}"
     if errors[SMALL] > 0.95:

@@ -21,16 +21,26 @@ def sigma_name(sigma: float, change: str = "") -> str:
     """What the arm of a learned table is called.
 
     >>> sigma_name(0.2), sigma_name(2.0, "pre-norm")
-    ('sigma 0.2', 'sigma 2, pre-norm')
+    ('sigma 0.2', 'sigma 2 (pre-norm)')
     """
-    return f"sigma {sigma:g}" + (f", {change}" if change else "")
+    return f"sigma {sigma:g}" + (f" ({change})" if change else "")
 
 
 SMALL, MIDDLE, LARGE = sigma_name(0.2), sigma_name(1.0), sigma_name(2.0)
 PRE_NORM = sigma_name(0.2, "pre-norm")
 # Arms that tell a table's norm from its ratio to the tokens: the ratio of each is that of the other sigma.
 LARGE_WIDE, SMALL_NARROW = sigma_name(2.0, "wide tokens"), sigma_name(0.2, "narrow tokens")
-LARGE_SLOW = sigma_name(2.0, "slow")  # a third of the learning rate
+LARGE_SLOW = sigma_name(2.0, "slower")  # a third of the learning rate
+WORDS = {NONE: "no positions", ROPE: "RoPE", T5: "T5 bias"}
+
+
+def label(arm: str) -> str:
+    """What an arm is called where people read it.
+
+    >>> label("sigma 0.2 (pre-norm)"), label("t5_bias")
+    ('σ = 0.2 (pre-norm)', 'T5 bias')
+    """
+    return WORDS.get(arm, arm.replace("sigma ", "σ = "))
 
 
 def name_of(task: str, arm: str) -> str:

@@ -20,7 +20,6 @@ from wherewhat.studies.latin_square.charts import (
     accuracy_chart,
     attention_chart,
     group_chart,
-    label,
     noise_chart,
     ratio_chart,
 )
@@ -42,6 +41,7 @@ from wherewhat.studies.latin_square.names import (
     attention_cell,
     block_name,
     chance,
+    label,
     name_of,
     table_cell,
 )
@@ -161,43 +161,39 @@ def solved(table: ResultTable, about: LatinSquareSection) -> Section:
 
 def solution(table: ResultTable, about: LatinSquareSection) -> str:
     """How nets that answer most puzzles solve them, from where their blocks look."""
-    arms = [arm for arm in about.arms if (table.value(name_of(SQUARES, arm), accuracy()) or 0.0) >= SOLVED]
+    arms = [arm for arm in about.arms if table.value(name_of(SQUARES, arm), accuracy()) >= SOLVED]
     if not arms:
         return f"No net answers {percent(SOLVED)} of the test puzzles, so there is no solution to describe."
-    gathers, reads, line = (by_block(table, arms, measure, about.layers or 1) for measure in (GATHERS, READS, LINES))
-    first, last = max(gathers, key=gathers.__getitem__), max(reads, key=reads.__getitem__)
-    parts = [
-        f"the queried cell gives {percent(gathers[first])} of its attention to its row and column in block {first} "
-        f"(uniform: {percent(uniform(table, GATHERS))})",
-        f"the last cell, where the answer is read, gives {percent(reads[last])} to the queried cell in block {last} "
-        f"(uniform: {percent(uniform(table, READS))})",
-    ]
-    return (
-        f"In nets that answer at least {percent(SOLVED)} of the test puzzles ({listed([label(arm) for arm in arms])}), "
-        f"{parts[0]}, and {parts[1]}. {shape_of(gathers[first], reads[last], first < last)} All attention of a block "
-        f"has a cosine of up to {short(max(line.values()))} with rows and columns (uniform: "
-        f"{short(uniform(table, LINES))})."
-    )
-
-
-def shape_of(gathered: float, read: float, in_turn: bool) -> str:
-    """What both shares say about the way from the grid to the answer."""
-    if gathered >= FOLLOWS and read >= FOCUSED and in_turn:
-        return "So the queried cell first gathers its row and column, and then the last cell reads the queried one."
-    if gathered >= FOLLOWS:
-        return "So the queried cell gathers its row and column; the last cell does not simply read it."
-    if read >= FOCUSED:
-        return "So the last cell reads the queried one, which does not gather its row and column alone."
-    return "So neither step is done by attention alone, or it is spread over both blocks."
-
-
-def by_block(table: ResultTable, arms: Sequence[str], measure: str, blocks: int) -> dict[int, float]:
-    """The mean over arms of a measure of attention, by block."""
-    cells = {block: attention_cell(measure, block) for block in range(blocks)}
-    return {
-        block: sum(table.value(name_of(SQUARES, arm), cell) for arm in arms) / len(arms)
-        for block, cell in cells.items()
+    steps = {
+        "the queried cell gathers its row and column": (GATHERS, FOLLOWS),
+        "the last cell, where the answer is read, looks the queried cell up": (READS, FOCUSED),
     }
+    parts = [step_sentence(table, arms, words, *step) for words, step in steps.items()]
+    clear = sorted({arm for _, its in parts for arm in its}, key=arms.index)
+    rest = [label(arm) for arm in arms if arm not in clear]
+    others = f" In {listed(rest)} attention shows no such step by itself." if rest else ""
+    first = f"Nets that answer at least {percent(SOLVED)} of the test puzzles do not all solve them alike: "
+    return f"{first if len(arms) > 1 else ''}{'; '.join(words for words, _ in parts)}.{others}"
+
+
+def step_sentence(
+    table: ResultTable, arms: Sequence[str], words: str, measure: str, enough: float
+) -> tuple[str, list[str]]:
+    """Which arms take one step, by the share of attention in the block in which it is largest; and these arms."""
+    best = {arm: max(block_values(table, arm, measure), default=(0.0, 0)) for arm in arms}
+    those = {arm: pair for arm, pair in best.items() if pair[0] >= enough}
+    level = f"uniform attention {percent(uniform(table, measure))}"
+    if not those:
+        most = max(share for share, _ in best.values())
+        return f"in none of them {words} ({percent(most)} of its attention at most, {level})", []
+    listing = ", ".join(f"{label(arm)}: {percent(share)} in block {block}" for arm, (share, block) in those.items())
+    return f"{words} ({listing}; {level})", list(those)
+
+
+def block_values(table: ResultTable, arm: str, measure: str) -> list[tuple[float, int]]:
+    """A measure of attention and its block, for every block that has one."""
+    rows = table.where(part="attention", subject=name_of(SQUARES, arm), measure=measure, seed=None)
+    return [(value, int(item.removeprefix("block "))) for item, value in rows.select("item", "value").iter_rows()]
 
 
 def uniform(table: ResultTable, measure: str) -> float:
@@ -250,7 +246,7 @@ def accuracy_table(table: ResultTable, about: LatinSquareSection) -> Html:
         arm, theirs = (key if key in others else ours.get(key)), BY_TABLE.get(key)
         published = [f"{theirs[n]:.1f} ({theirs[n + 1]:.1f})" for n in (0, 2)] if theirs else [MISSING, MISSING]
         cells = [table.row(name_of(SQUARES, str(arm)), accuracy(item)) for item in (TEST, TRAIN)]
-        name = label(str(arm)) if arm else f"σ {key:g}" if isinstance(key, float) else key
+        name = label(str(arm)) if arm else f"σ = {key:g}" if isinstance(key, float) else key
         rows.append([name, *published, *(per_cent(row["value"]) if row else MISSING for row in cells)])
     groups_ = [("", 1), ("published, mean (sd)", 2), ("ours", 2)]
     headings = ["positions", "held-out puzzles", "108 originals", "test", "training"]

@@ -68,7 +68,7 @@ ARMS: dict[str, LatinArm] = {
         learned(0.2, "pre-norm", block="pre_norm"),
         learned(2.0, "wide tokens", tokens=TENFOLD),
         learned(0.2, "narrow tokens", tokens=1 / TENFOLD),
-        learned(2.0, "slow", rate=1 / 3),
+        learned(2.0, "slower", rate=1 / 3),
         LatinArm(LINE_SINUSOID, FIXED, "sinusoidal", {"place": "block"}),
     )
 }

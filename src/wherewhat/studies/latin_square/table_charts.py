@@ -9,7 +9,7 @@ from wherewhat.report.blocks.chart import ViewRows, chart, heat_map
 from wherewhat.report.blocks.marks import ROWS, dots, line, named, rule, whiskers
 from wherewhat.report.core.page import Chart
 from wherewhat.studies.engine.results import Cell, ResultTable
-from wherewhat.studies.latin_square.charts import CIRCLES, STROKES, block_tints, label, numbers_of, tints
+from wherewhat.studies.latin_square.charts import CIRCLES, STROKES, block_tints, numbers_of, tints
 from wherewhat.studies.latin_square.names import (
     CENTRED,
     DISTANCE,
@@ -21,6 +21,7 @@ from wherewhat.studies.latin_square.names import (
     SQUARES,
     block_name,
     chance,
+    label,
     name_of,
     table_cell,
 )
