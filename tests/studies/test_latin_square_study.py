@@ -104,7 +104,9 @@ def test_an_interrupted_run_has_all_rows(tmp_path: Path) -> None:
 
     with pytest.raises(StopRequested):
         run(condition, MICRO, 3, JobContext(tmp_path / "parts", stop))
-    again = rows_of(condition, tmp_path / "parts")
+    steps: list[int] = []
+    again = run(condition, MICRO, 3, JobContext(tmp_path / "parts", lambda step, *_, **__: steps.append(step)))
+    assert steps == [4, 5, 6]
     assert [row[:6] for row in again] == [row[:6] for row in whole]
     assert [row[6] for row in again] == pytest.approx([row[6] for row in whole], abs=1e-5)
 

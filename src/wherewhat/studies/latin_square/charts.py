@@ -20,12 +20,13 @@ from wherewhat.report.blocks.axes import (
     x,
     y,
 )
-from wherewhat.report.blocks.chart import chart, lines
+from wherewhat.report.blocks.chart import ViewRows, chart, lines
 from wherewhat.report.blocks.marks import ROWS, dots, named, rule, whiskers
 from wherewhat.report.core.page import Chart
 from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.names import (
     FIXED,
+    GATHERS,
     GROUPS,
     LARGE,
     LARGE_WIDE,
@@ -34,6 +35,7 @@ from wherewhat.studies.latin_square.names import (
     MIDDLE,
     NONE,
     OTHER,
+    READS,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
@@ -56,8 +58,13 @@ KINDS = {LEARNED: WHERE, FIXED: shade("chance", 5), OTHER: MUTED, VARIANT: shade
 TESTED, TRAINED, PUBLISHED = "test", "training", "published"
 SHAPES = {TESTED: "circle", TRAINED: "diamond", PUBLISHED: "square"}
 HARDNESS = dict(zip(GROUPS, (shade("layers", 5), shade("layers", 3), shade("layers", 0)), strict=True))
+LOOKS = {  # by measure of attention, the title of its view and of its axis
+    LINES: ("Rows and columns", "cosine with rows and columns"),
+    GATHERS: ("Queried cell", "attention to its row and column"),
+    READS: ("Last cell", "attention to the queried cell"),
+}
 GUESS = 0.25  # accuracy of a random symbol
-CIRCLES = legend(symbolType="circle")
+CIRCLES = legend(symbolType="circle", columns=3, columnPadding=4)
 STROKES = legend(symbolType="stroke", symbolStrokeWidth=3, labelLimit=170)
 
 
@@ -90,8 +97,8 @@ def numbers_of(row: Mapping[str, Any]) -> dict[str, Any]:
 def accuracy_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
     """Test accuracy of every arm with its interval, training accuracy, what was published, and two guesses."""
     across = share(x, "value", "puzzles answered correctly")
-    tint = colour("kind", KINDS, legend=legend(symbolType="circle", columns=4))
-    kind = shape("mark", SHAPES, legend=legend(symbolStrokeColor=MUTED, symbolFillColor="transparent"))
+    tint = colour("kind", KINDS, legend=legend(symbolType="circle", columns=2))
+    kind = shape("mark", SHAPES)
     place = {"x": across, "y": names("name", labelLimit=170, grid=True), "color": tint, "shape": kind}
     tested, others = marks.where(ROWS, mark=TESTED), {TRAINED: 46, PUBLISHED: 60}
     layers = [
@@ -207,23 +214,24 @@ def ratio_chart(table: ResultTable) -> Chart:
 
 
 def attention_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
-    """How much the attention of every block follows rows and columns; the dotted line is uniform attention."""
-    rows = [
-        {"name": label(arm), "block": block_name(block), **numbers_of(row)}
-        for arm in about.arms
-        for block in range(about.layers or 1)
-        if (row := table.row(name_of(SQUARES, arm), attention_cell(LINES, block)))
-    ]
-    uniform = table.row("", chance(LINES))
-    across = x("value", "cosine of attention with rows and columns", domain=[0, 1], nice=False, tickCount=5)
+    """Where the blocks of every arm look, a view per measure; the dotted line is uniform attention."""
+    views = {}
+    for measure, (title, axis) in LOOKS.items():
+        uniform = table.row("", chance(measure))
+        tables = {"uniform": [{"value": uniform["value"]}] if uniform else []}
+        views[title] = ViewRows(list(attention_rows(table, about, measure)), {"axis": axis}, tables)
+    across = x("value", "{axis}", domain=[0, 1], nice=False, tickCount=5)
     tint = colour("block", block_tints(about.layers or 1), legend=CIRCLES)
     place = {"x": across, "y": names("name", labelLimit=170, grid=True), "color": tint}
     layers = [rule(named("uniform"), {"x": across}), whiskers(ROWS, place, width=1.6), dots(ROWS, place, size=80)]
-    look: dict[str, Any] = {
-        "height": 60 + 26 * len(about.arms),
-        "figure": True,
-        "title": "Attention to rows and columns",
-    }
-    tables = {"uniform": [{"value": uniform["value"]}] if uniform else []}
-    tip, words = "{name}, {block}: {value:short}", "attention to rows and columns by arm"
-    return chart("attention", rows, layers, tip=tip, label=words, tables=tables, **look)
+    look: dict[str, Any] = {"height": 60 + 26 * len(about.arms), "figure": True, "title": "Where nets look"}
+    tip, words = "{name}, {block}: {value:short}", "attention of every arm by block"
+    return chart("attention", views, layers, tip=tip, label=words, **look)
+
+
+def attention_rows(table: ResultTable, about: LatinSquareSection, measure: str) -> Rows:
+    """One measure of the attention of every block."""
+    for arm in about.arms:
+        for block in range(about.layers or 1):
+            if row := table.row(name_of(SQUARES, arm), attention_cell(measure, block)):
+                yield {"name": label(arm), "block": block_name(block), **numbers_of(row)}

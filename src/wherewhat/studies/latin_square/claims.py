@@ -90,10 +90,15 @@ def generalises(table: ResultTable) -> Verdict:
     difference = gap(table, SMALL, LARGE)
     train, test = (accuracies(table, [SMALL, LARGE], accuracy(item)) for item in (TRAIN, "test"))
     ours = f"Test: {list_shares(test)}, {difference.points()}; training: {list_shares(train)}"
+    sentence = (
+        f"From {label(SMALL)}, nets answer {percent(test[SMALL])} of the test puzzles; from {label(LARGE)}, "
+        f"{percent(test[LARGE])}, a difference of {difference.points()}. Of training puzzles they answer "
+        f"{percent(train[SMALL])} and {percent(train[LARGE])}."
+    )
     if difference.side == 1 and train[LARGE] < LEARNT:
         why = "The large table has not learnt its training puzzles either: it learns more slowly, and transfer is open."
-        return Verdict(ours, "in part", why)
-    return Verdict(ours, interval_verdict(difference.low, difference.high))
+        return Verdict(ours, "in part", why, short=f"{sentence} {why}")
+    return Verdict(ours, interval_verdict(difference.low, difference.high), short=sentence)
 
 
 @claim(
@@ -117,8 +122,12 @@ def recovers(table: ResultTable) -> Verdict:
     bound = float((table.row("", chance(LAYOUT)) or {"high": 0.2})["high"])
     listing = ", ".join(f"{label(arm)}: {short(value)}" for arm, value in best.items())
     ours = f"Layout correlation of the best block: {listing}; 95 % of random tables are below {short(bound)}"
+    sentence = (
+        f"The layout correlation of the best block is {short(best[SMALL])} from {label(SMALL)} and {short(best[LARGE])} from "
+        f"{label(LARGE)}; 95 % of random tables are below {short(bound)}."
+    )
     small, large = (best[arm] > bound for arm in (SMALL, LARGE))
-    return Verdict(ours, "agrees" if small and not large else "in part" if small else "disagrees")
+    return Verdict(ours, "agrees" if small and not large else "in part" if small else "disagrees", short=sentence)
 
 
 @claim(
@@ -166,8 +175,8 @@ def noise(table: ResultTable) -> Verdict:
     if not others:
         return Verdict(f"No other positions are as accurate without noise: {list_shares(shares)}", "unknown")
     worst = max(table.scale.noise)
-    gaps = {f"than {label(arm)}": drop_gap(table, SMALL, arm, worst) for arm in others}
-    ours = f"With {percent(worst)} of given cells replaced, {label(SMALL)} loses less by: {list_gaps(gaps)}"
+    gaps = {label(arm): drop_gap(table, SMALL, arm, worst) for arm in others}
+    ours = f"With {percent(worst)} of given cells replaced, {label(SMALL)} loses less than others by: {list_gaps(gaps)}"
     return Verdict(ours, published_verdict([each.side for each in gaps.values()]))
 
 
@@ -224,7 +233,13 @@ def ratio(table: ResultTable) -> Verdict:
     effects = norm_and_ratio(table)
     by_norm, by_ratio = (effects[name] for name in ("norm", "ratio"))
     ours = f"{list_shares(shares)}; effect of the norm {by_norm.points()}, of the ratio {by_ratio.points()}"
-    return Verdict(ours, norm_verdict(by_norm, by_ratio))
+    sentence = (
+        f"With the small norm, nets answer {percent(shares[SMALL])} at the small ratio and "
+        f"{percent(shares[SMALL_NARROW])} at the large one; with the large norm {percent(shares[LARGE_WIDE])} and "
+        f"{percent(shares[LARGE])}. The norm makes a difference of {by_norm.points()}, the ratio one of "
+        f"{by_ratio.points()}."
+    )
+    return Verdict(ours, norm_verdict(by_norm, by_ratio), short=sentence)
 
 
 def norm_verdict(by_norm: Estimate, by_ratio: Estimate) -> str:

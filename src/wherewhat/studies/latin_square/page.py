@@ -26,12 +26,15 @@ from wherewhat.studies.latin_square.charts import (
 from wherewhat.studies.latin_square.names import (
     ERROR,
     GATHERS,
-    LEARNED,
+    LARGE,
     LINES,
+    MIDDLE,
     MODULES,
     NETWORK,
+    PRE_NORM,
     READS,
     SINUSOID,
+    SMALL,
     SQUARES,
     TABLE_MEASURES,
     TEST,
@@ -55,14 +58,16 @@ TEXTS = {
     "the correlation over pairs of cells of the cosine of their rows with the lines that they share: hollow at the "
     "start of training, filled at its end. Grey are 95 % of random tables; the dotted line is the fixed 2-D "
     "sinusoid.",
-    "maps": "Cosines of all pairs of rows of the first seed's tables, cells in reading order: blue below 0, orange "
-    "above. Cells in the same row are the four blocks on the diagonal, cells in the same column the lines parallel "
-    "to it. Below, measures of the first block's table over training; grey are 95 % of random tables.",
+    "maps": "Cosines of all pairs of rows, cells in reading order, of the first seed: blue below 0, orange above. Dots "
+    "mark cells in the same row, the blocks on the diagonal, or in the same column, the lines parallel to it. The "
+    "sinusoid is without its mean row. Below, measures over training; grey are 95 % of random tables.",
     "ratio": "Four arms: both norms, each with tokens that start so wide that the ratio of the first table to its "
     "input is small or large. If the norm decides, dots on the same line are close to each other; if the ratio "
     "does, dots of the same colour.",
-    "solution": "The cosine of the attention of a block, over all sixteen queries of a test puzzle, with attention "
-    "to all cells in the same row or column alike. Dotted: uniform attention.",
+    "solution": "Rows and columns: the cosine of the attention of a block, over all sixteen queries of a test puzzle, "
+    "with attention to all cells in the same row or column alike, which sharper attention falls short of. Queried "
+    "cell: the share of its attention on the other cells of its row and column. Last cell, from which the answer is "
+    "read: the share on the queried one. Dotted: uniform attention.",
     "groups": "Binary puzzles follow from a row or a column, ternary ones from both, quaternary ones only from the "
     "whole grid. Under noise, each given cell is replaced with some probability by a random symbol. 95 % intervals.",
     "network": "A network of nodes in modules, in random order; a net reads all nodes but the hidden ones, whose "
@@ -72,10 +77,8 @@ TEXTS = {
     "accuracies; measures of tables are those at the end of training, by block.",
 }
 SOLVED = 0.8  # test accuracy from which a net shows how the task is solved
-FOLLOWS, FOCUSED = (
-    0.6,
-    0.5,
-)  # shares of attention: of the queried cell on its lines, of the last cell on the queried one
+FOLLOWS, FOCUSED = 0.6, 0.5  # of attention: of the queried cell on its lines, of the last cell on the queried one
+ALONE = 0.9  # share of a head's variance from which one of position and symbols decides alone
 
 
 def page(result: pl.DataFrame, manifest: LatinSquareManifest) -> Page:
@@ -127,19 +130,13 @@ def answer(table: ResultTable, about: LatinSquareSection) -> Section:
 
 
 def maps(table: ResultTable, about: LatinSquareSection) -> Section:
-    """Cosine matrices as small multiples, block by block, and measures over training."""
-    arms = [arm for arm in about.arms if about.kinds.get(arm) == LEARNED]
-    shown = [arms[0], *arms[-2:]] if len(arms) > 3 else arms
-    tiles = [
-        small(f"{label(arm)}, {block_name(block)}", drawn)
-        for block in range(min(2, about.layers or 1))
-        for arm in shown
-        if (drawn := cosine_map(table, arm, name_of(SQUARES, arm), block_name(block)))
-    ]
-    if drawn := cosine_map(table, SINUSOID, SINUSOID, ""):
-        tiles.append(small("fixed 2-D sinusoid", drawn))
+    """Cosine matrices of the first block as small multiples, and measures over training."""
+    shown = [arm for arm in (SMALL, PRE_NORM, MIDDLE, LARGE) if arm in about.arms]
+    drawn = {label(arm): cosine_map(table, arm, name_of(SQUARES, arm), block_name(0)) for arm in shown}
+    drawn["fixed 2-D sinusoid"] = cosine_map(table, SINUSOID, SINUSOID, "")
+    tiles = [small(title, tile) for title, tile in drawn.items() if tile is not None]
     body = join(
-        panel(columns(*tiles, look="multiples"), title="Cosines of rows"),
+        tag("div", panel(columns(*tiles, look="multiples"), title="Cosines of rows, first block"), class_="below"),
         tag("div", panel(growth_chart(table, about), title="Over training, first block"), class_="below"),
     )
     return Section("tables", "What tables look like", TEXTS["maps"], body, "Tables")
@@ -170,10 +167,22 @@ def solution(table: ResultTable, about: LatinSquareSection) -> str:
     }
     parts = [step_sentence(table, arms, words, *step) for words, step in steps.items()]
     clear = sorted({arm for _, its in parts for arm in its}, key=arms.index)
-    rest = [label(arm) for arm in arms if arm not in clear]
-    others = f" In {listed(rest)} attention shows no such step by itself." if rest else ""
+    rest = [arm for arm in arms if arm not in clear]
+    others = f" In {listed([label(arm) for arm in rest])} attention shows no such step by itself" if rest else ""
+    others += f"{by_position(table, rest)}." if rest else ""
     first = f"Nets that answer at least {percent(SOLVED)} of the test puzzles do not all solve them alike: "
     return f"{first if len(arms) > 1 else ''}{'; '.join(words for words, _ in parts)}.{others}"
+
+
+def by_position(table: ResultTable, arms: Sequence[str]) -> str:
+    """Which of these arms have a first block that looks by position alone, or by symbols alone; half a sentence."""
+    words = ""
+    for score, what in (("input.position_share", "position"), ("input.symbol_share", "symbols")):
+        values = {arm: table.value(name_of(SQUARES, arm), Cell("heads", score, "L0H0")) for arm in arms}
+        if alone := {arm: value for arm, value in values.items() if value >= ALONE}:
+            listing = listed([f"{label(arm)} ({short(value)} of the variance)" for arm, value in alone.items()])
+            words += f"; the first block goes by {what} alone in {listing}"
+    return words
 
 
 def step_sentence(
@@ -230,7 +239,7 @@ def network(table: ResultTable, about: LatinSquareSection) -> Section:
 def numbers(table: ResultTable, about: LatinSquareSection) -> Section:
     """Published accuracies beside ours, measures of all tables, and scores of heads."""
     body = join(
-        panel(accuracy_table(table, about), title="Published and ours, per cent"),
+        tag("div", panel(accuracy_table(table, about), title="Published and ours, per cent"), class_="below"),
         tag("div", panel(measure_table(table, about), title="Measures of tables"), class_="below"),
         tag("div", panel(head_table(table, about), title="Heads"), class_="below"),
     )

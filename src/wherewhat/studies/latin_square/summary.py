@@ -34,7 +34,7 @@ def chance_rows(table: ResultTable) -> Iterator[Row]:
     sinusoid_SD = sinusoid_table(width)
     for measure, value in table_measures(sinusoid_SD, sinusoid_SD).items():
         yield "chance", SINUSOID, "", None, None, measure, value, None, None
-    for number, cosine in enumerate(cosines(sinusoid_SD).ravel().tolist()):
+    for number, cosine in enumerate(cosines(sinusoid_SD - sinusoid_SD.mean(0)).ravel().tolist()):
         yield "cosine", SINUSOID, "", float(number), None, "cosine", cosine, None, None
     yield "chance", NONE, "", None, None, "accuracy", best_guess(puzzles(SEED, "test", GUESSED)), None, None
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import altair as alt
+
 from wherewhat.report.blocks import marks
 from wherewhat.report.blocks.axes import LINE, MUTED, colour, end, names, shade, x, y
 from wherewhat.report.blocks.chart import ViewRows, chart, heat_map
@@ -28,6 +30,7 @@ from wherewhat.studies.latin_square.names import (
 from wherewhat.tables.manifest.study import LatinSquareSection
 
 Rows = Iterator[Mapping[str, Any]]
+STRETCHED = [-0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6]
 TITLES = {LAYOUT: "Layout", DISTANCE: "Distance", CENTRED: "Procrustes, centred"}
 AXES = {LAYOUT: "layout correlation", DISTANCE: "distance correlation", CENTRED: "similarity"}
 
@@ -42,7 +45,7 @@ def layout_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
     layers = [
         band,
         rule(named("sinusoid"), {"x": across}, colour=shade("chance", 5)),
-        line(ROWS, {**place, "detail": ["block:N"]}, width=1.4, opacity=0.5),
+        line(ROWS, {**place, "detail": ["name:N", "block:N"]}, width=1.4, opacity=0.5),
         dots(marks.where(ROWS, when="start"), place, size=44, hollow=True, strokeWidth=1.4),
         dots(marks.where(ROWS, when="end"), place, size=84),
     ]
@@ -114,7 +117,9 @@ def cosine_map(table: ResultTable, arm: str, subject: str, item: str) -> Chart |
         cells,
         x=x("there", **ordinal),
         y=y("here", **ordinal),
+        scale=cosine_scale(),
         edge=0.5,
+        unclear="datum.shared",
         label=f"cosines of the rows of {label(arm)}",
         tip="{from} and {to}: {value:short}",
         height=210,
@@ -124,11 +129,18 @@ def cosine_map(table: ResultTable, arm: str, subject: str, item: str) -> Chart |
     )
 
 
+def cosine_scale() -> alt.Scale:
+    """Blue below 0, orange above; cosines of different cells are rarely beyond its ends."""
+    colours = [shade("chance", step) for step in range(7)]
+    return alt.Scale(domain=STRETCHED, range=colours, interpolate="lab", clamp=True)
+
+
 def cosine_cell(number: int, value: float) -> dict[str, Any]:
     """A pair of cells by their places, counted from 1 for people."""
     here, there = divmod(number, 16)
     places = [f"row {cell // 4 + 1} column {cell % 4 + 1}" for cell in (here, there)]
-    return {"here": here, "there": there, "value": value, "from": places[0], "to": places[1]}
+    shared = here != there and (here // 4 == there // 4 or here % 4 == there % 4)
+    return {"here": here, "there": there, "value": value, "from": places[0], "to": places[1], "shared": shared}
 
 
 def network_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
