@@ -12,6 +12,7 @@ CASES: list[Case] = [
     ("sinusoidal", {}),
     ("sinusoidal", {"layout": "concat", "token_scale": 2.0}),
     ("sinusoidal", {"grid": [1000, 3]}),
+    ("sinusoidal", {"place": "block"}),
     ("learned", {"sigma": 1.0}),
     ("learned", {"sigma": 1.0, "place": "block"}),
     # added to the logits, from positions alone

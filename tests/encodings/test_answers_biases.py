@@ -406,6 +406,18 @@ def test_a_token_beyond_the_grid_is_refused() -> None:
         grid.on_tokens(torch.zeros(1, 1, 8), torch.tensor([[6]]), 0)
 
 
+def test_sinusoids_can_be_added_in_every_block() -> None:
+    x_BTD, positions_BT = torch.ones(1, 3, 8, dtype=torch.float64), torch.arange(3)[None]
+    once, again = (Sinusoidal(8, token_scale=2.0, place=place) for place in ("input", "block"))
+    table_BTD = once.table(positions_BT, torch.float64)
+    for sinusoids in (once, again):
+        assert same(sinusoids.on_tokens(x_BTD, positions_BT, 0), 2 * x_BTD + table_BTD)
+    assert same(once.on_tokens(x_BTD, positions_BT, 1), x_BTD)
+    assert same(again.on_tokens(x_BTD, positions_BT, 1), x_BTD + table_BTD)  # what is scaled are tokens, at the input
+    with pytest.raises(UserError, match="unknown place 'blok'; did you mean 'block'"):
+        Sinusoidal(8, place="blok")
+
+
 # Refusals
 
 

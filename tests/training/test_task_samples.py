@@ -1,13 +1,19 @@
 """A fixed number of training samples is used again and again."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 from wherewhat.errors import UserError
 from wherewhat.nets.config import NetConfig
+from wherewhat.tasks.base import TaskBatch
+from wherewhat.tasks.mixture import Mixture
 from wherewhat.tasks.registry import any_task
+from wherewhat.tasks.stream import Ints
+from wherewhat.training.loop import train
+from wherewhat.training.run_folder import read_snapshots
 from wherewhat.training.task_training import TaskSettings
 
 TASK = any_task("latin")
@@ -30,6 +36,32 @@ def test_samples_come_again_after_the_last_one() -> None:
     once, again = losses(SETTINGS), losses(replace(SETTINGS, train_samples=16))
     assert again[:2] == once[:2] and again[2:] == [*once[:2], once[0]]
     assert len(set(once)) == 5
+
+
+def test_repeated_samples_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+    batch = Mixture.batch
+
+    def counted(self: Mixture, seed: int, split: str, indices: Ints) -> TaskBatch:
+        drawn.append(len(indices))
+        return batch(self, seed, split, indices)
+
+    monkeypatch.setattr(Mixture, "batch", counted)
+    losses(replace(SETTINGS, train_samples=16))
+    assert drawn == [16]
+    losses(replace(SETTINGS, train_samples=10_000))
+    assert drawn == [16, 72]  # no more than nine steps of eight need
+    losses(SETTINGS)
+    assert drawn == [16, 72, 8, 8, 8, 8, 8]
+
+
+def test_kept_nets_come_back_in_their_order(tmp_path: Path) -> None:
+    run = train(replace(SETTINGS, steps=12, keep_every=4, evaluate_samples=8), out=tmp_path)
+    nets = dict(read_snapshots(tmp_path))
+    assert list(nets) == [0, 4, 8, 12]
+    assert torch.equal(nets[12].head.weight, run.net.head.weight)
+    assert torch.equal(nets[0].head.weight, SETTINGS.initial_net().head.weight)
+    assert list(read_snapshots(tmp_path / "nowhere")) == []
 
 
 def test_samples_are_counted_for_tasks_with_one_answer() -> None:

@@ -22,6 +22,7 @@ def concat(sin_BTF: Tensor, cos_BTF: Tensor) -> Tensor:
 
 
 LAYOUTS = {"interleaved": interleaved, "concat": concat}
+PLACES = {"input": "once, where the tokens enter", "block": "at every block again"}
 
 
 class Sinusoidal(Encoding):
@@ -32,6 +33,7 @@ class Sinusoidal(Encoding):
 
     With `grid=(rows, columns)` tokens stand in a grid, row after row: the first half of the channels says the column,
     the second half the row, each like a sinusoidal encoding of half the width. A token beyond the grid is refused.
+    With `place="block"` the same sinusoids are added to the input of every block.
 
     >>> Sinusoidal(width=4).table(torch.tensor([[0, 3]]), torch.float32)
     tensor([[[ 0.0000,  1.0000,  0.0000,  1.0000],
@@ -52,9 +54,12 @@ class Sinusoidal(Encoding):
         layout: str = "interleaved",
         token_scale: float = 1.0,
         grid: Sequence[int] | None = None,
+        place: str = "input",
     ) -> None:
         super().__init__()
         check_ladder(width=width, base=base, what="the width of a sinusoidal encoding")
+        look_up("place", place, PLACES)
+        self.again = place == "block"
         self.width, self.base, self.token_scale = width, base, token_scale
         self.arrange = look_up("layout", layout, LAYOUTS)
         self.columns: int | None = None
@@ -69,7 +74,7 @@ class Sinusoidal(Encoding):
 
     def on_tokens(self, x_BTD: Tensor, positions_BT: Tensor, block: int) -> Tensor:
         if block > 0:
-            return x_BTD
+            return x_BTD + self.table(positions_BT, x_BTD.dtype) if self.again else x_BTD
         return self.token_scale * x_BTD + self.table(positions_BT, x_BTD.dtype)
 
     def table(self, positions_BT: Tensor, dtype: torch.dtype) -> Tensor:
@@ -88,7 +93,7 @@ class Sinusoidal(Encoding):
 RECORD = EncodingRecord(
     cls=Sinusoidal,
     about="sines and cosines of the position, from fast to slow, added to the token embeddings",
-    acts="on the tokens, once, at the input",
+    acts="on the tokens, once at the input, or in every block",
     parameters="none",
     direction="either",
     kernel="fused",
@@ -97,6 +102,7 @@ RECORD = EncodingRecord(
         "layout": '"interleaved" (sin, cos, sin, cos, …) or "concat" (all sines, then all cosines)',
         "token_scale": "factor applied to token embeddings first",
         "grid": "[rows, columns] for tokens that lie on a grid, row by row",
+        "place": '"input" (added once) or "block" (added again at every block)',
     },
     growth="n × width in time and memory, once",
     paper="Vaswani et al. 2017, arXiv 1706.03762",

@@ -5,6 +5,7 @@ from wherewhat.studies.control.run import STUDY as CONTROL
 from wherewhat.studies.counting.run import STUDY as COUNTING
 from wherewhat.studies.dynamics.run import STUDY as DYNAMICS
 from wherewhat.studies.engine.study import AnyStudy
+from wherewhat.studies.latin_square.run import STUDY as LATIN_SQUARE
 from wherewhat.studies.length.run import STUDY as LENGTH
 from wherewhat.studies.locality.run import STUDY as LOCALITY
 from wherewhat.studies.nope.run import STUDY as NOPE
@@ -17,6 +18,6 @@ STUDIES: dict[str, AnyStudy] = {
     study.name: study
     for study in (
         *(CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, LENGTH, SCRATCHPAD, NOPE),
-        *(COUNTING, ROW_SUMS, CONTROL),
+        *(COUNTING, LATIN_SQUARE, ROW_SUMS, CONTROL),
     )
 }

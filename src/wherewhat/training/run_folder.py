@@ -6,6 +6,7 @@ reading one never runs code, whoever wrote it.
 
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -148,6 +149,12 @@ def clear_snapshots(out: Path) -> None:
     """Delete the snapshots of an earlier run in the same folder."""
     for folder in (out / SNAPSHOTS).glob("step-*"):
         shutil.rmtree(folder)
+
+
+def read_snapshots(out: Path) -> Iterator[tuple[int, Trunk]]:
+    """The nets that a run kept while it was trained, each with its step, in their order."""
+    for folder in sorted((out / SNAPSHOTS).glob("step-*")):
+        yield int(folder.name.removeprefix("step-")), load_model(folder).net
 
 
 def _saved_with_net(settings: TrainingSettings, **more: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch.nn.functional import cross_entropy
 from wherewhat.errors import UserError
 from wherewhat.models.folder import StoredNet, tasks_from_list, tasks_to_list
 from wherewhat.nets.trunk import Trunk, evaluating
-from wherewhat.tasks.base import Task
+from wherewhat.tasks.base import Task, TaskBatch
 from wherewhat.tasks.counting import CountingTask
 from wherewhat.tasks.mixture import Mixture, combined
 from wherewhat.tasks.registry import AloneTask, AnyTask, any_task
@@ -141,9 +142,16 @@ class TaskObjective(Objective):
     def loss(self, net: Trunk, step: int) -> Tensor:
         size, samples = self.settings.batch, self.settings.train_samples
         indices_N = np.arange((step - 1) * size, step * size)
-        batch = self.task.batch(self.settings.data_seed, "train", indices_N % samples if samples else indices_N)
-        logits_NV = answer_logits(net, torch.from_numpy(batch.input_NT), first=self.settings.first_position(step))
-        return cross_entropy(logits_NV, torch.from_numpy(batch.target_N))
+        batch = self._repeated if samples else self.task.batch(self.settings.data_seed, "train", indices_N)
+        rows_N = indices_N % samples if samples else np.arange(size)
+        input_NT, target_N = (torch.from_numpy(each[rows_N]) for each in (batch.input_NT, batch.target_N))
+        return cross_entropy(answer_logits(net, input_NT, first=self.settings.first_position(step)), target_N)
+
+    @cached_property
+    def _repeated(self) -> TaskBatch:
+        """The training samples that are used again and again, drawn once."""
+        used = min(self.settings.train_samples, self.settings.steps * self.settings.batch)
+        return self.task.batch(self.settings.data_seed, "train", np.arange(used))
 
     def evaluate(self, net: Trunk) -> dict[str, float]:
         return evaluate(net, self.task, seed=self.settings.data_seed, samples=self.settings.evaluate_samples)

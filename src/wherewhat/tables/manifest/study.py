@@ -211,6 +211,20 @@ class RowSumsSection(TrainedSection):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LatinSquareSection(TrainedSection):
+    """Arms of the study of Latin squares: where positions come from, from which sigma tables start, and sizes."""
+
+    arms: Sequence[str] = ()
+    network_arms: Sequence[str] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    sigmas: Mapping[str, float] = field(default_factory=dict)
+    noise: Sequence[float] = ()
+    steps: Count | None = None
+    puzzles: Count | None = None  # of training
+    samples: Count | None = None  # of the test
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControlSection:
     """The model that was edited, its texts, and the heads that were chosen."""
 
@@ -225,6 +239,7 @@ CanonicalManifest = StudyManifest[CanonicalSection]
 ControlManifest = StudyManifest[ControlSection]
 CountingManifest = StudyManifest[CountingSection]
 DynamicsManifest = StudyManifest[DynamicsSection]
+LatinSquareManifest = StudyManifest[LatinSquareSection]
 LengthManifest = StudyManifest[LengthSection]
 LocalityManifest = StudyManifest[LocalitySection]
 NopeManifest = StudyManifest[NopeSection]
@@ -237,6 +252,7 @@ SECTIONS: dict[str, type[Any]] = {
     "control": ControlSection,
     "counting": CountingSection,
     "dynamics": DynamicsSection,
+    "latin-square": LatinSquareSection,
     "length": LengthSection,
     "locality": LocalitySection,
     "nope": NopeSection,

@@ -1,0 +1,237 @@
+"""The charts of Latin squares, each from the table and the manifest. Torch-free."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from wherewhat.published.latin_square import BY_TABLE
+from wherewhat.report.blocks import marks
+from wherewhat.report.blocks.axes import (
+    MUTED,
+    WHAT,
+    WHERE,
+    colour,
+    legend,
+    names,
+    shade,
+    shape,
+    share,
+    x,
+    y,
+)
+from wherewhat.report.blocks.chart import ViewRows, chart, lines
+from wherewhat.report.blocks.marks import ROWS, dots, named, rule, whiskers
+from wherewhat.report.core.page import Chart
+from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.latin_square.names import (
+    FIXED,
+    GATHERS,
+    GROUPS,
+    LARGE,
+    LARGE_WIDE,
+    LEARNED,
+    LINES,
+    MIDDLE,
+    NONE,
+    OTHER,
+    READS,
+    SINUSOID,
+    SMALL,
+    SMALL_NARROW,
+    SQUARES,
+    TEST,
+    TRAIN,
+    VARIANT,
+    accuracy,
+    attention_cell,
+    block_name,
+    chance,
+    label,
+    name_of,
+    noisy,
+)
+from wherewhat.tables.manifest.study import LatinSquareSection
+
+Rows = Iterator[Mapping[str, Any]]
+KINDS = {LEARNED: WHERE, FIXED: shade("chance", 5), OTHER: MUTED, VARIANT: shade("layers", 4)}
+TESTED, TRAINED, PUBLISHED = "test", "training", "published"
+SHAPES = {TESTED: "circle", TRAINED: "diamond", PUBLISHED: "square"}
+HARDNESS = dict(zip(GROUPS, (shade("layers", 5), shade("layers", 3), shade("layers", 0)), strict=True))
+LOOKS = {  # by measure of attention, the title of its view and of its axis
+    LINES: ("Rows and columns", "cosine with rows and columns"),
+    GATHERS: ("Queried cell", "attention to its row and column"),
+    READS: ("Last cell", "attention to the queried cell"),
+}
+GUESS = 0.25  # accuracy of a random symbol
+CIRCLES = legend(symbolType="circle", columns=3, columnPadding=4)
+STROKES = legend(symbolType="stroke", symbolStrokeWidth=3, labelLimit=170)
+
+
+def tints(arms: Sequence[str]) -> dict[str, Any]:
+    """A colour for each arm: small tables blue, large ones pink, the sinusoid orange."""
+    fixed = {SMALL: WHERE, MIDDLE: shade("spread", 1), LARGE: WHAT, SINUSOID: shade("chance", 5), NONE: MUTED}
+    ramp = [shade("layers", step) for step in (4, 2, 5, 3, 0, 6, 1)]
+    others = [arm for arm in arms if arm not in fixed]
+    ramps = {arm: ramp[number % len(ramp)] for number, arm in enumerate(others)}
+    return {label(arm): {**fixed, **ramps}[arm] for arm in arms}
+
+
+def block_tints(blocks: int) -> dict[str, Any]:
+    """A colour for each block, from the first to the last."""
+    last = max(1, blocks - 1)
+    return {
+        block_name(block): WHERE if block == 0 else shade("layers", 3 + round(3 * block / last))
+        for block in range(blocks)
+    }
+
+
+def numbers_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The number of a row with its interval."""
+    return {name: row[name] for name in ("value", "low", "high")}
+
+
+# Answers -----------------------------------------------------------------------------------------------------------
+
+
+def accuracy_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
+    """Test accuracy of every arm with its interval, training accuracy, what was published, and two guesses."""
+    across = share(x, "value", "puzzles answered correctly")
+    tint = colour("kind", KINDS, legend=legend(symbolType="circle", columns=2))
+    kind = shape("mark", SHAPES)
+    place = {"x": across, "y": names("name", labelLimit=170, grid=True), "color": tint, "shape": kind}
+    tested, others = marks.where(ROWS, mark=TESTED), {TRAINED: 46, PUBLISHED: 60}
+    layers = [
+        rule(named("guesses"), {"x": across}),
+        *(
+            dots(
+                marks.where(ROWS, mark=mark),
+                {**place, "color": alt.value(MUTED)},
+                size=size,
+                hollow=True,
+                strokeWidth=1.4,
+            )
+            for mark, size in others.items()
+        ),
+        whiskers(tested, {name: place[name] for name in ("x", "y", "color")}),
+        dots(tested, place, size=80, strokeWidth=0),
+    ]
+    rows, guesses = list(accuracy_rows(table, about)), [{"value": value} for value in guess_levels(table)]
+    tip, words = "{name}, {mark}: {value:share}", "test and training accuracy of every arm"
+    look: dict[str, Any] = {"height": 70 + 27 * len(about.arms), "figure": True, "title": "Latin squares: accuracy"}
+    return chart("accuracy", rows, layers, tip=tip, label=words, tables={"guesses": guesses}, **look)
+
+
+def guess_levels(table: ResultTable) -> list[float]:
+    """The accuracy of a random symbol, and of the best guess without positions."""
+    counted = table.row(NONE, chance("accuracy"))
+    return [GUESS, *([counted["value"]] if counted else [])]
+
+
+def accuracy_rows(table: ResultTable, about: LatinSquareSection) -> Rows:
+    """Accuracies of every arm, and the published one on held-out puzzles."""
+    for arm in about.arms:
+        own = {"name": label(arm), "kind": about.kinds.get(arm, VARIANT)}
+        for mark, item in ((TESTED, TEST), (TRAINED, TRAIN)):
+            if row := table.row(name_of(SQUARES, arm), accuracy(item)):
+                yield {**own, "mark": mark, **numbers_of(row)}
+        theirs = BY_TABLE.get(about.sigmas.get(arm, arm)) if own["kind"] != VARIANT else None
+        if theirs:
+            yield {**own, "mark": PUBLISHED, "value": theirs.held_out / 100}
+
+
+def group_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
+    """Accuracy by class of puzzles."""
+    rows = [
+        {"name": label(arm), "group": group, **numbers_of(row)}
+        for arm in about.arms
+        for group in GROUPS
+        if (row := table.row(name_of(SQUARES, arm), accuracy(group)))
+    ]
+    tint = colour("group", HARDNESS, legend=CIRCLES)
+    across = share(x, "value", "test puzzles answered correctly")
+    place = {"x": across, "y": names("name", labelLimit=170, grid=True), "color": tint}
+    layers = [
+        rule(named("guesses"), {"x": across}),
+        whiskers(ROWS, place, width=1.6, opacity=0.6),
+        dots(ROWS, place, size=72),
+    ]
+    look: dict[str, Any] = {"height": 60 + 26 * len(about.arms), "figure": True, "title": "Accuracy by class of puzzle"}
+    tip, words = "{name}, {group}: {value:share}", "accuracy by class of puzzle"
+    return chart("groups", rows, layers, tip=tip, label=words, tables={"guesses": [{"value": GUESS}]}, **look)
+
+
+def noise_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
+    """Accuracy as more given cells are replaced, of all arms but the variants."""
+    arms = [arm for arm in about.arms if about.kinds.get(arm) != VARIANT]
+    rows = [
+        {"name": label(arm), "at": probability, **numbers_of(row)}
+        for arm in arms
+        for probability in about.noise
+        if (row := table.row(name_of(SQUARES, arm), noisy(probability)))
+    ]
+    return lines(
+        "noise",
+        rows,
+        x=x("at", "given cells replaced", format="%", values=list(about.noise), grid=False, padding=8),
+        y=share(y, "value", "answered correctly"),
+        colour=colour("name", tints(arms), legend=STROKES),
+        intervals="whiskers",
+        label="accuracy under noise",
+        tip="{name}, {at:.0%} replaced: {value:share}",
+        height=320,
+        figure=True,
+        title="Accuracy under noise",
+    )
+
+
+# Why ---------------------------------------------------------------------------------------------------------------
+
+RATIO_ARMS = {  # by arm, its norm and the ratio of its table to its tokens
+    SMALL: ("norm of σ = 0.2", "small ratio to tokens"),
+    SMALL_NARROW: ("norm of σ = 0.2", "large ratio to tokens"),
+    LARGE_WIDE: ("norm of σ = 2", "small ratio to tokens"),
+    LARGE: ("norm of σ = 2", "large ratio to tokens"),
+}
+
+
+def ratio_chart(table: ResultTable) -> Chart:
+    """Four arms by norm and by ratio: whichever brings their dots together decides."""
+    rows = [
+        {"norm": norm, "ratio": ratio, "name": label(arm), **numbers_of(row)}
+        for arm, (norm, ratio) in RATIO_ARMS.items()
+        if (row := table.row(name_of(SQUARES, arm), accuracy()))
+    ]
+    tint = colour("ratio", {"small ratio to tokens": WHERE, "large ratio to tokens": WHAT}, legend=CIRCLES)
+    across = share(x, "value", "test puzzles answered correctly")
+    place = {"x": across, "y": names("norm", labelLimit=170, grid=True), "color": tint}
+    layers = [rule(named("guesses"), {"x": across}), whiskers(ROWS, place), dots(ROWS, place, size=110)]
+    look: dict[str, Any] = {"height": 170, "figure": True, "title": "Norm or ratio?"}
+    tables = {"guesses": [{"value": GUESS}]}
+    return chart(
+        "ratio", rows, layers, tip="{name}: {value:share}", label="accuracy by norm and ratio", tables=tables, **look
+    )
+
+
+def attention_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
+    """Where the blocks of every arm look, a view per measure; the dotted line is uniform attention."""
+    views = {}
+    for measure, (title, axis) in LOOKS.items():
+        uniform = table.row("", chance(measure))
+        tables = {"uniform": [{"value": uniform["value"]}] if uniform else []}
+        views[title] = ViewRows(list(attention_rows(table, about, measure)), {"axis": axis}, tables)
+    across = x("value", "{axis}", domain=[0, 1], nice=False, tickCount=5)
+    tint = colour("block", block_tints(about.layers or 1), legend=CIRCLES)
+    place = {"x": across, "y": names("name", labelLimit=170, grid=True), "color": tint}
+    layers = [rule(named("uniform"), {"x": across}), whiskers(ROWS, place, width=1.6), dots(ROWS, place, size=80)]
+    look: dict[str, Any] = {"height": 60 + 26 * len(about.arms), "figure": True, "title": "Where nets look"}
+    tip, words = "{name}, {block}: {value:short}", "attention of every arm by block"
+    return chart("attention", views, layers, tip=tip, label=words, **look)
+
+
+def attention_rows(table: ResultTable, about: LatinSquareSection, measure: str) -> Rows:
+    """One measure of the attention of every block."""
+    for arm in about.arms:
+        for block in range(about.layers or 1):
+            if row := table.row(name_of(SQUARES, arm), attention_cell(measure, block)):
+                yield {"name": label(arm), "block": block_name(block), **numbers_of(row)}

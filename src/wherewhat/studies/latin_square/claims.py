@@ -1,0 +1,285 @@
+"""What was published about tables on Latin squares, and what we ask beyond it, each claim above its test.
+
+Intervals of differences are over seeds where there are at least three; else over test puzzles alone, which says nothing
+about other initial weights.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from wherewhat.formatting import percent, short, signed
+from wherewhat.published.latin_square import BY_TABLE
+from wherewhat.published.latin_square import SINUSOID as PUBLISHED_SINUSOID
+from wherewhat.stats.estimate import Estimate
+from wherewhat.stats.verdict import UNPUBLISHED, interval_verdict, published_verdict
+from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps
+from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.latin_square.contrasts import (
+    accuracies,
+    drop_gap,
+    gap,
+    group_gap,
+    highest,
+    lines_and_accuracy,
+    module_contrasts,
+    norm_and_ratio,
+)
+from wherewhat.studies.latin_square.names import (
+    ERROR,
+    GROUPS,
+    LARGE,
+    LARGE_WIDE,
+    LAYOUT,
+    LEARNT,
+    MODULES,
+    NETWORK,
+    NONE,
+    SINUSOID,
+    SMALL,
+    SMALL_NARROW,
+    TRAIN,
+    accuracy,
+    chance,
+    label,
+    name_of,
+)
+from wherewhat.studies.latin_square.settings import ARMS, RELATIVE
+
+COMPARABLE = 0.05  # of accuracy: what two arms may differ by and still do as well as each other
+WRONG_BY_COUNT = 0.45  # accuracy that counts of symbols do not reach
+
+
+def too_short(table: ResultTable) -> Verdict | None:
+    """The verdict where even the small table has not learnt the task."""
+    shares = accuracies(table, [SMALL])
+    if not shares:
+        return Verdict("The small table was not trained", "unknown")
+    if shares[SMALL] >= LEARNT:
+        return None
+    return Verdict(
+        f"Training was too short to judge: even {label(SMALL)} answers only {percent(shares[SMALL])}", "unknown"
+    )
+
+
+def list_shares(shares: Mapping[str, float]) -> str:
+    """Shares of arms in per cent, one after the other."""
+    return ", ".join(f"{label(arm)}: {percent(share)}" for arm, share in shares.items())
+
+
+def published(sigma: float | str) -> str:
+    """A published accuracy on held-out puzzles."""
+    return f"{BY_TABLE[sigma].held_out:.1f} %"
+
+
+@claim(
+    "A table that starts small generalises better than one that starts large.",
+    f"{published(0.2)} of held-out puzzles from σ = 0.2 and {published(2.0)} from 2.0 "
+    f"({BY_TABLE[0.2].originals:.1f} % and {BY_TABLE[2.0].originals:.1f} % of 108 original ones); "
+    "all training puzzles are learnt",
+    answers={
+        "agrees": "Tables that start small generalise, those that start large do not",
+        "in part": "Tables that start small generalise; those that start large do not even learn",
+        "disagrees": "Tables that start small do not generalise better",
+        "unknown": "Whether tables that start small generalise better is open",
+    },
+)
+def generalises(table: ResultTable) -> Verdict:
+    """By test accuracy; where the large table has not learnt its training puzzles either, that is only a part of it."""
+    if (verdict := too_short(table)) or not accuracies(table, [LARGE]):
+        return verdict or Verdict("The large table was not trained", "unknown")
+    difference = gap(table, SMALL, LARGE)
+    train, test = (accuracies(table, [SMALL, LARGE], accuracy(item)) for item in (TRAIN, "test"))
+    ours = f"Test: {list_shares(test)}, {difference.points()}; training: {list_shares(train)}"
+    sentence = (
+        f"From {label(SMALL)}, nets answer {percent(test[SMALL])} of the test puzzles; from {label(LARGE)}, "
+        f"{percent(test[LARGE])}, a difference of {difference.points()}. Of training puzzles they answer "
+        f"{percent(train[SMALL])} and {percent(train[LARGE])}."
+    )
+    if difference.side == 1 and train[LARGE] < LEARNT:
+        why = "The large table has not learnt its training puzzles either: it learns more slowly, and transfer is open."
+        return Verdict(ours, "in part", why, short=f"{sentence} {why}")
+    return Verdict(ours, interval_verdict(difference.low, difference.high), short=sentence)
+
+
+@claim(
+    "A table that starts small recovers the layout of rows and columns, one that starts large does not.",
+    "similar to the 2-D sinusoid after alignment, the more so the smaller σ is; numbers unknown",
+    answers={
+        "agrees": "Small tables recover the rows and columns of the grid, large ones do not",
+        "in part": "Tables recover the rows and columns of the grid, whatever they start from",
+        "disagrees": "Small tables do not recover the rows and columns of the grid",
+        "unknown": "Whether tables recover the rows and columns of the grid is open",
+    },
+)
+def recovers(table: ResultTable) -> Verdict:
+    """By the layout correlation of the best block, against the range of random tables."""
+    if verdict := too_short(table):
+        return verdict
+    arms = [arm for arm in table.scale.arms if ARMS[arm].encoding == "learned"]
+    best = {arm: value for arm in arms if (value := highest(table, arm, LAYOUT)) is not None}
+    if LARGE not in best:
+        return Verdict("The large table was not trained", "unknown")
+    bound = float((table.row("", chance(LAYOUT)) or {"high": 0.2})["high"])
+    listing = ", ".join(f"{label(arm)}: {short(value)}" for arm, value in best.items())
+    ours = f"Layout correlation of the best block: {listing}; 95 % of random tables are below {short(bound)}"
+    sentence = (
+        f"The layout correlation of the best block is {short(best[SMALL])} from {label(SMALL)} and {short(best[LARGE])} from "
+        f"{label(LARGE)}; 95 % of random tables are below {short(bound)}."
+    )
+    small, large = (best[arm] > bound for arm in (SMALL, LARGE))
+    return Verdict(ours, "agrees" if small and not large else "in part" if small else "disagrees", short=sentence)
+
+
+@claim(
+    "A table that starts small does as well as the fixed 2-D sinusoid.",
+    f"{published(0.2)} of held-out puzzles from σ = 0.2, {published(PUBLISHED_SINUSOID)} with the sinusoid",
+)
+def as_well(table: ResultTable) -> Verdict:
+    """By test accuracy: within five points; more than that above is only a part of it."""
+    if (verdict := too_short(table)) or not accuracies(table, [SINUSOID]):
+        return verdict or Verdict("The sinusoid was not trained", "unknown")
+    difference = gap(table, SMALL, SINUSOID)
+    ours = f"{list_shares(accuracies(table, [SMALL, SINUSOID]))}, {difference.points()}"
+    if difference.high < -COMPARABLE:
+        return Verdict(ours, "disagrees")
+    if difference.low > COMPARABLE:
+        return Verdict(ours, "in part", "The table does better, at this length of training.")
+    inside = difference.low > -COMPARABLE and difference.high < COMPARABLE
+    return Verdict(ours, "agrees" if inside else "unknown")
+
+
+@claim(
+    "Binary puzzles are easier than ternary ones, and these easier than quaternary ones.",
+    "the order of people's errors and of nets' (first version)",
+)
+def classes(table: ResultTable) -> Verdict:
+    """By test accuracy in each class, the mean over arms that have learnt the task."""
+    learnt = [arm for arm, share in accuracies(table, table.scale.arms).items() if share >= LEARNT]
+    if not learnt:
+        return too_short(table) or Verdict("No arm has learnt the task", "unknown")
+    pairs = list(pairwise(GROUPS))
+    gaps = {f"{easy} minus {hard}": group_gap(table, learnt, easy, hard) for easy, hard in pairs}
+    return Verdict(list_gaps(gaps), published_verdict([each.side for each in gaps.values()]))
+
+
+@claim(
+    "A table that starts small stands noise in the given cells better than other positions.",
+    "stated in the abstract of the first version, without numbers",
+)
+def noise(table: ResultTable) -> Verdict:
+    """By how much less accuracy falls under the strongest noise than with arms that are as accurate without noise."""
+    if verdict := too_short(table):
+        return verdict
+    shares = accuracies(table, (SMALL, SINUSOID, *RELATIVE))
+    others = [arm for arm in shares if arm != SMALL and abs(shares[arm] - shares[SMALL]) < COMPARABLE]
+    if not others:
+        return Verdict(f"No other positions are as accurate without noise: {list_shares(shares)}", "unknown")
+    worst = max(table.scale.noise)
+    gaps = {label(arm): drop_gap(table, SMALL, arm, worst) for arm in others}
+    ours = f"With {percent(worst)} of given cells replaced, {label(SMALL)} loses less than others by: {list_gaps(gaps)}"
+    return Verdict(ours, published_verdict([each.side for each in gaps.values()]))
+
+
+@claim(
+    "Relative and rotary positions, and none at all, do worse than a table that starts small.",
+    "so stated, of a causal relative encoding and of RoPE over half the channels; numbers unknown",
+)
+def relative(table: ResultTable) -> Verdict:
+    """By test accuracy; without positions a net can only count symbols."""
+    shares = accuracies(table, RELATIVE)
+    if (verdict := too_short(table)) or not shares:
+        return verdict or Verdict("None of them was trained", "unknown")
+    gaps = [gap(table, SMALL, arm) for arm in shares]
+    ours = list_shares({**accuracies(table, [SMALL]), **shares})
+    counted = table.row(NONE, chance("accuracy"))
+    if counted and NONE in shares:
+        ours += f"; counting symbols can give {percent(counted['value'])}"
+    sides = [each.side for each in gaps]
+    return Verdict(ours, published_verdict([*sides, *([-1] if shares.get(NONE, 0.0) > WRONG_BY_COUNT else [])]))
+
+
+@claim(
+    "Nets whose attention follows rows and columns answer more puzzles.",
+    "accuracy rises with the similarity of attention to that of the net with the sinusoid, read from reviews",
+)
+def attention(table: ResultTable) -> Verdict:
+    """By the rank correlation, over arms, of accuracy and the cosine of the best block with rows and columns."""
+    estimate, arms = lines_and_accuracy(table)
+    if not estimate.known:
+        return Verdict(f"{arms} arms are too few for a correlation", "unknown")
+    return Verdict(
+        f"Rank correlation over {arms} arms: {estimate.plain()}", interval_verdict(estimate.low, estimate.high)
+    )
+
+
+@claim(
+    "What decides is the norm of the table, not its ratio to the norm of tokens.",
+    f"{UNPUBLISHED}: tokens were not scaled",
+    answers={
+        "seen": "What decides is the norm of the table, not its ratio to the tokens",
+        "in part": "Both the norm of the table and its ratio to the tokens matter",
+        "not seen": "What decides is the ratio of the table to the tokens, not its norm",
+        "unknown": "Whether the norm of the table or its ratio to the tokens decides is open",
+    },
+)
+def ratio(table: ResultTable) -> Verdict:
+    """By two contrasts of four arms: both small against both large norms, and both small against both large ratios."""
+    arms = (SMALL, LARGE, LARGE_WIDE, SMALL_NARROW)
+    shares = accuracies(table, arms)
+    if (verdict := too_short(table)) or len(shares) < len(arms):
+        return verdict or Verdict("Not all four arms were trained", "unknown")
+    if gap(table, SMALL, LARGE).side != 1:
+        return Verdict(f"There is no effect to explain: {list_shares(shares)}", "unknown")
+    effects = norm_and_ratio(table)
+    by_norm, by_ratio = (effects[name] for name in ("norm", "ratio"))
+    ours = f"{list_shares(shares)}; effect of the norm {by_norm.points()}, of the ratio {by_ratio.points()}"
+    sentence = (
+        f"With the small norm, nets answer {percent(shares[SMALL])} at the small ratio and "
+        f"{percent(shares[SMALL_NARROW])} at the large one; with the large norm {percent(shares[LARGE_WIDE])} and "
+        f"{percent(shares[LARGE])}. The norm makes a difference of {by_norm.points()}, the ratio one of "
+        f"{by_ratio.points()}."
+    )
+    return Verdict(ours, norm_verdict(by_norm, by_ratio), short=sentence)
+
+
+def norm_verdict(by_norm: Estimate, by_ratio: Estimate) -> str:
+    """Seen if only the norm has a clear effect or its is more than twice that of the ratio; the opposite, or both."""
+    clear = by_norm.side == 1, by_ratio.side == 1
+    if not any(clear):
+        return "unknown"
+    if all(clear) and 0.5 <= by_norm.value / by_ratio.value <= 2:
+        return "in part"
+    return "seen" if by_norm.value > by_ratio.value else "not seen"
+
+
+@claim(
+    "In a simulated network, a table that starts small shows which nodes belong to a module; a large one does not.",
+    "a similar experiment in later versions; its settings are unknown",
+)
+def simulation(table: ResultTable) -> Verdict:
+    """By the cosine of rows inside modules minus across, against the range of random tables."""
+    contrasts = module_contrasts(table)
+    if SMALL not in contrasts or LARGE not in contrasts:
+        return Verdict("Both tables are needed", "unknown")
+    bound = float((table.row("", chance(MODULES)) or {"high": 0.03})["high"])
+    errors = {arm: table.value(name_of(NETWORK, arm), Cell("network", ERROR)) for arm in table.scale.network_arms}
+    listing = ", ".join(f"{label(arm)}: {signed(value, 2)}" for arm, value in contrasts.items())
+    ours = f"Inside minus across: {listing}; 95 % of random tables are below {short(bound)}. "
+    ours += f"Unexplained variance of hidden nodes: {list_shares(errors)}"
+    if errors[SMALL] > 0.95:
+        return Verdict(f"Training was too short to judge. {ours}", "unknown")
+    small, large = (contrasts[arm] > bound for arm in (SMALL, LARGE))
+    return Verdict(ours, "agrees" if small and not large else "in part" if small else "disagrees")
+
+
+CLAIMS: dict[str, Claim] = {
+    "generalises": generalises,
+    "layout": recovers,
+    "sinusoid": as_well,
+    "classes": classes,
+    "noise": noise,
+    "relative": relative,
+    "attention": attention,
+    "ratio": ratio,
+    "simulation": simulation,
+}

@@ -1,0 +1,82 @@
+"""What runs, arms and rows are called. Torch-free, so that the page knows them too."""
+
+from wherewhat.studies.engine.results import Cell
+from wherewhat.tasks.latin import CLASSES
+
+SQUARES, NETWORK = "squares", "network"  # the two tasks
+TRAIN, TEST = "train", "test"
+GROUPS = CLASSES  # of puzzles, from the easiest to the hardest
+LEARNED, FIXED, OTHER, VARIANT = "learned table", "fixed sinusoid", "no table", "variant"  # kinds of arms
+SINUSOID, LINE_SINUSOID, NONE, ROPE, T5 = "2-D sinusoid", "1-D sinusoid", "none", "rope", "t5_bias"
+# Measures of a table, in the order of the page.
+LAYOUT, DISTANCE, CENTRED, RAW = "layout", "distance", "centred procrustes", "raw procrustes"
+TABLE_MEASURES = (LAYOUT, DISTANCE, CENTRED, RAW)
+# Measures of attention: cosine with rows and columns; from the queried cell to its lines; from the last cell to it.
+LINES, GATHERS, READS = "rows and columns", "queried cell to its lines", "last cell to the queried one"
+MODULES, ERROR = "inside minus across", "error"  # of the network simulation
+LEARNT = 0.6  # test accuracy from which a net knows more than it would without positions
+
+
+def sigma_name(sigma: float, change: str = "") -> str:
+    """What the arm of a learned table is called.
+
+    >>> sigma_name(0.2), sigma_name(2.0, "pre-norm")
+    ('sigma 0.2', 'sigma 2 (pre-norm)')
+    """
+    return f"sigma {sigma:g}" + (f" ({change})" if change else "")
+
+
+SMALL, MIDDLE, LARGE = sigma_name(0.2), sigma_name(1.0), sigma_name(2.0)
+PRE_NORM = sigma_name(0.2, "pre-norm")
+# Arms that tell a table's norm from its ratio to the tokens: the ratio of each is that of the other sigma.
+LARGE_WIDE, SMALL_NARROW = sigma_name(2.0, "wide tokens"), sigma_name(0.2, "narrow tokens")
+LARGE_SLOW = sigma_name(2.0, "slower")  # a third of the learning rate
+WORDS = {NONE: "no positions", ROPE: "RoPE", T5: "T5 bias"}
+
+
+def label(arm: str) -> str:
+    """What an arm is called where people read it.
+
+    >>> label("sigma 0.2 (pre-norm)"), label("t5_bias")
+    ('σ = 0.2 (pre-norm)', 'T5 bias')
+    """
+    return WORDS.get(arm, arm.replace("sigma ", "σ = "))
+
+
+def name_of(task: str, arm: str) -> str:
+    """What the run of a task with an arm is called.
+
+    >>> name_of(SQUARES, SMALL)
+    'squares, sigma 0.2'
+    """
+    return f"{task}, {arm}"
+
+
+def block_name(block: int) -> str:
+    """What a block is called in rows, counted from 0."""
+    return f"block {block}"
+
+
+def accuracy(item: str = TEST) -> Cell:
+    """The share of puzzles that are answered correctly: of training, of the test, or of a class in the test."""
+    return Cell("accuracy", "accuracy", item)
+
+
+def noisy(probability: float) -> Cell:
+    """Accuracy when every given cell is replaced with this probability."""
+    return Cell("noise", "accuracy", "", probability)
+
+
+def table_cell(measure: str, block: int, step: float | None = None) -> Cell:
+    """A measure of the table of a block, at a step or at the end."""
+    return Cell("table", measure, block_name(block), step)
+
+
+def attention_cell(measure: str, block: int) -> Cell:
+    """A measure of the attention of a block at the end."""
+    return Cell("attention", measure, block_name(block))
+
+
+def chance(measure: str) -> Cell:
+    """What random tables, or uniform attention, give; its interval holds 95 % of single tables."""
+    return Cell("chance", measure)

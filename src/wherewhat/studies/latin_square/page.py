@@ -1,0 +1,294 @@
+"""The page of Latin squares: what tables learn from where they start, and what follows from it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from wherewhat.errors import UserError
+from wherewhat.formatting import MISSING, listed, percent, short
+from wherewhat.published.latin_square import BY_TABLE
+from wherewhat.report.blocks.claims import claims_section
+from wherewhat.report.blocks.layout import answer_section, columns, counted, note, panel, run_time, small
+from wherewhat.report.blocks.numbers import per_cent
+from wherewhat.report.blocks.provenance import provenance_section
+from wherewhat.report.blocks.table import table as table_of
+from wherewhat.report.core.html import Html, join, tag
+from wherewhat.report.core.page import Page, Section
+from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.latin_square.charts import (
+    accuracy_chart,
+    attention_chart,
+    group_chart,
+    noise_chart,
+    ratio_chart,
+)
+from wherewhat.studies.latin_square.names import (
+    ERROR,
+    GATHERS,
+    LARGE,
+    LINES,
+    MIDDLE,
+    MODULES,
+    NETWORK,
+    PRE_NORM,
+    READS,
+    SINUSOID,
+    SMALL,
+    SQUARES,
+    TABLE_MEASURES,
+    TEST,
+    TRAIN,
+    VARIANT,
+    accuracy,
+    attention_cell,
+    block_name,
+    chance,
+    label,
+    name_of,
+    table_cell,
+)
+from wherewhat.studies.latin_square.table_charts import cosine_map, growth_chart, layout_chart, network_chart
+from wherewhat.tables.manifest.study import LatinSquareManifest, LatinSquareSection, LongAnswer
+
+TEXTS = {
+    "answer": "Circles: test puzzles, whose solutions never occur in training, with 95 % intervals. Diamonds: "
+    "training puzzles. Squares: published, of a larger net that was trained for far longer. Dotted: a random "
+    "symbol, and the best guess from counts of symbols, which is all that is visible without positions. Beside it, "
+    "the correlation over pairs of cells of the cosine of their rows with the lines that they share: hollow at the "
+    "start of training, filled at its end. Grey are 95 % of random tables; the dotted line is the fixed 2-D "
+    "sinusoid.",
+    "maps": "Cosines of all pairs of rows, cells in reading order, of the first seed: blue below 0, orange above. Dots "
+    "mark cells in the same row, the blocks on the diagonal, or in the same column, the lines parallel to it. The "
+    "sinusoid is without its mean row. Below, measures over training; grey are 95 % of random tables.",
+    "ratio": "Four arms: both norms, each with tokens that start so wide that the ratio of the first table to its "
+    "input is small or large. If the norm decides, dots on the same line are close to each other; if the ratio "
+    "does, dots of the same colour.",
+    "solution": "Rows and columns: the cosine of the attention of a block, over all sixteen queries of a test puzzle, "
+    "with attention to all cells in the same row or column alike, which sharper attention falls short of. Queried "
+    "cell: the share of its attention on the other cells of its row and column. Last cell, from which the answer is "
+    "read: the share on the queried one. Dotted: uniform attention.",
+    "groups": "Binary puzzles follow from a row or a column, ternary ones from both, quaternary ones only from the "
+    "whole grid. Under noise, each given cell is replaced with some probability by a random symbol. 95 % intervals.",
+    "network": "A network of nodes in modules, in random order; a net reads all nodes but the hidden ones, whose "
+    "values it predicts. Which nodes belong together is nowhere given. Grey are 95 % of random tables. Unexplained "
+    "variance: 1 for a net that predicts the mean.",
+    "numbers": "Published are means and standard deviations over 15 seeds in per cent. Ours are test and training "
+    "accuracies; measures of tables are those at the end of training, by block.",
+}
+SOLVED = 0.8  # test accuracy from which a net shows how the task is solved
+FOLLOWS, FOCUSED = 0.6, 0.5  # of attention: of the queried cell on its lines, of the last cell on the queried one
+ALONE = 0.9  # share of a head's variance from which one of position and symbols decides alone
+
+
+def page(result: pl.DataFrame, manifest: LatinSquareManifest) -> Page:
+    """What tables learn from where they start, what decides, and how nets solve the task."""
+    about, table = manifest.about, ResultTable(result, scale=manifest.about)
+    if not about.arms or result.filter(part="accuracy").is_empty():
+        raise UserError("the table has no net that was tested; run `wherewhat reproduce latin-square` again")
+    facts = [
+        counted(len(about.arms), "arm"),
+        counted(about.seeds or 1, "seed"),
+        counted(about.steps or 0, "step per net", "steps per net"),
+        counted(about.puzzles or 0, "training puzzle"),
+    ]
+    return Page(
+        title="Do learned tables find the true layout?",
+        kind="Reproduction of arXiv 2406.08272",
+        lede="Sixteen cells of a Latin square reach a net as a sequence, and nothing says that they are a grid. A "
+        "learned table of positions can find out. Published: it does, and generalises, if it starts small. Here, small "
+        "encoders learn the task with tables that start small or large, with fixed and relative positions, and with "
+        "none.",
+        facts=[*facts, *run_time(about.seconds, about.processes)],
+        sections=[
+            answer(table, about),
+            maps(table, about),
+            ratio(table, about),
+            solved(table, about),
+            groups(table, about),
+            network(table, about),
+            numbers(table, about),
+            claims_section(manifest.claims),
+            provenance_section(manifest),
+        ],
+    )
+
+
+def answers_of(about: LatinSquareSection, *keys: str) -> Sequence[LongAnswer]:
+    """The short answers to some claims."""
+    return [about.answers[key] for key in keys if key in about.answers]
+
+
+def answer(table: ResultTable, about: LatinSquareSection) -> Section:
+    """The first screen: accuracy by arm, and what tables have learnt of the layout."""
+    cards = columns(
+        panel(accuracy_chart(table, about), title="Who answers puzzles"),
+        panel(layout_chart(table, about), title="Which tables know the grid"),
+    )
+    answers = answers_of(about, "generalises", "layout")
+    return answer_section("answer", "Where a table starts", answers, cards, text=TEXTS["answer"], short="Answer")
+
+
+def maps(table: ResultTable, about: LatinSquareSection) -> Section:
+    """Cosine matrices of the first block as small multiples, and measures over training."""
+    shown = [arm for arm in (SMALL, PRE_NORM, MIDDLE, LARGE) if arm in about.arms]
+    drawn = {label(arm): cosine_map(table, arm, name_of(SQUARES, arm), block_name(0)) for arm in shown}
+    drawn["fixed 2-D sinusoid"] = cosine_map(table, SINUSOID, SINUSOID, "")
+    tiles = [small(title, tile) for title, tile in drawn.items() if tile is not None]
+    body = join(
+        tag("div", panel(columns(*tiles, look="multiples"), title="Cosines of rows, first block"), class_="below"),
+        tag("div", panel(growth_chart(table, about), title="Over training, first block"), class_="below"),
+    )
+    return Section("tables", "What tables look like", TEXTS["maps"], body, "Tables")
+
+
+def ratio(table: ResultTable, about: LatinSquareSection) -> Section:
+    """Is it the norm of the table, or its ratio to the tokens?"""
+    body = panel(ratio_chart(table))
+    answers = answers_of(about, "ratio")
+    return answer_section("ratio", "Norm or ratio?", answers, body, text=TEXTS["ratio"], short="Norm")
+
+
+def solved(table: ResultTable, about: LatinSquareSection) -> Section:
+    """Where nets look, and what that says about how they solve the task."""
+    lede = solution(table, about)
+    body = join(panel(attention_chart(table, about)), note(TEXTS["solution"]))
+    return Section("solution", "How nets solve it", lede, body, "Solution")
+
+
+def solution(table: ResultTable, about: LatinSquareSection) -> str:
+    """How nets that answer most puzzles solve them, from where their blocks look."""
+    arms = [arm for arm in about.arms if table.value(name_of(SQUARES, arm), accuracy()) >= SOLVED]
+    if not arms:
+        return f"No net answers {percent(SOLVED)} of the test puzzles, so there is no solution to describe."
+    steps = {
+        "the queried cell gathers its row and column": (GATHERS, FOLLOWS),
+        "the last cell, where the answer is read, looks the queried cell up": (READS, FOCUSED),
+    }
+    parts = [step_sentence(table, arms, words, *step) for words, step in steps.items()]
+    clear = sorted({arm for _, its in parts for arm in its}, key=arms.index)
+    rest = [arm for arm in arms if arm not in clear]
+    others = f" In {listed([label(arm) for arm in rest])} attention shows no such step by itself" if rest else ""
+    others += f"{by_position(table, rest)}." if rest else ""
+    first = f"Nets that answer at least {percent(SOLVED)} of the test puzzles do not all solve them alike: "
+    return f"{first if len(arms) > 1 else ''}{'; '.join(words for words, _ in parts)}.{others}"
+
+
+def by_position(table: ResultTable, arms: Sequence[str]) -> str:
+    """Which of these arms have a first block that looks by position alone, or by symbols alone; half a sentence."""
+    words = ""
+    for score, what in (("input.position_share", "position"), ("input.symbol_share", "symbols")):
+        values = {arm: table.value(name_of(SQUARES, arm), Cell("heads", score, "L0H0")) for arm in arms}
+        if alone := {arm: value for arm, value in values.items() if value >= ALONE}:
+            listing = listed([f"{label(arm)} ({short(value)} of the variance)" for arm, value in alone.items()])
+            words += f"; the first block goes by {what} alone in {listing}"
+    return words
+
+
+def step_sentence(
+    table: ResultTable, arms: Sequence[str], words: str, measure: str, enough: float
+) -> tuple[str, list[str]]:
+    """Which arms take one step, by the share of attention in the block in which it is largest; and these arms."""
+    best = {arm: max(block_values(table, arm, measure), default=(0.0, 0)) for arm in arms}
+    those = {arm: pair for arm, pair in best.items() if pair[0] >= enough}
+    level = f"uniform attention {percent(uniform(table, measure))}"
+    if not those:
+        most = max(share for share, _ in best.values())
+        return f"in none of them {words} ({percent(most)} of its attention at most, {level})", []
+    listing = ", ".join(f"{label(arm)}: {percent(share)} in block {block}" for arm, (share, block) in those.items())
+    return f"{words} ({listing}; {level})", list(those)
+
+
+def block_values(table: ResultTable, arm: str, measure: str) -> list[tuple[float, int]]:
+    """A measure of attention and its block, for every block that has one."""
+    rows = table.where(part="attention", subject=name_of(SQUARES, arm), measure=measure, seed=None)
+    return [(value, int(item.removeprefix("block "))) for item, value in rows.select("item", "value").iter_rows()]
+
+
+def uniform(table: ResultTable, measure: str) -> float:
+    """What uniform attention gives."""
+    return table.value("", chance(measure))
+
+
+def groups(table: ResultTable, about: LatinSquareSection) -> Section:
+    """Accuracy by class, and under noise."""
+    cards = columns(
+        panel(group_chart(table, about), title="By class of puzzle"),
+        panel(noise_chart(table, about), title="Under noise"),
+    )
+    return Section("groups", "Hard puzzles and wrong cells", TEXTS["groups"], cards, "Puzzles")
+
+
+def network(table: ResultTable, about: LatinSquareSection) -> Section:
+    """The simulated network: modules in tables, and prediction errors."""
+    rows = []
+    for arm in about.network_arms:
+        contrast, error = (
+            table.row(name_of(NETWORK, arm), cell)
+            for cell in (Cell("network", MODULES, block_name(0)), Cell("network", ERROR))
+        )
+        rows.append([label(arm), *(short(row["value"]) if row else MISSING for row in (contrast, error))])
+    headings = ["positions", "inside minus across", "unexplained variance"]
+    cards = columns(
+        panel(network_chart(table, about), title="Do tables show the modules?"),
+        panel(table_of(headings, rows, label="the simulated network"), title="And do they help?"),
+    )
+    return Section("network", "A simulated network", TEXTS["network"], cards, "Network")
+
+
+def numbers(table: ResultTable, about: LatinSquareSection) -> Section:
+    """Published accuracies beside ours, measures of all tables, and scores of heads."""
+    body = join(
+        tag("div", panel(accuracy_table(table, about), title="Published and ours, per cent"), class_="below"),
+        tag("div", panel(measure_table(table, about), title="Measures of tables"), class_="below"),
+        tag("div", panel(head_table(table, about), title="Heads"), class_="below"),
+    )
+    return Section("numbers", "All numbers", TEXTS["numbers"], body, "Numbers")
+
+
+def accuracy_table(table: ResultTable, about: LatinSquareSection) -> Html:
+    """Accuracies by arm, with published ones where there are any, also of sigmas that were not trained here."""
+    rows = []
+    ours = {about.sigmas.get(arm, arm): arm for arm in about.arms if about.kinds.get(arm) != VARIANT}
+    others = [arm for arm in about.arms if arm not in ours.values()]
+    for key in [*BY_TABLE, *(key for key in ours if key not in BY_TABLE), *others]:
+        arm, theirs = (key if key in others else ours.get(key)), BY_TABLE.get(key)
+        published = [f"{theirs[n]:.1f} ({theirs[n + 1]:.1f})" for n in (0, 2)] if theirs else [MISSING, MISSING]
+        cells = [table.row(name_of(SQUARES, str(arm)), accuracy(item)) for item in (TEST, TRAIN)]
+        name = label(str(arm)) if arm else f"σ = {key:g}" if isinstance(key, float) else key
+        rows.append([name, *published, *(per_cent(row["value"]) if row else MISSING for row in cells)])
+    groups_ = [("", 1), ("published, mean (sd)", 2), ("ours", 2)]
+    headings = ["positions", "held-out puzzles", "108 originals", "test", "training"]
+    return table_of(headings, rows, label="published and own accuracies", groups=groups_)
+
+
+def measure_table(table: ResultTable, about: LatinSquareSection) -> Html:
+    """Every measure of every table at the end of training, with chance and the sinusoid itself."""
+    rows = [
+        ["random tables", *(short(uniform(table, measure)) for measure in TABLE_MEASURES)],
+        ["2-D sinusoid itself", *(short(table.value(SINUSOID, chance(measure))) for measure in TABLE_MEASURES)],
+    ]
+    for arm in (arm for arm in about.arms if arm in about.sigmas):
+        for block in range(about.layers or 1):
+            cells = [table.row(name_of(SQUARES, arm), table_cell(measure, block)) for measure in TABLE_MEASURES]
+            rows.append(
+                [f"{label(arm)}, {block_name(block)}", *(short(row["value"]) if row else MISSING for row in cells)]
+            )
+    return table_of(["table", *TABLE_MEASURES], rows, label="measures of tables")
+
+
+def head_table(table: ResultTable, about: LatinSquareSection) -> Html:
+    """Attention measures and scores of the head of every block."""
+    scores = {"entropy": "entropy", "input.position_share": "position share", "input.symbol_share": "symbol share"}
+    rows = []
+    for arm in about.arms:
+        for block in range(about.layers or 1):
+            subject = name_of(SQUARES, arm)
+            cells: list[Any] = [attention_cell(measure, block) for measure in (LINES, GATHERS, READS)]
+            cells += [Cell("heads", score, f"L{block}H0") for score in scores]
+            known = [table.row(subject, cell) for cell in cells]
+            rows.append(
+                [f"{label(arm)}, {block_name(block)}", *(short(row["value"]) if row else MISSING for row in known)]
+            )
+    headings = ["head", LINES, GATHERS, READS, *scores.values()]
+    return table_of(headings, rows, label="attention and scores of heads")

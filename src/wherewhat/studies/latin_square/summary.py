@@ -1,0 +1,52 @@
+"""Means over seeds, and what chance gives."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from wherewhat.stats.bootstrap import quantiles
+from wherewhat.studies.engine.results import ResultTable, Row, over_seeds
+from wherewhat.studies.latin_square.attention import UNIFORM
+from wherewhat.studies.latin_square.counting import best_guess
+from wherewhat.studies.latin_square.measures import puzzles
+from wherewhat.studies.latin_square.names import MODULES, NONE, SINUSOID
+from wherewhat.studies.latin_square.network import random_contrasts
+from wherewhat.studies.latin_square.position_tables import chance_measures, cosines, sinusoid_table, table_measures
+
+RANDOM_TABLES, SEED = 1000, 0
+GUESSED = 4800  # puzzles for the best guess without positions
+WITHIN = {"table": (-1.0, 1.0), "network": (-1.0, float("inf"))}  # the range of a part; else 0 to 1
+SINGLE = ("cosine",)  # parts of which a mean over seeds would hide what each table starts from
+
+
+def chance_rows(table: ResultTable) -> Iterator[Row]:
+    """What random tables, uniform attention, the sinusoid itself and guesses without positions give.
+
+    The interval of random tables holds 95 % of them.
+    """
+    width = table.scale.width
+    drawn = chance_measures(width, tables=RANDOM_TABLES, seed=SEED)
+    modules = {MODULES: random_contrasts(table.scale.network.network, width, tables=RANDOM_TABLES, seed=SEED)}
+    for measure, values in {**drawn, **modules}.items():
+        yield "chance", "", "", None, None, measure, float(np.mean(values)), *quantiles(values)
+    for measure, value in UNIFORM.items():
+        yield "chance", "", "", None, None, measure, value, None, None
+    sinusoid_SD = sinusoid_table(width)
+    for measure, value in table_measures(sinusoid_SD, sinusoid_SD).items():
+        yield "chance", SINUSOID, "", None, None, measure, value, None, None
+    for number, cosine in enumerate(cosines(sinusoid_SD - sinusoid_SD.mean(0)).ravel().tolist()):
+        yield "cosine", SINUSOID, "", float(number), None, "cosine", cosine, None, None
+    yield "chance", NONE, "", None, None, "accuracy", best_guess(puzzles(SEED, "test", GUESSED)), None, None
+
+
+def mean_rows(table: ResultTable) -> Iterator[Row]:
+    """Means over seeds with Student's interval, cut off at the possible range; a single run keeps its own interval."""
+    groups: dict[tuple[str, str, str, float | None, str], list[Row]] = {}
+    for row in table.rows.iter_rows():
+        part, subject, item, at, seed, measure, value, _, _ = row
+        if value is not None and seed is not None and part not in SINGLE:
+            groups.setdefault((part, subject, item, at, measure), []).append(row)
+    for (part, subject, item, at, measure), rows in groups.items():
+        values = [row[6] for row in rows if row[6] is not None]
+        mean = over_seeds(values, within=WITHIN.get(part, (0.0, 1.0))).numbers
+        yield part, subject, item, at, None, measure, *(mean if len(rows) > 1 else rows[0][6:])

@@ -1,0 +1,207 @@
+"""Measures of tables and of attention on a grid: against plain loops, and the levels that chance gives."""
+
+import itertools
+import math
+from statistics import fmean
+
+import numpy as np
+import pytest
+import torch
+
+from wherewhat.nets.build import build
+from wherewhat.studies.latin_square.attention import (
+    UNIFORM,
+    attention_measures,
+    line_cosine,
+    read_attention,
+)
+from wherewhat.studies.latin_square.counting import best_guess
+from wherewhat.studies.latin_square.measures import puzzles, right_answers, tables_of, with_noise
+from wherewhat.studies.latin_square.names import CENTRED, DISTANCE, GATHERS, LAYOUT, LINES, RAW, READS, SMALL
+from wherewhat.studies.latin_square.position_tables import (
+    centred_procrustes,
+    chance_measures,
+    distance_correlation,
+    layout_correlation,
+    procrustes,
+    sinusoid_table,
+    table_measures,
+)
+from wherewhat.studies.latin_square.settings import ARMS, SCALES
+from wherewhat.tasks.latin import BLANK, QUERY
+
+EXACT = 1e-12  # two float64 computations of numbers of size 1
+WIDTHS = {64: 0, 160: 1}  # and their place in the pairs of expected numbers
+
+
+def table_of_normals(width: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((16, width))
+
+
+def pearson(a: list[float], b: list[float]) -> float:
+    away = [[value - fmean(values) for value in values] for values in (a, b)]
+    product = sum(x * y for x, y in zip(*away, strict=True))
+    return product / math.sqrt(math.prod(sum(x * x for x in values) for values in away))
+
+
+def ranks(values: list[float]) -> list[float]:
+    """The mean rank of each value, by counting: distances of the same size are equal only up to rounding."""
+    near = 1e-9
+    below = [sum(other < value - near for other in values) for value in values]
+    equal = [sum(abs(other - value) <= near for other in values) for value in values]
+    return [less + (same + 1) / 2 for less, same in zip(below, equal, strict=True)]
+
+
+def test_the_layout_correlation_by_a_double_loop() -> None:
+    table_SD = table_of_normals(8)
+    cosines, shared = [], []
+    for a, b in itertools.combinations(range(16), 2):
+        norms = math.sqrt(sum(v * v for v in table_SD[a])) * math.sqrt(sum(v * v for v in table_SD[b]))
+        cosines.append(sum(v * w for v, w in zip(table_SD[a], table_SD[b], strict=True)) / norms)
+        shared.append(float(a // 4 == b // 4) + float(a % 4 == b % 4))
+    assert len(cosines) == 120
+    assert layout_correlation(table_SD) == pytest.approx(pearson(cosines, shared), abs=EXACT)
+
+
+def test_the_distance_correlation_by_a_double_loop() -> None:
+    table_SD = table_of_normals(8)
+    apart, plane = [], []
+    for a, b in itertools.combinations(range(16), 2):
+        apart.append(math.dist(table_SD[a], table_SD[b]))
+        plane.append(math.hypot(a // 4 - b // 4, a % 4 - b % 4))
+    assert distance_correlation(table_SD) == pytest.approx(pearson(ranks(apart), ranks(plane)), abs=EXACT)
+
+
+def test_procrustes_is_the_best_rotation() -> None:
+    table_SD, other_SD = table_of_normals(6), table_of_normals(6, seed=1)
+    u, _, v = np.linalg.svd(table_SD.T @ other_SD)
+    aligned = float((table_SD @ u @ v * other_SD).sum() / np.linalg.norm(table_SD) / np.linalg.norm(other_SD))
+    assert procrustes(table_SD, other_SD) == pytest.approx(aligned, abs=EXACT)
+    turn, _ = np.linalg.qr(np.random.default_rng(2).standard_normal((6, 6)))
+    rotated = float((table_SD @ turn * other_SD).sum() / np.linalg.norm(table_SD) / np.linalg.norm(other_SD))
+    assert rotated < aligned
+    shifted_SD = table_SD + 5.0
+    assert centred_procrustes(shifted_SD, other_SD) == pytest.approx(centred_procrustes(table_SD, other_SD), abs=EXACT)
+    assert procrustes(shifted_SD, other_SD) != pytest.approx(procrustes(table_SD, other_SD), abs=0.01)
+    nuclear = np.linalg.norm(table_SD.T @ other_SD, ord="nuc") / np.linalg.norm(table_SD) / np.linalg.norm(other_SD)
+    assert procrustes(table_SD, other_SD) == pytest.approx(nuclear, abs=EXACT)
+
+
+def test_a_table_of_rows_and_columns_has_a_layout_of_one() -> None:
+    table_SD = np.zeros((16, 8))
+    for cell in range(16):
+        table_SD[cell, cell // 4] = table_SD[cell, 4 + cell % 4] = 1.0
+    assert layout_correlation(table_SD) == pytest.approx(1.0, abs=EXACT)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_random_tables_have_the_expected_levels(width: int) -> None:
+    drawn, place = chance_measures(width, tables=300, seed=0), WIDTHS[width]
+    expected = {LAYOUT: (0.0, 0.0), DISTANCE: (0.0, 0.0), RAW: (0.373, 0.358), CENTRED: (0.490, 0.481)}
+    for measure, levels in expected.items():
+        error = drawn[measure].std(ddof=1) / math.sqrt(len(drawn[measure]))
+        assert abs(drawn[measure].mean() - levels[place]) < 4 * error + 0.002, measure
+    assert drawn[LAYOUT].std() == pytest.approx(0.09, abs=0.015)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_sinusoid_itself_and_its_rows_in_another_order(width: int) -> None:
+    sinusoid_SD, place = sinusoid_table(width), WIDTHS[width]
+    own = table_measures(sinusoid_SD, sinusoid_SD)
+    assert own[LAYOUT] == pytest.approx((0.504, 0.483)[place], abs=0.0006)
+    # Ties count as ties: ranks of distances that differ only by rounding would give 0.983 and 0.995.
+    assert own[DISTANCE] == pytest.approx((0.984, 0.996)[place], abs=0.0006)
+    assert (own[RAW], own[CENTRED]) == pytest.approx((1.0, 1.0), abs=EXACT)
+    generator = np.random.default_rng(0)
+    mixed = [table_measures(generator.permutation(sinusoid_SD), sinusoid_SD) for _ in range(300)]
+    raw, centred = (fmean(each[name] for each in mixed) for name in (RAW, CENTRED))
+    assert raw == pytest.approx((0.951, 0.960)[place], abs=0.004)  # as good as the true order: it says nothing
+    assert centred == pytest.approx(0.38, abs=0.03)  # below random tables: the true order is what counts
+
+
+# Attention ---------------------------------------------------------------------------------------------------------
+
+
+def test_uniform_attention_has_the_levels_of_chance() -> None:
+    batch = puzzles(1, "test", 192)
+    input_NT = torch.from_numpy(batch.input_NT)
+    measures = attention_measures(torch.full((192, 16, 16), 1 / 16), input_NT)
+    for name, value_N in measures.items():
+        assert value_N.tolist() == pytest.approx([UNIFORM[name]] * len(value_N), abs=1e-7), name
+    assert UNIFORM[LINES] == pytest.approx(0.6614, abs=1e-4)
+    assert len(measures[READS]) == 192 - 12  # without those whose last cell is the queried one
+
+
+def test_attention_measures_by_loops() -> None:
+    batch = puzzles(1, "test", 5)
+    input_NT = torch.from_numpy(batch.input_NT)
+    attention_NQK = torch.rand(5, 16, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64).softmax(-1)
+    measures = attention_measures(attention_NQK, input_NT)
+    lines, gathers, reads = [], [], []
+    for attention_QK, cells in zip(attention_NQK.tolist(), batch.input_NT.tolist(), strict=True):
+        query, product, own, mask = cells.index(QUERY), 0.0, 0.0, 0.0
+        for q, k in itertools.product(range(16), repeat=2):
+            weight = (q // 4 == k // 4 or q % 4 == k % 4) / 7
+            product, own = product + weight * attention_QK[q][k], own + attention_QK[q][k] ** 2
+            mask += weight**2
+        lines.append(product / math.sqrt(own * mask))
+        near = [k for k in range(16) if k != query and (k // 4 == query // 4 or k % 4 == query % 4)]
+        gathers.append(sum(attention_QK[query][k] for k in near))
+        reads += [attention_QK[15][query]] if query != 15 else []
+    for name, values in ((LINES, lines), (GATHERS, gathers), (READS, reads)):
+        assert measures[name].tolist() == pytest.approx(values, abs=EXACT)
+    in_line_QK = torch.tensor([[float(q // 4 == k // 4 or q % 4 == k % 4) / 7 for k in range(16)] for q in range(16)])
+    assert line_cosine(in_line_QK[None]).item() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_attention_is_that_of_the_net() -> None:
+    scale = SCALES["tiny"]
+    net = build(scale.net(ARMS[SMALL], 6), seed=3).eval()
+    input_NT = torch.from_numpy(puzzles(1, "test", 200).input_NT)
+    ours_LNQK = read_attention(net, input_NT)
+    assert ours_LNQK.shape == (2, 200, 16, 16)
+    with torch.no_grad():
+        x_NTD = net.tokens(input_NT) + net.encoding(0).table_SD
+        q_NTD, k_NTD, _ = net.blocks[0].attention.qkv(x_NTD).chunk(3, dim=-1)
+        theirs_NQK = (q_NTD @ k_NTD.mT / 8).softmax(-1)
+    torch.testing.assert_close(ours_LNQK[0], theirs_NQK, atol=1e-5, rtol=0)
+
+
+# Puzzles -----------------------------------------------------------------------------------------------------------
+
+
+def test_noise_replaces_given_cells_alone() -> None:
+    input_NC = puzzles(1, "test", 960).input_NT
+    noisy_NC = with_noise(input_NC, 0.2, np.random.default_rng(0))
+    given_NC = (input_NC != BLANK) & (input_NC != QUERY)
+    assert (noisy_NC[~given_NC] == input_NC[~given_NC]).all() and set(np.unique(noisy_NC[noisy_NC != input_NC])) == {
+        1,
+        2,
+        3,
+        4,
+    }
+    changed, cells = float((noisy_NC != input_NC)[given_NC].mean()), int(given_NC.sum())
+    assert abs(changed - 0.2 * 3 / 4) < 4 * math.sqrt(0.15 * 0.85 / cells)  # a quarter is replaced by itself
+    assert (with_noise(input_NC, 0.0, np.random.default_rng(0)) == input_NC).all()
+    less_NC = with_noise(input_NC, 0.05, np.random.default_rng(0))
+    assert (noisy_NC != input_NC)[less_NC != input_NC].all()
+
+
+def test_counts_of_symbols_tell_few_answers() -> None:
+    batch = puzzles(1, "test", 1536)
+    assert 0.38 < best_guess(batch) < 0.45
+    net = build(SCALES["tiny"].net(ARMS["none"], 6), seed=0).eval()
+    shuffled_NC = np.concatenate(
+        [np.random.default_rng(0).permuted(batch.input_NT[:, :-1], axis=1), batch.input_NT[:, -1:]], axis=1
+    )
+    ours, theirs = (right_answers(net, each, batch.target_N) for each in (batch.input_NT, shuffled_NC))
+    assert (ours == theirs).mean() > 0.99  # without positions the order of all cells but the last does not matter
+
+
+def test_tables_are_those_of_blocks() -> None:
+    scale = SCALES["tiny"]
+    net = build(scale.net(ARMS[SMALL], 6), seed=0)
+    tables = tables_of(net)
+    assert list(tables) == [0, 1] and all(table.shape == (16, 64) for table in tables.values())
+    assert not np.allclose(tables[0], tables[1])
+    assert tables_of(build(scale.net(ARMS["2-D sinusoid"], 6), seed=0)) == {}

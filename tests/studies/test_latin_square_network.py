@@ -1,0 +1,119 @@
+"""The simulated network: its correlations, what is hidden, and whether a table shows its modules."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from wherewhat.nets.build import build
+from wherewhat.studies.latin_square.names import LARGE, LINE_SINUSOID, NETWORK, SMALL
+from wherewhat.studies.latin_square.network import (
+    ModularNetwork,
+    NetworkTraining,
+    correlations,
+    hidden_loss,
+    hide,
+    learn_network,
+    module_contrast,
+    prediction,
+    random_contrasts,
+)
+from wherewhat.studies.latin_square.settings import SCALES, LatinCondition
+from wherewhat.training.loop import threads
+
+NETWORK_32 = ModularNetwork()
+QUICK = NetworkTraining(network=ModularNetwork(settling=50), steps=3, batch=8, warmup=1, samples=16, tested=16)
+
+
+def mean_correlations(network: ModularNetwork, samples: int = 4000) -> tuple[np.ndarray, np.ndarray]:
+    """All correlations inside modules, and all across."""
+    module_T = network.module_of(0)
+    correlation_TT = correlations(network.windows(module_T, samples, np.random.default_rng(0)))
+    same_TT, others_TT = module_T[:, None] == module_T, ~np.eye(network.nodes, dtype=bool)
+    return correlation_TT[same_TT & others_TT], correlation_TT[~same_TT]
+
+
+def test_nodes_correlate_inside_modules_and_hardly_across() -> None:
+    inside, across = mean_correlations(NETWORK_32)
+    assert inside.min() > 0.2 and inside.max() < 0.6
+    assert np.abs(across).max() < 0.1
+
+
+def test_stronger_weights_across_would_join_the_modules() -> None:
+    _, across = mean_correlations(replace(NETWORK_32, across=0.05))
+    assert across.mean() > 0.11  # so that 0.05/24 from every other module is too much
+
+
+def test_the_simulation_by_a_loop() -> None:
+    network = ModularNetwork(modules=2, size=2, values=3, settling=2)
+    module_T = network.module_of(1)
+    ours_NTV = network.windows(module_T, 2, np.random.default_rng(5))
+    generator = np.random.default_rng(5)
+    noise = [generator.standard_normal((2, 4)) for _ in range(5)]
+    for sample in range(2):
+        state, kept = [0.0] * 4, []
+        for step in range(5):
+            after = []
+            for node in range(4):
+                drive = 0.0
+                for other in range(4):
+                    if other != node:
+                        weight = 0.9 / 2 if module_T[node] == module_T[other] else 0.02 / 2
+                        drive += weight * state[other]
+                after.append(math.tanh(1.2 * drive) + 0.3 * noise[step][sample, node])
+            state = after
+            kept.append(state)
+        assert np.allclose(ours_NTV[sample].T, kept[2:], atol=1e-12)
+
+
+def test_the_order_of_nodes_is_random_but_fixed() -> None:
+    module_T = NETWORK_32.module_of(0)
+    assert (module_T == NETWORK_32.module_of(0)).all() and (module_T != NETWORK_32.module_of(1)).any()
+    assert np.bincount(module_T).tolist() == [8, 8, 8, 8] and module_T.tolist() != sorted(module_T)
+
+
+def test_the_contrast_by_a_double_loop() -> None:
+    table_TD, module_T = np.random.default_rng(0).standard_normal((32, 7)), NETWORK_32.module_of(0)
+    inside, across = [], []
+    for a, b in itertools.combinations(range(32), 2):
+        cosine = table_TD[a] @ table_TD[b] / math.sqrt((table_TD[a] @ table_TD[a]) * (table_TD[b] @ table_TD[b]))
+        (inside if module_T[a] == module_T[b] else across).append(cosine)
+    expected = sum(inside) / len(inside) - sum(across) / len(across)
+    assert module_contrast(table_TD, module_T) == pytest.approx(expected, abs=1e-12)
+    drawn = random_contrasts(NETWORK_32, 64, tables=400, seed=0)
+    assert abs(drawn.mean()) < 4 * drawn.std() / 20
+    assert drawn.std() == pytest.approx(math.sqrt((1 / 112 + 1 / 384) / 64), rel=0.15)
+
+
+def test_a_quarter_of_the_nodes_is_hidden_and_only_they_count() -> None:
+    values_NTV = torch.randn(5, 32, 8, generator=torch.Generator().manual_seed(0))
+    input_NTV, hidden_NT = hide(values_NTV, 0.25, torch.Generator().manual_seed(1))
+    assert hidden_NT.sum(1).tolist() == [8] * 5
+    assert (input_NTV[..., -1] == hidden_NT).all() and (input_NTV[hidden_NT][:, :-1] == 0).all()
+    assert (input_NTV[~hidden_NT][:, :-1] == values_NTV[~hidden_NT]).all()
+    net = build(SCALES["tiny"].network_net(LatinCondition(NETWORK, SMALL)))
+    loss = hidden_loss(net, values_NTV, 0.25, torch.Generator().manual_seed(1))
+    predicted_NTV = prediction(net, input_NTV).detach()
+    squares = [
+        float((predicted_NTV[n, t, v] - values_NTV[n, t, v]) ** 2)
+        for n, t in itertools.product(range(5), range(32))
+        for v in range(8)
+        if hidden_NT[n, t]
+    ]
+    assert loss.item() == pytest.approx(sum(squares) / len(squares), rel=1e-5)
+
+
+def test_a_net_learns_and_reports_its_steps() -> None:
+    steps: list[int] = []
+    with threads(1):
+        both = [
+            learn_network(QUICK, SCALES["tiny"].network_net(LatinCondition(NETWORK, arm)), 0, steps.append)
+            for arm in (LARGE, LARGE)
+        ]
+    assert steps == [1, 2, 3, 1, 2, 3]
+    assert both[0][1] == both[1][1] and math.isfinite(both[0][1])
+    config = SCALES["tiny"].network_net(LatinCondition(NETWORK, LINE_SINUSOID))
+    assert (config.vocabulary, config.length, config.layers) == (9, 32, 1)

@@ -1,0 +1,223 @@
+"""The study of Latin squares: what its runs measure, also after an interruption, and its page."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from wherewhat.errors import UserError
+from wherewhat.jobs.job import JobContext
+from wherewhat.published.latin_square import BY_TABLE, SIGMAS
+from wherewhat.runs.registry import StudyRun
+from wherewhat.signals import StopRequested
+from wherewhat.studies.engine.results import ResultTable, Row, table_of
+from wherewhat.studies.latin_square.measures import puzzles, right_answers, tables_of, with_noise
+from wherewhat.studies.latin_square.names import (
+    GATHERS,
+    LARGE,
+    LARGE_WIDE,
+    LAYOUT,
+    NETWORK,
+    NONE,
+    READS,
+    SINUSOID,
+    SMALL,
+    SMALL_NARROW,
+    SQUARES,
+    TEST,
+    TRAIN,
+    name_of,
+)
+from wherewhat.studies.latin_square.network import ModularNetwork, NetworkTraining
+from wherewhat.studies.latin_square.page import solution
+from wherewhat.studies.latin_square.position_tables import layout_correlation
+from wherewhat.studies.latin_square.run import run
+from wherewhat.studies.latin_square.settings import ARMS, SCALES, LatinCondition, LatinScale, conditions
+from wherewhat.studies.latin_square.summary import mean_rows
+from wherewhat.studies.pages import page_of_study
+from wherewhat.studies.reproduce import reproduce
+from wherewhat.tables.manifest.study import LatinSquareSection
+from wherewhat.training.loop import train
+
+MICRO = LatinScale(
+    arms=(SMALL, LARGE, SINUSOID, NONE, LARGE_WIDE, SMALL_NARROW),
+    network_arms=(SMALL, LARGE),
+    layers=2,
+    width=8,
+    steps=6,
+    batch=8,
+    learning_rate=1e-2,
+    puzzles=24,
+    samples=48,
+    snapshots=3,
+    attended=6,
+    texts=2,
+    network=NetworkTraining(network=ModularNetwork(settling=20), steps=2, batch=4, warmup=1, samples=8, tested=8),
+    seeds=1,
+)
+
+
+def rows_of(condition: LatinCondition, folder: Path, scale: LatinScale = MICRO) -> list[Row]:
+    return run(condition, scale, 3, JobContext(folder, lambda *_, **__: None))
+
+
+def values(rows: list[Row], part: str, measure: str) -> Mapping[tuple[str, float | None], float | None]:
+    return {(row[2], row[3]): row[6] for row in rows if row[0] == part and row[5] == measure}
+
+
+def test_the_rows_are_those_of_the_trained_net(tmp_path: Path) -> None:
+    condition = LatinCondition(SQUARES, SMALL)
+    rows, settings = rows_of(condition, tmp_path), MICRO.training(condition, 3)
+    net, test = train(settings).net, puzzles(4, "test", 48)
+    right_N = right_answers(net, test.input_NT, test.target_N)
+    answered = values(rows, "accuracy", "accuracy")
+    assert answered[TEST, None] == pytest.approx(right_N.mean())
+    for number, group in enumerate(("binary", "ternary", "quaternary")):
+        assert answered[group, None] == pytest.approx(right_N[test.group_N == number].mean())
+    learnt = puzzles(4, "train", 24)
+    assert answered[TRAIN, None] == pytest.approx(right_answers(net, learnt.input_NT, learnt.target_N).mean())
+    noisy_NC = with_noise(test.input_NT, 0.1, np.random.default_rng(3))
+    expected = right_answers(net, noisy_NC, test.target_N).mean()
+    assert values(rows, "noise", "accuracy")["", 0.1] == pytest.approx(expected)
+    layouts = values(rows, "table", LAYOUT)
+    tables = tables_of(net)
+    for block in (0, 1):
+        assert layouts[f"block {block}", None] == pytest.approx(layout_correlation(tables[block]), abs=1e-5)
+        assert {at for item, at in layouts if item == f"block {block}"} == {0.0, 2.0, 4.0, 6.0, None}
+    start = tables_of(settings.initial_net())
+    assert layouts["block 0", 0.0] == pytest.approx(layout_correlation(start[0]), abs=1e-5)
+    assert {row[5] for row in rows if row[0] == "heads"} >= {"entropy", "input.position_share"}
+    assert len([row for row in rows if row[0] == "cosine"]) == 2 * 256
+
+
+def test_an_interrupted_run_has_all_rows(tmp_path: Path) -> None:
+    condition = LatinCondition(SQUARES, LARGE)
+    whole = rows_of(condition, tmp_path / "whole")
+
+    def stop(step: int, *_: object, **__: object) -> None:
+        if step == 3:
+            raise StopRequested
+
+    with pytest.raises(StopRequested):
+        run(condition, MICRO, 3, JobContext(tmp_path / "parts", stop))
+    steps: list[int] = []
+    again = run(condition, MICRO, 3, JobContext(tmp_path / "parts", lambda step, *_, **__: steps.append(step)))
+    assert steps == [4, 5, 6]
+    assert [row[:6] for row in again] == [row[:6] for row in whole]
+    assert [row[6] for row in again] == pytest.approx([row[6] for row in whole], abs=1e-5)
+
+
+def test_the_network_arm_has_errors_and_modules(tmp_path: Path) -> None:
+    rows = rows_of(LatinCondition(NETWORK, SMALL), tmp_path)
+    assert [(row[0], row[1], row[2], row[5]) for row in rows] == [
+        ("network", "network, sigma 0.2", "", "error"),
+        ("network", "network, sigma 0.2", "block 0", "inside minus across"),
+    ]
+
+
+def test_arms_differ_in_what_they_say() -> None:
+    small, narrow, wide = (MICRO.training(LatinCondition(SQUARES, arm), 0) for arm in (SMALL, SMALL_NARROW, LARGE_WIDE))
+    assert small.net.token_sigma == pytest.approx(18**-0.5)  # of a linear layer that reads six symbols
+    assert narrow.net.token_sigma == pytest.approx(small.net.token_sigma / 10)
+    assert wide.net.token_sigma / 2.0 == pytest.approx(small.net.token_sigma / 0.2)  # the same ratio of table to tokens
+    drawn = torch.nn.Linear(6, 4096, bias=False).weight.std().item()
+    assert drawn == pytest.approx(small.net.token_sigma, rel=0.02)
+    assert MICRO.training(LatinCondition(SQUARES, "sigma 0.2 (pre-norm)"), 0).net.block == "pre_norm"
+    slower = MICRO.training(LatinCondition(SQUARES, "sigma 2 (slower)"), 0)
+    assert slower.learning_rate == pytest.approx(MICRO.learning_rate / 3)
+    assert small.train_samples == 24 and small.weight_decay == 0.0
+
+
+def test_every_scale_has_what_claims_need() -> None:
+    for scale in SCALES.values():
+        assert {SMALL, LARGE, SINUSOID, NONE, LARGE_WIDE, SMALL_NARROW} <= set(scale.arms)
+        assert scale.steps % scale.snapshots == 0 or scale is SCALES["paper"]
+        assert all(condition.arm in ARMS for condition in conditions(scale))
+        scale.training(conditions(scale)[0], 0)
+    assert {f"sigma {sigma:g}" for sigma in SIGMAS} <= set(SCALES["paper"].arms)
+
+
+def test_the_published_table_is_whole() -> None:
+    assert set(BY_TABLE) == {*SIGMAS, "2-D sinusoid"}
+    assert (BY_TABLE[0.2].held_out, BY_TABLE[2.0].held_out) == (98.6, 84.7)
+    assert (BY_TABLE[0.2].originals, BY_TABLE[2.0].originals) == (95.6, 37.7)
+
+
+def test_cosines_are_not_averaged_over_seeds() -> None:
+    both = [
+        (part, "a", "block 0", 1.0, seed, "x", value, None, None)
+        for part in ("cosine", "table")
+        for seed, value in ((0, -0.5), (1, 0.1))
+    ]
+    means = list(mean_rows(table_of(both)))
+    assert [row[0] for row in means] == ["table"] and means[0][6] == pytest.approx(-0.2)
+    assert means[0][7] == -1.0 and means[0][8] == 1.0  # cut off at the range of correlations
+
+
+# Page --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> StudyRun:
+    before = SCALES["tiny"]
+    SCALES["tiny"] = MICRO
+    try:
+        return reproduce("latin-square", folder=tmp_path_factory.mktemp("study") / "runs", engine="inline")
+    finally:
+        SCALES["tiny"] = before
+
+
+def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> None:
+    outcome.save(tmp_path / "out")
+    code = (
+        "import sys\nimport wherewhat as ww\n"
+        f"ww.load({str(tmp_path / 'out')!r}).report({str(tmp_path / 'again.html')!r})\n"
+        "assert 'torch' not in sys.modules, 'torch was imported'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    text = (tmp_path / "again.html").read_text()
+    for words in ("Do learned tables find the true layout?", "σ = 0.2", "84.7 (7.1)", "No net answers", "0.236"):
+        assert words in text
+
+
+def test_chance_is_in_the_table(outcome: StudyRun) -> None:
+    table = ResultTable(outcome.result)
+    levels = dict(table.where(part="chance", subject="").select("measure", "value").iter_rows())
+    assert levels["rows and columns"] == pytest.approx((7 / 16) ** 0.5)
+    assert table.where(part="chance", subject="", measure=LAYOUT)["high"][0] > 0.1
+    assert len(table.where(part="cosine", subject=SINUSOID)) == 256
+
+
+def test_a_table_without_tests_is_refused(outcome: StudyRun) -> None:
+    sentence = "the table has no net that was tested; run `wherewhat reproduce latin-square` again"
+    with pytest.raises(UserError, match=sentence):
+        page_of_study(outcome.result.clear(), outcome.manifest)
+
+
+def looking(gathers: float, reads: float, share: float = 0.95) -> ResultTable:
+    """A net whose queried cell and last cell look so much."""
+    name = name_of(SQUARES, SMALL)
+    rows = [("accuracy", name, TEST, None, None, "accuracy", share, None, None)]
+    for block in (0, 1):
+        own = {GATHERS: gathers if block == 0 else 0.1, READS: reads if block == 1 else 0.1}
+        rows += [
+            ("attention", name, f"block {block}", None, None, what, value, None, None) for what, value in own.items()
+        ]
+    rows += [
+        ("chance", "", "", None, None, what, level, None, None) for what, level in ((GATHERS, 0.375), (READS, 0.0625))
+    ]
+    return table_of(rows)
+
+
+def test_the_solution_follows_from_the_numbers() -> None:
+    about = LatinSquareSection(arms=(SMALL,), layers=2)
+    both = solution(looking(0.9, 0.8), about)
+    assert "gathers its row and column (σ = 0.2: 90\N{NO-BREAK SPACE}% in block 0" in both
+    assert "looks the queried cell up (σ = 0.2: 80\N{NO-BREAK SPACE}% in block 1" in both and "no such step" not in both
+    neither = solution(looking(0.2, 0.1), about)
+    assert "in none of them the queried cell gathers" in neither and "σ = 0.2 attention shows no such step" in neither
+    assert solution(looking(0.9, 0.8, share=0.3), about).startswith("No net answers")
