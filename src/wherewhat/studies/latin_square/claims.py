@@ -123,8 +123,8 @@ def recovers(table: ResultTable) -> Verdict:
     listing = ", ".join(f"{label(arm)}: {short(value)}" for arm, value in best.items())
     ours = f"Layout correlation of the best block: {listing}; 95 % of random tables are below {short(bound)}"
     sentence = (
-        f"The layout correlation of the best block is {short(best[SMALL])} from {label(SMALL)} and {short(best[LARGE])} from "
-        f"{label(LARGE)}; 95 % of random tables are below {short(bound)}."
+        f"The layout correlation of the best block is {short(best[SMALL])} from {label(SMALL)} and "
+        f"{short(best[LARGE])} from {label(LARGE)}; 95 % of random tables are below {short(bound)}."
     )
     small, large = (best[arm] > bound for arm in (SMALL, LARGE))
     return Verdict(ours, "agrees" if small and not large else "in part" if small else "disagrees", short=sentence)
