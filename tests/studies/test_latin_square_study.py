@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 import pytest
 import torch
@@ -12,6 +13,7 @@ import torch
 from wherewhat.errors import UserError
 from wherewhat.jobs.job import JobContext
 from wherewhat.published.latin_square import BY_TABLE, SIGMAS
+from wherewhat.report.core.page import Chart
 from wherewhat.runs.registry import StudyRun
 from wherewhat.signals import StopRequested
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
@@ -184,6 +186,17 @@ def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> N
         assert words in text
 
 
+def test_every_chart_is_valid(outcome: StudyRun) -> None:
+    page = page_of_study(outcome.result, outcome.manifest)
+    assert {"accuracy", "layout", "growth", "ratio", "attention", "groups", "noise", "network"} <= {
+        placed.name for placed in page.placed if isinstance(placed, Chart)
+    }
+    for spec in page.charts.values():
+        alt.Chart.from_dict(spec)  # raises where it is not
+    maps = [name for name in page.figures if name.startswith("cosines")]
+    assert len(maps) == 3  # both tables, and the sinusoid
+
+
 def test_chance_is_in_the_table(outcome: StudyRun) -> None:
     table = ResultTable(outcome.result)
     levels = dict(table.where(part="chance", subject="").select("measure", "value").iter_rows())
@@ -202,6 +215,7 @@ def looking(gathers: float, reads: float, share: float = 0.95) -> ResultTable:
     """A net whose queried cell and last cell look so much."""
     name = name_of(SQUARES, SMALL)
     rows = [("accuracy", name, TEST, None, None, "accuracy", share, None, None)]
+    rows.append(("heads", name, "L0H0", None, None, "input.position_share", 0.97, None, None))
     for block in (0, 1):
         own = {GATHERS: gathers if block == 0 else 0.1, READS: reads if block == 1 else 0.1}
         rows += [
@@ -220,4 +234,5 @@ def test_the_solution_follows_from_the_numbers() -> None:
     assert "looks the queried cell up (σ = 0.2: 80\N{NO-BREAK SPACE}% in block 1" in both and "no such step" not in both
     neither = solution(looking(0.2, 0.1), about)
     assert "in none of them the queried cell gathers" in neither and "σ = 0.2 attention shows no such step" in neither
+    assert "the first block goes by position alone in σ = 0.2 (0.97 of the variance)" in neither
     assert solution(looking(0.9, 0.8, share=0.3), about).startswith("No net answers")

@@ -188,10 +188,10 @@ def noise_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
 # Why ---------------------------------------------------------------------------------------------------------------
 
 RATIO_ARMS = {  # by arm, its norm and the ratio of its table to its tokens
-    SMALL: ("norm of σ = 0.2", "small ratio to tokens"),
-    SMALL_NARROW: ("norm of σ = 0.2", "large ratio to tokens"),
-    LARGE_WIDE: ("norm of σ = 2", "small ratio to tokens"),
-    LARGE: ("norm of σ = 2", "large ratio to tokens"),
+    SMALL: ("norm of σ = 0.2", "small ratio"),
+    SMALL_NARROW: ("norm of σ = 0.2", "large ratio"),
+    LARGE_WIDE: ("norm of σ = 2", "small ratio"),
+    LARGE: ("norm of σ = 2", "large ratio"),
 }
 
 
@@ -202,7 +202,7 @@ def ratio_chart(table: ResultTable) -> Chart:
         for arm, (norm, ratio) in RATIO_ARMS.items()
         if (row := table.row(name_of(SQUARES, arm), accuracy()))
     ]
-    tint = colour("ratio", {"small ratio to tokens": WHERE, "large ratio to tokens": WHAT}, legend=CIRCLES)
+    tint = colour("ratio", {"small ratio": WHERE, "large ratio": WHAT}, legend=CIRCLES)
     across = share(x, "value", "test puzzles answered correctly")
     place = {"x": across, "y": names("norm", labelLimit=170, grid=True), "color": tint}
     layers = [rule(named("guesses"), {"x": across}), whiskers(ROWS, place), dots(ROWS, place, size=110)]
