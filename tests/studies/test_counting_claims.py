@@ -4,11 +4,33 @@ from dataclasses import replace
 
 import pytest
 
-from wherewhat.studies.counting.biases import ENCODER, bias_by_mass, biases_by_slopes
-from wherewhat.studies.counting.claims import CLAIMS, learnt_regions
-from wherewhat.studies.counting.names import BY_HAND, CAUSAL, FEWER, SHORTER, SIZES, TOP_1, TRAINED
+from wherewhat.published.counting import TOP_1 as PUBLISHED
+from wherewhat.studies.counting.biases import (
+    HELD,
+    NO_ONES,
+    TOGETHER,
+    UNCLEAR,
+    LearntRegion,
+    bias_by_mass,
+    biases_by_slopes,
+)
+from wherewhat.studies.counting.claims import CLAIMS, learnt
+from wherewhat.studies.counting.names import (
+    BY_HAND,
+    CAUSAL,
+    FEWER,
+    KEPT,
+    MOVED,
+    OWN,
+    SHORTER,
+    SIZES,
+    SLOW,
+    TOP_1,
+    TRAINED,
+)
 from wherewhat.studies.counting.run import summary_rows
-from wherewhat.studies.counting.settings import SCALES, SLOW, conditions
+from wherewhat.studies.counting.settings import SCALES, conditions
+from wherewhat.studies.counting.solution import solution
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 
 SCALE = replace(SCALES["small"], seeds=3)
@@ -80,17 +102,89 @@ def test_a_table_of_nothing_learnt_decides_nothing() -> None:
     assert verdicts(table_of([], conditions=(), scale=SCALE))["by hand"] == "unknown"
 
 
-def test_one_seed_cannot_be_bimodal() -> None:
+def test_one_seed_is_neither_bimodal_nor_reliable() -> None:
+    table = world({**EXPECTED, "none": 0.5}, {"rope": 0.1})
+    assert verdicts(table)["rope"] == "agrees"
+    rows = table.rows.filter((table.rows["seed"] == 1) | table.rows["seed"].is_null())
+    one = ResultTable(rows, table.conditions, table.scale)
+    assert CLAIMS["none"].test(one).verdict == CLAIMS["rope"].test(one).verdict == "unknown"
+
+
+def test_bimodal_means_by_seed_not_by_bos_or_region() -> None:
     table = world(EXPECTED, {})
-    one = ResultTable(table.rows.filter(table.rows["seed"] == 1), table.conditions, table.scale)
-    assert CLAIMS["none"].test(one).verdict == "unknown"
+    later = ResultTable(table.rows.filter(table.rows["seed"] != 0), table.conditions, table.scale)
+    twice = later.rows.filter(later.rows["seed"] == 1).with_columns(seed=table.rows["seed"].max() + 1)
+    assert CLAIMS["none"].test(replace(later, rows=later.rows.vstack(twice))).verdict == "disagrees"
+    assert verdicts(world({**EXPECTED, "none": 0.6}, {}))["none"] == "unknown"
+
+
+def test_rules_agree_with_the_published_numbers() -> None:
+    rows: list[Row] = []
+    for name, sizes in PUBLISHED.items():
+        for part, value in zip(("median", "maximum"), sizes[0], strict=True):
+            rows.append((part, name, TRAINED, None, None, TOP_1, value / 100, None, None))
+        rows += [("accuracy", name, TRAINED, 0.0, seed, TOP_1, 0.1, None, None) for seed in range(3)]
+    table = table_of(rows, conditions=conditions(SCALE), scale=SCALE)
+    for name in ("causal", "rope", "learned", "alibi"):
+        assert CLAIMS[name].test(table).verdict == "agrees", name
+
+
+def test_unequal_training_is_said() -> None:
+    table = world(EXPECTED, dict.fromkeys(EXPECTED, 0.1))
+    assert CLAIMS["causal"].test(table).why == "Bidirectional encoders had 1,500 steps and causal ones 4,000."
+    same = replace(table, scale=replace(SCALE, bidirectional_steps=4000))
+    assert CLAIMS["causal"].test(same).why == ""
+
+
+@pytest.mark.parametrize(
+    ("by_mass", "kept", "moved", "way", "compares"),
+    [
+        ("own brackets", 0.9, 0.1, "own brackets", True),
+        ("own brackets", 0.2, 0.2, TOGETHER, False),
+        ("own brackets", 0.1, 0.8, HELD, False),
+        (NO_ONES, 0.0, 0.8, HELD, False),
+        (NO_ONES, 0.4, 0.2, UNCLEAR, False),
+        ("", 0.9, 0.0, UNCLEAR, False),
+        ("BOS", 0.2, 0.2, "BOS", True),
+    ],
+)
+def test_brackets_of_another_sequence_decide(by_mass: str, kept: float, moved: float, way: str, compares: bool) -> None:
+    region = LearntRegion("causal rope", 0, 1, by_mass, ("BOS", "own brackets"), kept, moved)
+    assert (region.way, region.compares, region.agree) == (way, compares, compares)
+
+
+def test_the_solution_is_one_sentence_about_the_best_run() -> None:
+    rows: list[Row] = []
+    for net, share in (("causal rope", 0.9), ("causal none", 0.85)):
+        for region in (0.0, 1.0):
+            rows.append(("accuracy", net, TRAINED, region, 0, TOP_1, share, None, None))
+            for kind, mass in {"1": 0.5, f"1{OWN}": 0.4, "]": 0.45, f"]{OWN}": 0.44, "0": 0.05}.items():
+                rows.append(("attention", net, kind, region, 0, "mass", mass, None, None))
+            for kind in ("[", f"[{OWN}", "BOS"):
+                rows.append(("attention", net, kind, region, 0, "mass", 0.0, None, None))
+            for name, value in {KEPT: 0.1, MOVED: 0.2 + 0.6 * region}.items():
+                rows.append(("swap", net, name, region, 0, "share", value, None, None))
+    table = table_of(rows, conditions=conditions(SCALE), scale=SCALE)
+    assert solution(table, learnt(table)) == (
+        "How the best net, causal rope, counts: region 0 by ones and brackets together, whose states are both needed "
+        "(40\xa0% of attention on the ones of the region, 44\xa0% on its brackets; with another sequence's brackets, "
+        "10\xa0% of answers stay and 20\xa0% become its count); region 1 by brackets that hold the count (40\xa0% of "
+        "attention on the ones of the region, 44\xa0% on its brackets; with another sequence's brackets, 10\xa0% of "
+        "answers stay and 80\xa0% become its count)."
+    )
+    assert solution(world(EXPECTED, {}), learnt(world(EXPECTED, {}))).startswith(
+        "How the best net, causal rope, BOS, counts: regions 0, 1, 2, 3 by comparing ones with BOS"
+    )
+    verdict = CLAIMS["bias token"].test(table)
+    assert verdict.verdict == "unknown" and verdict.answer.startswith("No net here counts ones against a token")
 
 
 def test_a_bias_token_is_named_by_attention_and_by_slopes() -> None:
     table = world(EXPECTED, {})
-    names = learnt_regions(table)
-    assert {each.net for each in names} == {"causal rope", "causal rope, BOS"}
-    assert {each.by_mass for each in names} == {"BOS"} and all(each.agree for each in names)
+    names = learnt(table)
+    runs = {("causal none", 1), ("causal none", 2), *(("causal rope", seed) for seed in range(3))}
+    assert {(each.net, each.seed) for each in names if "BOS" not in each.net} == runs  # not the seed that failed
+    assert {each.way for each in names} == {"BOS"} and all(each.agree for each in names)
     last = next(each for each in names if each.region == 3)
     assert last.by_slopes == ("BOS", "own brackets", "all brackets")  # shorter sequences do not tell them apart
 
@@ -101,7 +195,7 @@ def test_a_bias_token_is_named_by_attention_and_by_slopes() -> None:
         ({"0": 0.3, "1": 0.6, "[": 0.05, "]": 0.05, "BOS": 0.0}, "zeros"),
         ({"0": 0.2, "1": 0.6, "[": 0.1, "]": 0.0, "BOS": 0.1}, ""),
         ({"0": 0.0, "1": 0.99, "[": 0.0, "]": 0.01, "BOS": 0.0}, ""),
-        ({"0": 0.0, "1": 0.01, "[": 0.0, "]": 0.99, "BOS": 0.0}, ENCODER),
+        ({"0": 0.0, "1": 0.01, "[": 0.0, "]": 0.99, "BOS": 0.0}, NO_ONES),
         ({"0": 0.0, "1": 0.5, "[": 0.2, "]": 0.2, "BOS": 0.1}, "all brackets"),
         ({"0": 0.0, "1": 0.5, "[": 0.0, "]": 0.5, "BOS": 0.0, "] of its region": 0.45}, "own brackets"),
     ],

@@ -13,6 +13,8 @@ from wherewhat.jobs.job import JobContext
 from wherewhat.nets.build import build
 from wherewhat.runs.registry import StudyRun
 from wherewhat.studies.counting.by_hand import HandBuiltCounter
+from wherewhat.studies.counting.chance import best_constant
+from wherewhat.studies.counting.interventions import swap_rows
 from wherewhat.studies.counting.measures import (
     attention_rows_of,
     code_rows,
@@ -23,7 +25,7 @@ from wherewhat.studies.counting.measures import (
     inside_regions,
     slope,
 )
-from wherewhat.studies.counting.names import BY_HAND, CAUSAL, FEWER, OWN, SHORTER, TOP_1, TOP_5, TRAINED
+from wherewhat.studies.counting.names import BY_HAND, CAUSAL, FEWER, KEPT, MOVED, OWN, SHORTER, TOP_1, TOP_5, TRAINED
 from wherewhat.studies.counting.run import run
 from wherewhat.studies.counting.settings import HAND_BUILT, SCALES, CountingCondition, CountingScale, conditions
 from wherewhat.studies.engine.results import Row
@@ -129,6 +131,35 @@ def test_codes_of_regions_separate_where_they_differ() -> None:
     noise = np.random.default_rng(0).normal(size=(600, 4))
     share, count = decoded_share(noise, np.arange(600) % 3, np.arange(600) < 300)
     assert count == 300 and abs(share - 1 / 3) < 0.12
+
+
+def test_brackets_of_other_sequences_change_nothing_in_the_net_built_by_hand() -> None:
+    task = CountingTask(tokens=30, regions=2, bos=True)
+    rows = {(row[1], row[2]): row[4] for row in swap_rows(HandBuiltCounter(task), task, seed=1, samples=40)}
+    assert {value for (name, _), value in rows.items() if name == KEPT} == {1.0}
+    assert {value for (name, _), value in rows.items() if name == MOVED} == {0.0}
+
+
+def test_the_count_moves_with_brackets_that_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = CountingTask(tokens=20, regions=2)
+    net = build(MICRO.training(CountingCondition(CAUSAL, "none", False), 0).net)
+    batch = task.batch(1, "test", range(40))
+    states_NTD = torch.zeros(40, 20, 2)
+    for region in range(2):  # a closing bracket holds the count in a channel of its own, and all tokens are averaged
+        held_N = 20.0 * torch.from_numpy(batch.target_NR[:, region])
+        states_NTD[range(40), batch.marks_NM[:, 2 * region + 1], region] = held_N
+    monkeypatch.setattr(net, "hidden", lambda ids_BT: states_NTD)
+    monkeypatch.setattr(net.readout, "forward", lambda x_BTD: -((x_BTD.mean(1)[..., None] - torch.arange(17)) ** 2))
+    rows = {(row[1], row[2]): row[4] for row in swap_rows(net, task, seed=1, samples=40)}
+    assert {value for (name, _), value in rows.items() if name == MOVED} == {1.0}
+    assert {value for (name, _), value in rows.items() if name == KEPT} == {0.0}
+
+
+def test_the_most_frequent_count_is_what_sampling_gives() -> None:
+    for tokens, regions in ((40, 4), (64, 3)):
+        target_NR = CountingTask(tokens=tokens, regions=regions).batch(1, "test", range(4000)).target_NR
+        share = np.bincount(target_NR.ravel()).max() / target_NR.size
+        assert abs(best_constant(tokens, regions) - share) < 0.015
 
 
 def test_slopes_and_bins_of_counts() -> None:

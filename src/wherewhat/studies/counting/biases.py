@@ -1,21 +1,27 @@
 """Which token a net counts ones against: by what its read-out attends to, and by how it errs on other sizes.
 
 A query looks at the n ones of its region and at b tokens of some other kind. What it gathers is a function of n / b
-alone, so that a net trained with b of them and tested with b' reads n · b / b' ones. Torch-free, for the page too.
+alone, so that a net trained with b of them and tested with b' reads n · b / b' ones. This holds if those tokens say
+nothing about the count themselves, which an intervention on brackets shows. Torch-free, for the page too.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from wherewhat.studies.counting.names import LEARNT, OWN, SLOPE, TOKEN_TYPES, TRAINED, accuracy
+from wherewhat.studies.counting.names import KEPT, LEARNT, MOVED, OWN, SLOPE, TOKEN_TYPES, TRAINED, accuracy
 from wherewhat.studies.engine.results import Cell, ResultTable
 
 CLOSE = 0.15  # by how much a slope may miss an expected one, as a share of it
 FEW_MASS = 0.05  # attention on ones, or on all possible bias tokens, below which a query does not compare the two
 OWN_SHARE = 0.8  # of the attention on brackets, from which those of other regions hardly count
-ENCODER = "counted in the encoder"  # in place of a bias: a query reads the count from tokens that are no ones
+MOST = 0.5  # of answers with the brackets of another sequence, from which they stay or move
+BRACKETS = ("own brackets", "all brackets")
+NO_ONES = "hardly any ones"  # in place of a bias, where a query attends to hardly any
+HELD = "brackets hold the count"
+TOGETHER = "ones and brackets together"  # the answer needs the states of both
+UNCLEAR = "unclear"
 Expected = Mapping[str, Mapping[str, float]]  # slope by size and bias token
 
 
@@ -49,7 +55,7 @@ def bias_by_mass(masses: Mapping[str, float]) -> str:
     shares = {"BOS": masses["BOS"], "all brackets": brackets, "zeros": masses["0"]}
     best, total = max(shares, key=lambda name: shares[name]), sum(shares.values())
     if masses["1"] < FEW_MASS:
-        return ENCODER
+        return NO_ONES
     if total < FEW_MASS or shares[best] <= total / 2:
         return ""
     own = sum(masses.get(f"{bracket}{OWN}", 0.0) for bracket in "[]")
@@ -70,37 +76,53 @@ def biases_by_slopes(slopes: Mapping[str, float], expected: Mapping[str, Mapping
     )
 
 
-class BiasNames(NamedTuple):
-    """What a learnt region is counted against, by the attention of its query and by its slopes."""
+class LearntRegion(NamedTuple):
+    """A region that one run has learnt, and how it is counted: by attention, by slopes and by an intervention."""
 
     net: str
+    seed: int
     region: int
     by_mass: str
     by_slopes: tuple[str, ...]
+    kept: float  # answers that stay, with the brackets of another sequence
+    moved: float  # answers that become the count of the other sequence
+
+    @property
+    def way(self) -> str:
+        """The token that ones are compared with, or another way to count."""
+        if self.moved > MOST:
+            return HELD
+        if self.by_mass in BRACKETS and not self.kept > MOST:
+            return TOGETHER
+        return UNCLEAR if self.by_mass in ("", NO_ONES) else self.by_mass
 
     @property
     def compares(self) -> bool:
-        """Whether its query compares ones with one kind of token."""
-        return self.by_mass not in ("", ENCODER)
+        """Whether its query compares ones with one kind of token that says nothing about the count itself."""
+        return self.way not in (HELD, TOGETHER, UNCLEAR)
 
     @property
     def agree(self) -> bool:
-        """Whether both name the same token."""
-        return self.by_mass in self.by_slopes
+        """Whether slopes on other sizes are those of the token that ones are compared with."""
+        return self.way in self.by_slopes
 
 
-def bias_names(table: ResultTable, nets: Sequence[str], regions: int, expected: Expected) -> Iterator[BiasNames]:
-    """What every learnt region of these nets is counted against."""
-    for name in nets:
-        for region in range(regions):
-            if table.value(name, accuracy(TRAINED, region)) > LEARNT:
-                kinds = (*TOKEN_TYPES, f"[{OWN}", f"]{OWN}")
-                masses = {kind: mass(table, name, kind, region) for kind in kinds}
-                slopes = {size: table.value(name, Cell("slope", SLOPE, size, float(region))) for size in expected}
-                known = {size: slope for size, slope in slopes.items() if not math.isnan(slope)}
-                yield BiasNames(name, region, bias_by_mass(masses), biases_by_slopes(known, expected))
+def learnt_regions(table: ResultTable, nets: Sequence[str], regions: int, expected: Expected) -> list[LearntRegion]:
+    """How every region that these nets have learnt is counted, run by run, as seeds may differ in it."""
+    return [
+        _learnt_region(table, expected, name, seed, region)
+        for name in nets
+        for seed in table.seeds
+        for region in range(regions)
+        if table.value(name, accuracy(TRAINED, region), seed) > LEARNT
+    ]
 
 
-def mass(table: ResultTable, net: str, kind: str, region: int) -> float:
-    """How much of the attention of a region's query goes to a kind of token."""
-    return table.value(net, Cell("attention", "mass", kind, float(region)))
+def _learnt_region(table: ResultTable, expected: Expected, net: str, seed: int, region: int) -> LearntRegion:
+    at = float(region)
+    kinds = (*TOKEN_TYPES, f"[{OWN}", f"]{OWN}")
+    masses = {kind: table.value(net, Cell("attention", "mass", kind, at), seed) for kind in kinds}
+    slopes = {size: table.value(net, Cell("slope", SLOPE, size, at), seed) for size in expected}
+    known = {size: slope for size, slope in slopes.items() if not math.isnan(slope)}
+    kept, moved = (table.value(net, Cell("swap", "share", name, at), seed) for name in (KEPT, MOVED))
+    return LearntRegion(net, seed, region, bias_by_mass(masses), biases_by_slopes(known, expected), kept, moved)

@@ -67,7 +67,11 @@ class HandBuiltCounter(nn.Module):
 
     def counts(self, ids_BT: Tensor) -> Tensor:
         """count_BR, as a real number: what is left for BOS tells how many ones there are."""
-        on_bos_BR: Tensor = self.readout(self.hidden(ids_BT))[..., 0]
+        return self.counts_of(self.hidden(ids_BT))
+
+    def counts_of(self, x_BTD: Tensor) -> Tensor:
+        """The same, given what the read-out needs of every token."""
+        on_bos_BR: Tensor = self.readout(x_BTD)[..., 0]
         return 1 / on_bos_BR - 1
 
     def readout_logits(self, ids_BT: Tensor) -> Tensor:

@@ -9,7 +9,9 @@ SIZES = (TRAINED, SHORTER, FEWER)
 BINS = {"0 to 3": (0, 3), "4 to 15": (4, 15), "16 to 63": (16, 63), "64 and more": (64, 10**9)}  # of true counts
 TOKEN_TYPES = ("0", "1", "[", "]", "BOS")
 OWN = " of its region"  # suffix of the tokens inside the region that a query asks for
+KEPT, MOVED = "own count", "count of the other"  # answers with the brackets of another sequence
 TOP_1, TOP_5, SLOPE = "top-1", "top-5", "slope"
+SLOW = "slow rope"  # all pairs at one frequency, so low that before and after stay apart
 LEARNT = 0.8  # top-1 from which a region counts as learnt
 
 

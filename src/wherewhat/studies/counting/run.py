@@ -12,6 +12,7 @@ from wherewhat.profiling.profile import profile
 from wherewhat.profiling.settings import ProfileSettings
 from wherewhat.studies.counting.by_hand import HandBuiltCounter
 from wherewhat.studies.counting.claims import CLAIMS
+from wherewhat.studies.counting.interventions import swap_rows
 from wherewhat.studies.counting.measures import accuracy_rows, attention_rows_of, code_rows, encoder_rows
 from wherewhat.studies.counting.names import SIZES, TOP_1, TOP_5, TRAINED
 from wherewhat.studies.counting.notes import describe, notes_of
@@ -38,6 +39,7 @@ def run(condition: CountingCondition, scale: CountingScale, seed: int, context: 
         rows = [
             *accuracy_rows(net, tasks, seed=data_seed, samples=scale.samples),
             *attention_rows_of(net, tasks[TRAINED], seed=data_seed, samples=scale.samples),
+            *swap_rows(net, tasks[TRAINED], seed=data_seed, samples=scale.samples),
             *code_rows(net, tasks[TRAINED], seed=data_seed, samples=CODES),
         ]
         if isinstance(net, Trunk):
@@ -104,6 +106,7 @@ STUDY = Study(
     claims=CLAIMS,
     decides=(
         *("capture", "encodings", "logits", "nets", "profiling", "scores", "stats", "studies/engine/lengths.py"),
+        *(f"studies/counting/{file}.py" for file in ("by_hand", "interventions", "measures", "names")),
         *("tables/schema.py", "tasks", "training"),
     ),
     steps=lambda scale: max(scale.causal_steps, scale.bidirectional_steps),

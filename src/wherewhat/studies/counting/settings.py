@@ -8,13 +8,12 @@ from typing import Any
 
 from wherewhat.nets.config import NetConfig
 from wherewhat.studies.counting.biases import CountingSize, expected_slopes
-from wherewhat.studies.counting.names import BIDIRECTIONAL, BY_HAND, CAUSAL, FEWER, SHORTER, TRAINED, name_of
+from wherewhat.studies.counting.names import BIDIRECTIONAL, BY_HAND, CAUSAL, FEWER, SHORTER, SLOW, TRAINED, name_of
 from wherewhat.studies.engine.study import OF_STUDY
 from wherewhat.tasks.counting import CountingTask
 from wherewhat.training.task_training import TaskSettings
 
 KINDS = {CAUSAL: "decoder", BIDIRECTIONAL: "encoder"}
-SLOW = "slow rope"  # all pairs at one frequency, so low that before and after stay apart
 ENCODINGS = ("rope", "none", "learned", "alibi 1", "alibi 0.1", "alibi 0.01")  # of the published grid
 
 
