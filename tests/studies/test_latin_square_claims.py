@@ -13,6 +13,7 @@ from wherewhat.studies.latin_square.names import (
     ERROR,
     GROUPS,
     LARGE,
+    LARGE_SLOW,
     LARGE_WIDE,
     LAYOUT,
     LINES,
@@ -24,10 +25,12 @@ from wherewhat.studies.latin_square.names import (
     SINUSOID,
     SMALL,
     SMALL_NARROW,
+    SMALL_SLOW,
     SQUARES,
     T5,
     TEST,
     TRAIN,
+    label,
     name_of,
 )
 from wherewhat.studies.latin_square.settings import SCALES
@@ -43,7 +46,10 @@ PUBLISHED = {  # test accuracies as they are expected
     PRE_NORM: 0.96,
     LARGE_WIDE: 0.70,
     SMALL_NARROW: 0.95,
+    SMALL_SLOW: 0.80,
+    LARGE_SLOW: 0.80,
 }
+FAILS = {**PUBLISHED, LARGE: 0.3, LARGE_SLOW: 0.35}  # at both learning rates
 LAYOUTS = {SMALL: 0.5, SMALL_NARROW: 0.5, PRE_NORM: 0.6, LARGE: 0.02, LARGE_WIDE: 0.02}
 MODULE_CONTRASTS = {SMALL: 0.2, LARGE: 0.0}
 ORDER = (0.05, 0.0, -0.05)  # of classes around the accuracy of all
@@ -106,6 +112,7 @@ def test_the_published_world_agrees() -> None:
         "relative": "agrees",
         "attention": "agrees",
         "ratio": "seen",
+        "rate": "seen",
         "simulation": "agrees",
     }
 
@@ -114,7 +121,7 @@ def test_a_single_seed_decides_by_the_intervals_of_puzzles() -> None:
     table = world(seeds=1)
     assert verdict("generalises", table) == "agrees" and verdict("classes", table) == "agrees"
     assert gap(table, SMALL, LARGE).low > 0.2 and gap(table, SMALL, LARGE).high < 0.3
-    near = world({**PUBLISHED, LARGE: 0.945}, seeds=1)
+    near = world({**PUBLISHED, LARGE_SLOW: 0.945}, seeds=1)
     assert verdict("generalises", near) == "unknown"  # 960 puzzles do not tell half a point
     drop = drop_gap(world(falls={SMALL: 0.1}, seeds=1), SMALL, SINUSOID, 0.2)
     assert drop.value == pytest.approx(0.1) and drop.low < 0.1 < drop.high
@@ -124,7 +131,11 @@ def test_a_single_seed_decides_by_the_intervals_of_puzzles() -> None:
     ("claim", "table", "expected"),
     [
         ("generalises", world({**PUBLISHED, LARGE: 0.99}), "disagrees"),
-        ("generalises", world({**PUBLISHED, LARGE: 0.3}, train={LARGE: 0.3}), "in part"),
+        ("generalises", world({**PUBLISHED, LARGE_SLOW: 0.99}), "disagrees"),
+        ("generalises", world(FAILS, train={LARGE: 0.3, LARGE_SLOW: 0.35}), "in part"),
+        ("generalises", world({**FAILS, LARGE_SLOW: 0.80}, train={LARGE: 0.3}), "agrees"),
+        ("rate", world({**PUBLISHED, SMALL_SLOW: 0.99, LARGE_SLOW: 0.5}), "not seen"),
+        ("rate", world({**PUBLISHED, SMALL_SLOW: 0.99}), "in part"),
         ("layout", world(layouts={**LAYOUTS, SMALL: 0.1}), "disagrees"),
         ("layout", world(layouts={**LAYOUTS, LARGE: 0.5}), "in part"),
         ("sinusoid", world({**PUBLISHED, SINUSOID: 0.75}), "in part"),
@@ -153,14 +164,16 @@ def test_other_worlds_do_not(claim: str, table: ResultTable, expected: str) -> N
 
 def test_short_training_decides_nothing() -> None:
     table = world({**dict.fromkeys(PUBLISHED, 0.4), SMALL: 0.42})
-    for name in ("generalises", "layout", "sinusoid", "classes", "noise", "relative", "ratio"):
+    for name in ("generalises", "layout", "sinusoid", "classes", "noise", "relative", "ratio", "rate"):
         result = CLAIMS[name].test(table)
-        assert result.verdict == "unknown" and "Training was too short to judge: even σ = 0.2" in result.ours, name
+        assert result.verdict == "unknown" and f"Training was too short to judge: even {label(SMALL)}" in result.ours, (
+            name
+        )
 
 
 def test_what_was_not_trained_is_unknown() -> None:
     alone = world({SMALL: 0.95}, layouts={SMALL: 0.5})
-    missing = ("generalises", "layout", "sinusoid", "noise", "relative", "attention", "ratio")
+    missing = ("generalises", "layout", "sinusoid", "noise", "relative", "attention", "ratio", "rate")
     assert {verdict(name, alone) for name in missing} == {"unknown"}
     without = world({LARGE: 0.95})
     assert CLAIMS["generalises"].test(without).ours == "The small table was not trained"

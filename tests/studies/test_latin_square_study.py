@@ -21,6 +21,7 @@ from wherewhat.studies.latin_square.measures import puzzles, right_answers, tabl
 from wherewhat.studies.latin_square.names import (
     GATHERS,
     LARGE,
+    LARGE_SLOW,
     LARGE_WIDE,
     LAYOUT,
     NETWORK,
@@ -29,9 +30,11 @@ from wherewhat.studies.latin_square.names import (
     SINUSOID,
     SMALL,
     SMALL_NARROW,
+    SMALL_SLOW,
     SQUARES,
     TEST,
     TRAIN,
+    label,
     name_of,
 )
 from wherewhat.studies.latin_square.network import ModularNetwork, NetworkTraining
@@ -46,7 +49,7 @@ from wherewhat.tables.manifest.study import LatinSquareSection
 from wherewhat.training.loop import train
 
 MICRO = LatinScale(
-    arms=(SMALL, LARGE, SINUSOID, NONE, LARGE_WIDE, SMALL_NARROW),
+    arms=(SMALL, LARGE, SINUSOID, NONE, LARGE_WIDE, SMALL_NARROW, SMALL_SLOW),
     network_arms=(SMALL, LARGE),
     layers=2,
     width=8,
@@ -92,6 +95,8 @@ def test_the_rows_are_those_of_the_trained_net(tmp_path: Path) -> None:
         assert {at for item, at in layouts if item == f"block {block}"} == {0.0, 2.0, 4.0, 6.0, None}
     start = tables_of(settings.initial_net())
     assert layouts["block 0", 0.0] == pytest.approx(layout_correlation(start[0]), abs=1e-5)
+    away = np.linalg.norm(tables[1] - start[1]) / np.linalg.norm(start[1])
+    assert values(rows, "moved", "moved")["block 1", None] == pytest.approx(away, rel=1e-4)
     assert {row[5] for row in rows if row[0] == "heads"} >= {"entropy", "input.position_share"}
     assert len([row for row in rows if row[0] == "cosine"]) == 2 * 256
 
@@ -140,6 +145,7 @@ def test_every_scale_has_what_claims_need() -> None:
         assert scale.steps % scale.snapshots == 0 or scale is SCALES["paper"]
         assert all(condition.arm in ARMS for condition in conditions(scale))
         scale.training(conditions(scale)[0], 0)
+    assert {SMALL_SLOW, LARGE_SLOW} <= set(SCALES["tiny"].arms)
     assert {f"sigma {sigma:g}" for sigma in SIGMAS} <= set(SCALES["paper"].arms)
 
 
@@ -182,13 +188,13 @@ def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> N
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     text = (tmp_path / "again.html").read_text()
-    for words in ("Do learned tables find the true layout?", "σ = 0.2", "84.7 (7.1)", "No net answers", "0.236"):
+    for words in ("Do learned tables find the true layout?", label(SMALL), "84.7 (7.1)", "No net answers", "0.236"):
         assert words in text
 
 
 def test_every_chart_is_valid(outcome: StudyRun) -> None:
     page = page_of_study(outcome.result, outcome.manifest)
-    assert {"accuracy", "layout", "growth", "ratio", "attention", "groups", "noise", "network"} <= {
+    assert {"accuracy", "layout", "growth", "ratio", "rate", "attention", "groups", "noise", "network"} <= {
         placed.name for placed in page.placed if isinstance(placed, Chart)
     }
     for spec in page.charts.values():
@@ -228,11 +234,11 @@ def looking(gathers: float, reads: float, share: float = 0.95) -> ResultTable:
 
 
 def test_the_solution_follows_from_the_numbers() -> None:
-    about = LatinSquareSection(arms=(SMALL,), layers=2)
+    about, name = LatinSquareSection(arms=(SMALL,), layers=2), label(SMALL)
     both = solution(looking(0.9, 0.8), about)
-    assert "gathers its row and column (σ = 0.2: 90\N{NO-BREAK SPACE}% in block 0" in both
-    assert "looks the queried cell up (σ = 0.2: 80\N{NO-BREAK SPACE}% in block 1" in both and "no such step" not in both
+    assert f"gathers its row and column ({name}: 90\N{NO-BREAK SPACE}% in block 0" in both
+    assert f"looks the queried cell up ({name}: 80\N{NO-BREAK SPACE}% in block 1" in both and "no such step" not in both
     neither = solution(looking(0.2, 0.1), about)
-    assert "in none of them the queried cell gathers" in neither and "σ = 0.2 attention shows no such step" in neither
-    assert "the first block goes by position alone in σ = 0.2 (0.97 of the variance)" in neither
+    assert "in none of them the queried cell gathers" in neither and f"{name} attention shows no such step" in neither
+    assert f"the first block goes by position alone in {name} (0.97 of the variance)" in neither
     assert solution(looking(0.9, 0.8, share=0.3), about).startswith("No net answers")

@@ -29,6 +29,7 @@ from wherewhat.studies.latin_square.names import (
     GATHERS,
     GROUPS,
     LARGE,
+    LARGE_SLOW,
     LARGE_WIDE,
     LEARNED,
     LINES,
@@ -39,6 +40,7 @@ from wherewhat.studies.latin_square.names import (
     SINUSOID,
     SMALL,
     SMALL_NARROW,
+    SMALL_SLOW,
     SQUARES,
     TEST,
     TRAIN,
@@ -187,30 +189,35 @@ def noise_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
 
 # Why ---------------------------------------------------------------------------------------------------------------
 
-RATIO_ARMS = {  # by arm, its norm and the ratio of its table to its tokens
-    SMALL: ("norm of σ = 0.2", "small ratio"),
-    SMALL_NARROW: ("norm of σ = 0.2", "large ratio"),
-    LARGE_WIDE: ("norm of σ = 2", "small ratio"),
-    LARGE: ("norm of σ = 2", "large ratio"),
+RATIO_ARMS = {  # by arm, where its table starts and its ratio to the tokens
+    SMALL: (label(SMALL), "small ratio"),
+    SMALL_NARROW: (label(SMALL), "large ratio"),
+    LARGE_WIDE: (label(LARGE), "small ratio"),
+    LARGE: (label(LARGE), "large ratio"),
+}
+RATE_ARMS = {  # by arm, where its table starts and how fast it learns
+    SMALL: (label(SMALL), "learning rate as usual"),
+    SMALL_SLOW: (label(SMALL), "a third of it"),
+    LARGE: (label(LARGE), "learning rate as usual"),
+    LARGE_SLOW: (label(LARGE), "a third of it"),
 }
 
 
-def ratio_chart(table: ResultTable) -> Chart:
-    """Four arms by norm and by ratio: whichever brings their dots together decides."""
+def pair_chart(table: ResultTable, name: str, arms: Mapping[str, tuple[str, str]], title: str) -> Chart:
+    """Four arms, by where their table starts and by one more choice, which colours them."""
     rows = [
-        {"norm": norm, "ratio": ratio, "name": label(arm), **numbers_of(row)}
-        for arm, (norm, ratio) in RATIO_ARMS.items()
+        {"start": start, "choice": choice, "name": label(arm), **numbers_of(row)}
+        for arm, (start, choice) in arms.items()
         if (row := table.row(name_of(SQUARES, arm), accuracy()))
     ]
-    tint = colour("ratio", {"small ratio": WHERE, "large ratio": WHAT}, legend=CIRCLES)
+    choices = dict.fromkeys(choice for _, choice in arms.values())
+    tint = colour("choice", dict(zip(choices, (WHERE, WHAT), strict=True)), legend=CIRCLES)
     across = share(x, "value", "test puzzles answered correctly")
-    place = {"x": across, "y": names("norm", labelLimit=170, grid=True), "color": tint}
+    place = {"x": across, "y": names("start", labelLimit=170, grid=True), "color": tint}
     layers = [rule(named("guesses"), {"x": across}), whiskers(ROWS, place), dots(ROWS, place, size=110)]
-    look: dict[str, Any] = {"height": 170, "figure": True, "title": "Norm or ratio?"}
+    look: dict[str, Any] = {"height": 170, "figure": True, "title": title}
     tables = {"guesses": [{"value": GUESS}]}
-    return chart(
-        "ratio", rows, layers, tip="{name}: {value:share}", label="accuracy by norm and ratio", tables=tables, **look
-    )
+    return chart(name, rows, layers, tip="{name}: {value:share}", label=title, tables=tables, **look)
 
 
 def attention_chart(table: ResultTable, about: LatinSquareSection) -> Chart:

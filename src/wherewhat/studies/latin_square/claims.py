@@ -4,14 +4,14 @@ Intervals of differences are over seeds where there are at least three; else ove
 about other initial weights.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from wherewhat.formatting import percent, short, signed
 from wherewhat.published.latin_square import BY_TABLE
 from wherewhat.published.latin_square import SINUSOID as PUBLISHED_SINUSOID
 from wherewhat.stats.estimate import Estimate
-from wherewhat.stats.verdict import UNPUBLISHED, interval_verdict, published_verdict
+from wherewhat.stats.verdict import UNPUBLISHED, interval_verdict, open_verdict, published_verdict
 from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.contrasts import (
@@ -28,6 +28,7 @@ from wherewhat.studies.latin_square.names import (
     ERROR,
     GROUPS,
     LARGE,
+    LARGE_SLOW,
     LARGE_WIDE,
     LAYOUT,
     LEARNT,
@@ -37,6 +38,8 @@ from wherewhat.studies.latin_square.names import (
     SINUSOID,
     SMALL,
     SMALL_NARROW,
+    SMALL_SLOW,
+    TEST,
     TRAIN,
     accuracy,
     chance,
@@ -45,6 +48,7 @@ from wherewhat.studies.latin_square.names import (
 )
 from wherewhat.studies.latin_square.settings import ARMS, RELATIVE
 
+SMALL_ARMS, LARGE_ARMS = (SMALL, SMALL_SLOW), (LARGE, LARGE_SLOW)  # each at two learning rates
 COMPARABLE = 0.05  # of accuracy: what two arms may differ by and still do as well as each other
 WRONG_BY_COUNT = 0.45  # accuracy that counts of symbols do not reach
 
@@ -59,6 +63,12 @@ def too_short(table: ResultTable) -> Verdict | None:
     return Verdict(
         f"Training was too short to judge: even {label(SMALL)} answers only {percent(shares[SMALL])}", "unknown"
     )
+
+
+def better(table: ResultTable, arms: Sequence[str]) -> str:
+    """The arm that answers more test puzzles."""
+    shares = accuracies(table, arms)
+    return max(shares, key=shares.__getitem__)
 
 
 def list_shares(shares: Mapping[str, float]) -> str:
@@ -77,25 +87,26 @@ def published(sigma: float | str) -> str:
     f"({BY_TABLE[0.2].originals:.1f} % and {BY_TABLE[2.0].originals:.1f} % of 108 original ones); "
     "all training puzzles are learnt",
     answers={
-        "agrees": "Tables that start small generalise, those that start large do not",
+        "agrees": "Tables that start small generalise better than tables that start large",
         "in part": "Tables that start small generalise; those that start large do not even learn",
         "disagrees": "Tables that start small do not generalise better",
         "unknown": "Whether tables that start small generalise better is open",
     },
 )
 def generalises(table: ResultTable) -> Verdict:
-    """By test accuracy; where the large table has not learnt its training puzzles either, that is only a part of it."""
-    if (verdict := too_short(table)) or not accuracies(table, [LARGE]):
+    """By test accuracy, each at the better of its learning rates; if the large one has not learnt, that is a part."""
+    if (verdict := too_short(table)) or not accuracies(table, LARGE_ARMS):
         return verdict or Verdict("The large table was not trained", "unknown")
-    difference = gap(table, SMALL, LARGE)
-    train, test = (accuracies(table, [SMALL, LARGE], accuracy(item)) for item in (TRAIN, "test"))
+    small, large = (better(table, arms) for arms in (SMALL_ARMS, LARGE_ARMS))
+    difference, both = gap(table, small, large), (small, large)
+    test, train = (accuracies(table, both, accuracy(item)) for item in (TEST, TRAIN))
     ours = f"Test: {list_shares(test)}, {difference.points()}; training: {list_shares(train)}"
     sentence = (
-        f"From {label(SMALL)}, nets answer {percent(test[SMALL])} of the test puzzles; from {label(LARGE)}, "
-        f"{percent(test[LARGE])}, a difference of {difference.points()}. Of training puzzles they answer "
-        f"{percent(train[SMALL])} and {percent(train[LARGE])}."
+        f"From {label(small)}, nets answer {percent(test[small])} of the test puzzles; from {label(large)}, "
+        f"{percent(test[large])}, a difference of {difference.points()}. Of training puzzles they answer "
+        f"{percent(train[small])} and {percent(train[large])}."
     )
-    if difference.side == 1 and train[LARGE] < LEARNT:
+    if difference.side == 1 and train[large] < LEARNT:
         why = "The large table has not learnt its training puzzles either: it learns more slowly, and transfer is open."
         return Verdict(ours, "in part", why, short=f"{sentence} {why}")
     return Verdict(ours, interval_verdict(difference.low, difference.high), short=sentence)
@@ -242,6 +253,34 @@ def ratio(table: ResultTable) -> Verdict:
     return Verdict(ours, norm_verdict(by_norm, by_ratio), short=sentence)
 
 
+@claim(
+    "A table that starts large needs a lower learning rate, one that starts small a higher one.",
+    f"{UNPUBLISHED}: one learning rate was used",
+    answers={
+        "seen": "Each table has its learning rate: a large one learns at a lower rate, a small one at a higher",
+        "in part": "Only one of the tables depends on the learning rate as expected",
+        "not seen": "The learning rate does not explain what becomes of small and large tables",
+        "unknown": "Whether each table has its own best learning rate is open",
+    },
+)
+def rate(table: ResultTable) -> Verdict:
+    """By test accuracy of each table at two learning rates."""
+    shares = accuracies(table, (*SMALL_ARMS, *LARGE_ARMS))
+    if (verdict := too_short(table)) or len(shares) < 4:
+        return verdict or Verdict("Not all four arms were trained", "unknown")
+    gaps = {
+        f"{label(LARGE)}, slower": gap(table, LARGE_SLOW, LARGE),
+        f"{label(SMALL)}, faster": gap(table, SMALL, SMALL_SLOW),
+    }
+    ours = f"{list_shares(shares)}; gained at the rate that suits: {list_gaps(gaps)}"
+    sentence = (
+        f"At a third of the learning rate, {label(LARGE)} goes from {percent(shares[LARGE])} to "
+        f"{percent(shares[LARGE_SLOW])} of the test puzzles, and {label(SMALL)} from {percent(shares[SMALL])} to "
+        f"{percent(shares[SMALL_SLOW])}."
+    )
+    return Verdict(ours, open_verdict([each.side for each in gaps.values()]), short=sentence)
+
+
 def norm_verdict(by_norm: Estimate, by_ratio: Estimate) -> str:
     """Seen if only the norm has a clear effect or its is more than twice that of the ratio; the opposite, or both."""
     clear = by_norm.side == 1, by_ratio.side == 1
@@ -281,5 +320,6 @@ CLAIMS: dict[str, Claim] = {
     "relative": relative,
     "attention": attention,
     "ratio": ratio,
+    "rate": rate,
     "simulation": simulation,
 }

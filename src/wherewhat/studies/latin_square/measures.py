@@ -10,7 +10,7 @@ from wherewhat.nets.trunk import Trunk, evaluating
 from wherewhat.stats.intervals import student, wilson
 from wherewhat.studies.engine.lengths import Measured
 from wherewhat.studies.latin_square.attention import attention_measures, read_attention
-from wherewhat.studies.latin_square.names import GROUPS, TEST, TRAIN, block_name
+from wherewhat.studies.latin_square.names import GROUPS, MOVED, TEST, TRAIN, block_name
 from wherewhat.studies.latin_square.position_tables import Floats, cosines, sinusoid_table, table_measures
 from wherewhat.tasks.base import TaskBatch
 from wherewhat.tasks.latin import SIDE, LatinSquare
@@ -82,6 +82,14 @@ def table_rows(net: Trunk) -> Iterator[Measured]:
     for block, table_SD in tables_of(net).items():
         for number, cosine in enumerate(cosines(table_SD).ravel().tolist()):
             yield "cosine", block_name(block), float(number), "cosine", cosine, None, None
+
+
+def moved_rows(start: Trunk, net: Trunk) -> Iterator[Measured]:
+    """How far every table has come from where it started, as a share of its norm there."""
+    first = tables_of(start)
+    for block, table_SD in tables_of(net).items():
+        moved = float(np.linalg.norm(table_SD - first[block]) / np.linalg.norm(first[block]))
+        yield "moved", block_name(block), None, MOVED, moved, None, None
 
 
 def _table_numbers(net: Trunk) -> Iterator[tuple[str, str, float]]:

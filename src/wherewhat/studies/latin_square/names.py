@@ -13,6 +13,7 @@ LAYOUT, DISTANCE, CENTRED, RAW = "layout", "distance", "centred procrustes", "ra
 TABLE_MEASURES = (LAYOUT, DISTANCE, CENTRED, RAW)
 # Measures of attention: cosine with rows and columns; from the queried cell to its lines; from the last cell to it.
 LINES, GATHERS, READS = "rows and columns", "queried cell to its lines", "last cell to the queried one"
+MOVED = "moved"  # how far a table has come from where it started, as a share of its norm there
 MODULES, ERROR = "inside minus across", "error"  # of the network simulation
 LEARNT = 0.6  # test accuracy from which a net knows more than it would without positions
 
@@ -30,7 +31,7 @@ SMALL, MIDDLE, LARGE = sigma_name(0.2), sigma_name(1.0), sigma_name(2.0)
 PRE_NORM = sigma_name(0.2, "pre-norm")
 # Arms that tell a table's norm from its ratio to the tokens: the ratio of each is that of the other sigma.
 LARGE_WIDE, SMALL_NARROW = sigma_name(2.0, "wide tokens"), sigma_name(0.2, "narrow tokens")
-LARGE_SLOW = sigma_name(2.0, "slower")  # a third of the learning rate
+LARGE_SLOW, SMALL_SLOW = sigma_name(2.0, "slower"), sigma_name(0.2, "slower")  # at a third of the learning rate
 WORDS = {NONE: "no positions", ROPE: "RoPE", T5: "T5 bias"}
 
 
@@ -38,9 +39,9 @@ def label(arm: str) -> str:
     """What an arm is called where people read it.
 
     >>> label("sigma 0.2 (pre-norm)"), label("t5_bias")
-    ('σ = 0.2 (pre-norm)', 'T5 bias')
+    ('σ\xa0=\xa00.2 (pre-norm)', 'T5 bias')
     """
-    return WORDS.get(arm, arm.replace("sigma ", "σ = "))
+    return WORDS.get(arm, arm.replace("sigma ", "σ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"))
 
 
 def name_of(task: str, arm: str) -> str:
@@ -70,6 +71,11 @@ def noisy(probability: float) -> Cell:
 def table_cell(measure: str, block: int, step: float | None = None) -> Cell:
     """A measure of the table of a block, at a step or at the end."""
     return Cell("table", measure, block_name(block), step)
+
+
+def moved_cell(block: int) -> Cell:
+    """How far the table of a block has moved."""
+    return Cell("moved", MOVED, block_name(block))
 
 
 def attention_cell(measure: str, block: int) -> Cell:

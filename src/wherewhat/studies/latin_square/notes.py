@@ -25,6 +25,8 @@ NOTES = (
     "left out.",
     "The published learning rate is constant; here it rises over 100 steps and falls linearly to 0. Training "
     "puzzles are repeated in the same order.",
+    "Arms called slower have a third of the learning rate of the others. A claim that compares small and large tables "
+    "takes each at the better of both rates.",
     "How puzzles were split is not published: here every fifth Latin square is for testing, so that no test "
     "solution occurs in training. All combinations of class, answer and queried cell are equally frequent.",
     "Procrustes is the nuclear norm of the product of both tables over their Frobenius norms. Raw, it is useless "

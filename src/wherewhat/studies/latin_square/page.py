@@ -17,11 +17,13 @@ from wherewhat.report.core.html import Html, join, tag
 from wherewhat.report.core.page import Page, Section
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.charts import (
+    RATE_ARMS,
+    RATIO_ARMS,
     accuracy_chart,
     attention_chart,
     group_chart,
     noise_chart,
-    ratio_chart,
+    pair_chart,
 )
 from wherewhat.studies.latin_square.names import (
     ERROR,
@@ -30,6 +32,7 @@ from wherewhat.studies.latin_square.names import (
     LINES,
     MIDDLE,
     MODULES,
+    MOVED,
     NETWORK,
     PRE_NORM,
     READS,
@@ -45,6 +48,7 @@ from wherewhat.studies.latin_square.names import (
     block_name,
     chance,
     label,
+    moved_cell,
     name_of,
     table_cell,
 )
@@ -61,9 +65,11 @@ TEXTS = {
     "maps": "Cosines of all pairs of rows, cells in reading order, of the first seed: blue below 0, orange above. Dots "
     "mark cells in the same row, the blocks on the diagonal, or in the same column, the lines parallel to it. The "
     "sinusoid is without its mean row. Below, measures over training; grey are 95 % of random tables.",
-    "ratio": "Four arms: both norms, each with tokens that start so wide that the ratio of the first table to its "
-    "input is small or large. If the norm decides, dots on the same line are close to each other; if the ratio "
-    "does, dots of the same colour.",
+    "ratio": "Left, both tables with tokens that start so wide that the ratio of the first table to its input is small "
+    "or large: if the norm decides, dots on the same line are close to each other; if the ratio does, dots of the same "
+    "colour. Right, both tables at two learning rates. Adam moves every weight by about the learning rate per step, so "
+    "that a table that starts ten times wider moves ten times less, as a share of itself; the table of measures below "
+    "has how far each has moved. 95 % intervals.",
     "solution": "Rows and columns: the cosine of the attention of a block, over all sixteen queries of a test puzzle, "
     "with attention to all cells in the same row or column alike, which sharper attention falls short of. Queried "
     "cell: the share of its attention on the other cells of its row and column. Last cell, from which the answer is "
@@ -74,7 +80,8 @@ TEXTS = {
     "values it predicts. Which nodes belong together is nowhere given. Grey are 95 % of random tables. Unexplained "
     "variance: 1 for a net that predicts the mean.",
     "numbers": "Published are means and standard deviations over 15 seeds in per cent. Ours are test and training "
-    "accuracies; measures of tables are those at the end of training, by block.",
+    "accuracies; measures of tables are those at the end of training, by block, and how far they have moved since the "
+    "start, as a share of their norm there.",
 }
 SOLVED = 0.8  # test accuracy from which a net shows how the task is solved
 FOLLOWS, FOCUSED = 0.6, 0.5  # of attention: of the queried cell on its lines, of the last cell on the queried one
@@ -143,10 +150,13 @@ def maps(table: ResultTable, about: LatinSquareSection) -> Section:
 
 
 def ratio(table: ResultTable, about: LatinSquareSection) -> Section:
-    """Is it the norm of the table, or its ratio to the tokens?"""
-    body = panel(ratio_chart(table))
-    answers = answers_of(about, "ratio")
-    return answer_section("ratio", "Norm or ratio?", answers, body, text=TEXTS["ratio"], short="Norm")
+    """Is it the norm of the table, its ratio to the tokens, or the learning rate?"""
+    cards = columns(
+        panel(pair_chart(table, "ratio", RATIO_ARMS, "Norm or ratio?"), title="Norm or ratio to tokens?"),
+        panel(pair_chart(table, "rate", RATE_ARMS, "At two learning rates"), title="At two learning rates"),
+    )
+    answers = answers_of(about, "ratio", "rate")
+    return answer_section("ratio", "What makes the difference?", answers, cards, text=TEXTS["ratio"], short="Why")
 
 
 def solved(table: ResultTable, about: LatinSquareSection) -> Section:
@@ -265,16 +275,17 @@ def accuracy_table(table: ResultTable, about: LatinSquareSection) -> Html:
 def measure_table(table: ResultTable, about: LatinSquareSection) -> Html:
     """Every measure of every table at the end of training, with chance and the sinusoid itself."""
     rows = [
-        ["random tables", *(short(uniform(table, measure)) for measure in TABLE_MEASURES)],
-        ["2-D sinusoid itself", *(short(table.value(SINUSOID, chance(measure))) for measure in TABLE_MEASURES)],
+        ["random tables", *(short(uniform(table, measure)) for measure in TABLE_MEASURES), MISSING],
+        ["2-D sinusoid itself", *(short(table.value(SINUSOID, chance(each))) for each in TABLE_MEASURES), MISSING],
     ]
     for arm in (arm for arm in about.arms if arm in about.sigmas):
         for block in range(about.layers or 1):
-            cells = [table.row(name_of(SQUARES, arm), table_cell(measure, block)) for measure in TABLE_MEASURES]
+            measured = [*(table_cell(measure, block) for measure in TABLE_MEASURES), moved_cell(block)]
+            cells = [table.row(name_of(SQUARES, arm), cell) for cell in measured]
             rows.append(
                 [f"{label(arm)}, {block_name(block)}", *(short(row["value"]) if row else MISSING for row in cells)]
             )
-    return table_of(["table", *TABLE_MEASURES], rows, label="measures of tables")
+    return table_of(["table", *TABLE_MEASURES, MOVED], rows, label="measures of tables")
 
 
 def head_table(table: ResultTable, about: LatinSquareSection) -> Html:

@@ -17,6 +17,7 @@ from wherewhat.studies.latin_square.measures import (
     accuracy_rows,
     attention_rows,
     growth_rows,
+    moved_rows,
     noise_rows,
     puzzles,
     table_rows,
@@ -55,6 +56,7 @@ def square_rows(condition: LatinCondition, scale: LatinScale, seed: int, context
     yield from noise_rows(net, test, scale.noise, seed)
     yield from growth_rows(snapshots_in_job(context))
     yield from table_rows(net)
+    yield from moved_rows(settings.initial_net(), net)
     yield from attention_rows(net, test.input_NT[: scale.attended])
     yield from head_rows(net, test.input_NT[: scale.texts], settings.data_seed)
 

@@ -23,6 +23,7 @@ from wherewhat.studies.latin_square.names import (
     SINUSOID,
     SMALL,
     SMALL_NARROW,
+    SMALL_SLOW,
     SQUARES,
     T5,
     VARIANT,
@@ -35,6 +36,7 @@ from wherewhat.training.task_training import TaskSettings
 
 # A linear layer that reads one of n symbols draws its weights uniformly from ±1/√n: their deviation is 1/√(3n).
 LINEAR_SIGMA = 3**-0.5
+SLOWER = 1 / 3  # times the learning rate
 TENFOLD = 10.0  # from one sigma to the other, and so from one ratio of table to tokens to the other
 
 
@@ -68,12 +70,13 @@ ARMS: dict[str, LatinArm] = {
         learned(0.2, "pre-norm", block="pre_norm"),
         learned(2.0, "wide tokens", tokens=TENFOLD),
         learned(0.2, "narrow tokens", tokens=1 / TENFOLD),
-        learned(2.0, "slower", rate=1 / 3),
+        learned(2.0, "slower", rate=SLOWER),
+        learned(0.2, "slower", rate=SLOWER),
         LatinArm(LINE_SINUSOID, FIXED, "sinusoidal", {"place": "block"}),
     )
 }
 RELATIVE = (NONE, ROPE, T5)
-CONTROLS = (PRE_NORM, LARGE_WIDE, SMALL_NARROW, LARGE_SLOW)
+CONTROLS = (PRE_NORM, LARGE_WIDE, SMALL_NARROW, LARGE_SLOW, SMALL_SLOW)
 
 
 @dataclass(frozen=True)
@@ -169,5 +172,5 @@ _SMALL = LatinScale(
     snapshots=8,
     seeds=3,
 )
-_TINY = replace(_SMALL, arms=tuple(arm for arm in _SMALL.arms if arm != LARGE_SLOW), steps=2000, seeds=1)
+_TINY = replace(_SMALL, steps=2000, seeds=1)
 SCALES: dict[str, LatinScale] = {"tiny": _TINY, "small": _SMALL, "paper": LatinScale()}

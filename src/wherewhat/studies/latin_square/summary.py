@@ -1,6 +1,7 @@
 """Means over seeds, and what chance gives."""
 
 from collections.abc import Iterator
+from math import inf
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from wherewhat.studies.latin_square.position_tables import chance_measures, cosi
 
 RANDOM_TABLES, SEED = 1000, 0
 GUESSED = 4800  # puzzles for the best guess without positions
-WITHIN = {"table": (-1.0, 1.0), "network": (-1.0, float("inf"))}  # the range of a part; else 0 to 1
+WITHIN = {"table": (-1.0, 1.0), "network": (-1.0, inf), "moved": (0.0, inf)}  # the range of a part; else 0 to 1
 SINGLE = ("cosine",)  # parts of which a mean over seeds would hide what each table starts from
 
 
