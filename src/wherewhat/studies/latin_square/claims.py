@@ -227,9 +227,9 @@ def attention(table: ResultTable) -> Verdict:
     "What decides is the norm of the table, not its ratio to the norm of tokens.",
     f"{UNPUBLISHED}: tokens were not scaled",
     answers={
-        "seen": "What decides is the norm of the table, not its ratio to the tokens",
+        "seen": "It is the norm of the table that matters, not its ratio to the tokens",
         "in part": "Both the norm of the table and its ratio to the tokens matter",
-        "not seen": "What decides is the ratio of the table to the tokens, not its norm",
+        "not seen": "It is the ratio of the table to the tokens that matters, not its norm",
         "unknown": "Whether the norm of the table or its ratio to the tokens decides is open",
     },
 )
