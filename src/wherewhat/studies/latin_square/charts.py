@@ -196,9 +196,9 @@ RATIO_ARMS = {  # by arm, where its table starts and its ratio to the tokens
     LARGE: (label(LARGE), "large ratio"),
 }
 RATE_ARMS = {  # by arm, where its table starts and how fast it learns
-    SMALL: (label(SMALL), "learning rate as usual"),
+    SMALL: (label(SMALL), "usual rate"),
     SMALL_SLOW: (label(SMALL), "a third of it"),
-    LARGE: (label(LARGE), "learning rate as usual"),
+    LARGE: (label(LARGE), "usual rate"),
     LARGE_SLOW: (label(LARGE), "a third of it"),
 }
 

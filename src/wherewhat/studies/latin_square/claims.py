@@ -88,13 +88,13 @@ def published(sigma: float | str) -> str:
     "all training puzzles are learnt",
     answers={
         "agrees": "Tables that start small generalise better than tables that start large",
-        "in part": "Tables that start small generalise; those that start large do not even learn",
+        "in part": "Tables that start small generalise; those that start large learn more slowly, and transfer is open",
         "disagrees": "Tables that start small do not generalise better",
         "unknown": "Whether tables that start small generalise better is open",
     },
 )
 def generalises(table: ResultTable) -> Verdict:
-    """By test accuracy, each at the better of its learning rates; if the large one has not learnt, that is a part."""
+    """By test accuracy, each at the better of its learning rates; a part, if the large one has also learnt less."""
     if (verdict := too_short(table)) or not accuracies(table, LARGE_ARMS):
         return verdict or Verdict("The large table was not trained", "unknown")
     small, large = (better(table, arms) for arms in (SMALL_ARMS, LARGE_ARMS))
@@ -106,8 +106,8 @@ def generalises(table: ResultTable) -> Verdict:
         f"{percent(test[large])}, a difference of {difference.points()}. Of training puzzles they answer "
         f"{percent(train[small])} and {percent(train[large])}."
     )
-    if difference.side == 1 and train[large] < LEARNT:
-        why = "The large table has not learnt its training puzzles either: it learns more slowly, and transfer is open."
+    if difference.side == 1 and train[large] < train[small] - COMPARABLE:
+        why = "The large table has also learnt fewer of its training puzzles, so that transfer cannot be compared."
         return Verdict(ours, "in part", why, short=f"{sentence} {why}")
     return Verdict(ours, interval_verdict(difference.low, difference.high), short=sentence)
 
@@ -227,9 +227,9 @@ def attention(table: ResultTable) -> Verdict:
     "What decides is the norm of the table, not its ratio to the norm of tokens.",
     f"{UNPUBLISHED}: tokens were not scaled",
     answers={
-        "seen": "What decides is the norm of the table, not its ratio to the tokens",
+        "seen": "It is the norm of the table that matters, not its ratio to the tokens",
         "in part": "Both the norm of the table and its ratio to the tokens matter",
-        "not seen": "What decides is the ratio of the table to the tokens, not its norm",
+        "not seen": "It is the ratio of the table to the tokens that matters, not its norm",
         "unknown": "Whether the norm of the table or its ratio to the tokens decides is open",
     },
 )

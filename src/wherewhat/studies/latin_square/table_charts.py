@@ -81,7 +81,7 @@ def growth_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
     place = {"x": across, "y": up, "color": colour("name", tints(arms), legend=STROKES)}
     layers = [
         named("random").mark_area(fill=MUTED, opacity=0.14).encode(**end({"x": across}, "y")),
-        marks.band(marks.where(ROWS, low=...), place),
+        *([marks.band(ROWS, place)] if (about.seeds or 1) > 1 else []),  # a single table has no interval
         line(ROWS, place),
         dots(ROWS, place, size=34),
     ]
