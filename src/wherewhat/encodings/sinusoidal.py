@@ -70,7 +70,7 @@ class Sinusoidal(Encoding):
     def on_tokens(self, x_BTD: Tensor, positions_BT: Tensor, block: int) -> Tensor:
         if block > 0:
             return x_BTD
-        return self.token_scale * x_BTD + self.table(positions_BT, x_BTD.dtype)
+        return self.token_scale * x_BTD + self.source("table", self.table(positions_BT, x_BTD.dtype), block)
 
     def table(self, positions_BT: Tensor, dtype: torch.dtype) -> Tensor:
         """PE_BTD, what is added at each position."""

@@ -1,0 +1,147 @@
+"""Operations with the value they always have and a backward pass of their own: the rules of layer-wise relevance.
+
+Under these rules the relevance of every tensor, inputs and intermediates alike, is its value times its gradient
+(arXiv 2402.05602, 2506.02138).
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+NEAR_ZERO = 1e-12  # below it, the ratio of output and input is the derivative
+STEP = 1e-4  # for the derivative at 0
+ENTRIES = 1 << 22  # of attention computed at once in the backward pass, so that memory does not grow with n²
+OnSoftmax = Callable[[Tensor, Tensor], None]  # the summed relevance of attention and of its logits
+OnProduct = Callable[[Tensor, Tensor], None]  # the relevance of queries and of keys
+
+
+class _Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:  # type: ignore[override]
+        return grad / 2
+
+
+def half(x: Tensor) -> Tensor:
+    """The same tensor, which gets half of its gradient: a factor of a product whose other factor gets the rest."""
+    halved: Tensor = _Half.apply(x)  # type: ignore[no-untyped-call]
+    return halved
+
+
+class _Through(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, at_zero: float) -> Tensor:
+        ctx.save_for_backward(x, y)
+        ctx.at_zero = at_zero
+        return y.view_as(y)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+        x, y = ctx.saved_tensors
+        small = x.abs() < NEAR_ZERO
+        ratio = torch.where(small, ctx.at_zero, y / torch.where(small, 1, x))
+        return grad * ratio, None, None
+
+
+def elementwise(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """f(x), which passes all its relevance on: its derivative is taken to be f(x) / x, or f'(0) near 0."""
+    with torch.no_grad():
+        y = function(x)
+        near = torch.tensor([-STEP, STEP], dtype=torch.float64, device=x.device)
+        below, above = function(near).double().tolist()
+    through: Tensor = _Through.apply(x, y, (above - below) / (2 * STEP))  # type: ignore[no-untyped-call]
+    return through
+
+
+class _LayerNorm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, width: int, eps: float) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.eps, ctx.biased = eps, bias is not None
+        return torch.nn.functional.layer_norm(x, (width,), weight, bias, eps)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        x, weight = ctx.saved_tensors
+        scale = (x.var(-1, unbiased=False, keepdim=True) + ctx.eps).rsqrt()
+        inner = (grad if weight is None else grad * weight) * scale
+        to_bias = grad.flatten(0, -2).sum(0) if ctx.biased else None
+        return inner - inner.mean(-1, keepdim=True), None, to_bias, None, None
+
+
+def layer_norm(x: Tensor, width: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """Layer norm over the last axis whose standard deviation counts as a constant."""
+    normed: Tensor = _LayerNorm.apply(x, weight, bias, width, eps)  # type: ignore[no-untyped-call]
+    return normed
+
+
+class _Attention(torch.autograd.Function):
+    """Fused attention forward; backward, the rules for both products and the softmax, some rows at a time."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, *more: Any) -> Tensor:
+        ctx.scale, ctx.causal, ctx.on_softmax, ctx.on_product, ctx.frozen = more
+        ctx.save_for_backward(q, k, v, bias)
+        return scaled_dot_product_attention(q, k, v, attn_mask=bias, is_causal=ctx.causal, scale=ctx.scale)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        q, k, v, bias = ctx.saved_tensors
+        queries, keys = q.shape[-2], k.shape[-2]
+        share = 1.0 if ctx.frozen else 0.5
+        to_q, to_k, to_v = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+        to_bias = torch.zeros_like(bias) if bias is not None and ctx.needs_input_grad[3] else None
+        sums = q.new_zeros(2)
+        rows = max(1, ENTRIES // (math.prod(q.shape[:-2]) * keys))
+        for first in range(0, queries, rows):
+            here = slice(first, min(first + rows, queries))
+            logits = q[..., here, :] @ k.mT * ctx.scale
+            if bias is not None:
+                logits = logits + _rows(bias, here)
+            if ctx.causal:
+                later = torch.ones(logits.shape[-2:], dtype=torch.bool, device=q.device).triu(1 + first)
+                logits = logits.masked_fill(later, -torch.inf)
+            attention = logits.softmax(-1).nan_to_num(0.0)  # a row that sees nothing
+            to_v += share * attention.mT @ grad[..., here, :]
+            if ctx.frozen:
+                continue
+            to_attention = grad[..., here, :] @ v.mT / 2
+            relevance = attention * to_attention
+            to_logits = relevance - attention * relevance.sum(-1, keepdim=True)
+            sums += torch.stack([relevance.sum(), logits.masked_fill(attention == 0, 0.0).mul_(to_logits).sum()])
+            to_q[..., here, :] = to_logits @ k * (ctx.scale / 2)
+            to_k += to_logits.mT @ q[..., here, :] * (ctx.scale / 2)
+            if to_bias is not None:
+                target = _rows(to_bias, here)
+                target += to_logits.sum_to_size(target.shape)
+        if not ctx.frozen:
+            ctx.on_softmax(*sums)
+            ctx.on_product(q * to_q, k * to_k)
+        return to_q, to_k, to_v, to_bias, None, None, None, None, None
+
+
+def _rows(bias: Tensor, here: slice) -> Tensor:
+    return bias if bias.shape[-2] == 1 else bias[..., here, :]
+
+
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, *, scale: float, causal: bool, watch: "AttentionWatch"
+) -> Tensor:
+    """softmax(q kᵀ scale + bias) v, half of it to attention and half to values, and so on below."""
+    parts = (scale, causal, watch.on_softmax, watch.on_product, watch.frozen)
+    out: Tensor = _Attention.apply(q, k, v, bias, *parts)  # type: ignore[no-untyped-call]
+    return out
+
+
+class AttentionWatch:
+    """What is told of attention during the backward pass; `frozen` attention counts as a constant."""
+
+    def __init__(self, on_softmax: OnSoftmax, on_product: OnProduct, *, frozen: bool = False) -> None:
+        self.on_softmax, self.on_product, self.frozen = on_softmax, on_product, frozen
