@@ -26,12 +26,13 @@ class Method:
     rules: bool = True  # the rules of relevance; else plain gradients
     split: bool = True  # position that is a factor gets half
     frozen: bool = False  # attention and gates count as constants
+    positions: bool = False  # whether the relevance of positions is part of its scores
 
 
 METHODS = {
     method.name: method
     for method in (
-        Method("pa-lrp", "AttnLRP with positions as inputs (arXiv 2506.02138)"),
+        Method("pa-lrp", "AttnLRP with positions as inputs (arXiv 2506.02138)", positions=True),
         Method("attnlrp", "relevance through attention, none to rotations (arXiv 2402.05602)", split=False),
         Method("cp-lrp", "attention counts as a constant (arXiv 2202.07304)", frozen=True),
         Method("input-x-gradient", "value times plain gradient", rules=False, split=False),

@@ -20,7 +20,7 @@ FACTORS = (*ROTARY, "factors")  # sources that are multiplied with content; the 
 class PositionSource:
     """One place where position enters a layer: a leaf tensor, or the relevance of products.
 
-    A "table" is [B, T, D]; cosines and sines are [..., T, C]; all others have one number per query and key, [..., Q, K].
+    A "table" is [B, T, D]; cosines and sines are [..., T, C]; others have one number per query and key, [..., Q, K].
     """
 
     name: str
