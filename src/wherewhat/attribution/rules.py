@@ -85,12 +85,18 @@ class RelevanceRules(TorchFunctionMode):
             tensors = [half(each) if depends(each) else each for each in tensors]
         return func(equation, *tensors)
 
-    def baddbmm(self, func: Callable[..., Any], bias: Tensor, a: Tensor, b: Tensor, **options: Any) -> Any:
+    def baddbmm(
+        self, func: Callable[..., Any], bias: Tensor, batch1: Tensor, batch2: Tensor, **options: Any
+    ) -> Any:
         """A bias and a product: the bias gets its share of the sum, the factors half each of theirs."""
-        a, b = options.pop("batch1", a), options.pop("batch2", b)
-        if depends(a) and depends(b):
-            a, b = half(a), half(b)
-        return func(bias, a, b, **options)
+        if depends(batch1) and depends(batch2):
+            batch1, batch2 = half(batch1), half(batch2)
+        return func(bias, batch1, batch2, **options)
+
+    def linear(self, func: Callable[..., Any], x: Tensor, *rest: Any, **options: Any) -> Any:
+        """A linear layer; of a constant it is a constant, whatever is added."""
+        y = func(x, *rest, **options)
+        return y if depends(x) else y.detach()
 
     def addcmul(self, func: Callable[..., Any], x: Tensor, a: Tensor, b: Tensor, **options: Any) -> Any:
         """x + a b, in which the product is split."""
@@ -218,6 +224,7 @@ def rules_of(mode: RelevanceRules) -> Mapping[Any, Callable[..., Any]]:
         **dict.fromkeys((torch.baddbmm, Tensor.baddbmm), mode.baddbmm),
         **dict.fromkeys((torch.addcmul, Tensor.addcmul), mode.addcmul),
         torch.einsum: mode.einsum,
+        functional.linear: mode.linear,
         functional.layer_norm: mode.layer_norm,
         functional.rms_norm: mode.rms_norm,
         functional.scaled_dot_product_attention: mode.fused_attention,

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from wherewhat.capture.hooks.position_sources import watch_positions
 from wherewhat.encodings.base import Context, Encoding, PositionWatch
 from wherewhat.nets.attention import SelfAttention, explicit_attention
 from wherewhat.nets.trunk import Trunk
@@ -90,6 +91,13 @@ class SourceRecorder(PositionWatch):
         self.sources.append(source)
         shared: Tensor = _Shared.apply(product_BHQK, source)  # type: ignore[no-untyped-call]
         return shared
+
+
+@contextmanager
+def watched_transformer(model: nn.Module, recorder: SourceRecorder) -> Iterator[None]:
+    """Let a transformers model show its positions."""
+    with watch_positions(model, recorder, on_layer=lambda layer: setattr(recorder, "layer", layer)):
+        yield
 
 
 @contextmanager
