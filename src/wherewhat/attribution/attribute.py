@@ -1,19 +1,71 @@
 """Attribute an output of a model to the tokens and positions of a text."""
 
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from torch import Tensor, nn
 
-from wherewhat.attribution.result import Attribution
-from wherewhat.capture.loading.load import LoadedModel
+from wherewhat.attribution.explain import METHODS, Watched, explain
+from wherewhat.attribution.outputs import OutputChoice, choose_output
+from wherewhat.attribution.result import AGGREGATES, Attribution, ExplainedOutput
+from wherewhat.attribution.sources import watched_net, watched_transformer
+from wherewhat.capture.hooks.position_sources import other_embeddings, token_embedding
+from wherewhat.capture.loading.load import LoadedModel, LoadSettings, wrap_module
+from wherewhat.capture.outputs.text_outputs import load_reader
+from wherewhat.capture.tokens.encode import token_names
+from wherewhat.names import look_up
+from wherewhat.nets.trunk import Trunk
+
+TextInput = str | tuple[str, str] | Tensor | Sequence[int]  # a text, a pair of texts, or token ids
 
 
 def attribute(
     model: str | nn.Module | LoadedModel,
-    text: str | Tensor,
+    text: TextInput,
     *,
-    target: str | int = "next",
+    target: str | int = "",
     method: str = "pa-lrp",
     aggregate: str = "signed",
+    tokenizer: Any = None,
 ) -> Attribution:
-    """Which tokens and which positions an output is made of."""
-    raise NotImplementedError
+    """Which tokens and which positions of a text an output of a model is made of.
+
+    `target` is what to explain: "next" (the likeliest next token), "label" (the likeliest label), "mask" (the likeliest
+    token in place of the mask), a token or a label by name or number; by default what the model predicts.
+
+    >>> import wherewhat as ww
+    >>> ids = ww.TASKS["letter"].cls(window=4, pre=4, n_letters=4, n_int=3, hops=(1, 2))
+    """
+    look_up("method", method, METHODS)
+    look_up("aggregate", aggregate, AGGREGATES)
+    loaded = open_model(model, tokenizer)
+    choice = choose_output(loaded, text, target)
+    relevance = explain(watched(loaded, choice), choice.index, method=method)
+    probability_C = relevance.logits_C.double().softmax(-1)
+    output = ExplainedOutput(
+        kind=choice.kind,
+        name=choice.name_of(relevance.index),
+        index=relevance.index,
+        slot=choice.slot,
+        logit=relevance.ledger.logit,
+        probability=float(probability_C[relevance.index]),
+    )
+    ids_T = choice.ids_BT[0]
+    return Attribution(tuple(token_names(loaded, ids_T)), tuple(ids_T.tolist()), output, relevance, aggregate)
+
+
+def open_model(model: str | nn.Module | LoadedModel, tokenizer: Any = None) -> LoadedModel:
+    """A model by its name, with the head it was saved with; or one that is already in memory."""
+    if isinstance(model, str):
+        return load_reader(model, LoadSettings())
+    return model if isinstance(model, LoadedModel) else wrap_module(model, tokenizer)
+
+
+def watched(model: LoadedModel, choice: OutputChoice) -> Watched:
+    """A model with everything that it takes to explain an output."""
+    module = model.module
+    if isinstance(module, Trunk):
+        return Watched(module, module.tokens, choice.logits, partial(watched_net, module))
+    positions = partial(watched_transformer, module)
+    return Watched(module, token_embedding(module), choice.logits, positions, other_embeddings(module))

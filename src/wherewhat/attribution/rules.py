@@ -85,9 +85,7 @@ class RelevanceRules(TorchFunctionMode):
             tensors = [half(each) if depends(each) else each for each in tensors]
         return func(equation, *tensors)
 
-    def baddbmm(
-        self, func: Callable[..., Any], bias: Tensor, batch1: Tensor, batch2: Tensor, **options: Any
-    ) -> Any:
+    def baddbmm(self, func: Callable[..., Any], bias: Tensor, batch1: Tensor, batch2: Tensor, **options: Any) -> Any:
         """A bias and a product: the bias gets its share of the sum, the factors half each of theirs."""
         if depends(batch1) and depends(batch2):
             batch1, batch2 = half(batch1), half(batch2)

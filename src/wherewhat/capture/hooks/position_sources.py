@@ -50,6 +50,28 @@ def text_modules(model: nn.Module) -> Sequence[tuple[str, nn.Module]]:
     return named
 
 
+def token_embedding(model: nn.Module) -> nn.Module:
+    """The embedding of the tokens of a text: of an encoder and a decoder, the encoder's."""
+    two_stacks = getattr(getattr(model, "config", None), "is_encoder_decoder", False)
+    reader: Any = model.get_encoder() if two_stacks else model  # type: ignore[operator]
+    embedding: nn.Module = reader.get_input_embeddings()
+    return embedding
+
+
+def other_embeddings(model: nn.Module) -> tuple[nn.Module, ...]:
+    """Further embeddings that are added to content, such as those of segments; none that hold position."""
+    shown = {name for name, _ in text_modules(model) if POSITION_TABLE.search(name)}
+    tokens = token_embedding(model)
+    return tuple(
+        module
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Embedding)
+        and module is not tokens
+        and name not in shown
+        and not name.endswith("relative_attention_bias")
+    )
+
+
 def is_attention(module: nn.Module) -> bool:
     """Whether a module computes attention itself, rather than passing it on."""
     return type(module).__name__.endswith(("Attention", "SelfAttention")) and not any(
