@@ -18,7 +18,6 @@ from wherewhat.errors import UserError
 from wherewhat.names import look_up
 from wherewhat.nets.trunk import Trunk
 
-
 WORDS = {"next": NEXT, "mask": MASKED, "label": LABELS}  # what a target may be called
 
 
