@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
+    from wherewhat.attribution.attribute import attribute as attribute
+    from wherewhat.attribution.check import check_attribution as check_attribution
     from wherewhat.capture.loading.load import LoadSettings as LoadSettings
     from wherewhat.comparing.compare import compare as compare
     from wherewhat.editing.edit import edit as edit
@@ -57,6 +59,8 @@ _HOMES = {
     "ProfileSettings": "wherewhat.profiling.settings",
     "RepeatedSettings": "wherewhat.profiling.settings",
     "UserError": "wherewhat.errors",
+    "attribute": "wherewhat.attribution.attribute",
+    "check_attribution": "wherewhat.attribution.check",
     "compare": "wherewhat.comparing.compare",
     "edit": "wherewhat.editing.edit",
     "encoding": "wherewhat.encodings.registry",

@@ -34,8 +34,10 @@ def attribute(
     `target` is what to explain: "next" (the likeliest next token), "label" (the likeliest label), "mask" (the likeliest
     token in place of the mask), a token or a label by name or number; by default what the model predicts.
 
-    >>> import wherewhat as ww
-    >>> ids = ww.TASKS["letter"].cls(window=4, pre=4, n_letters=4, n_int=3, hops=(1, 2))
+    >>> ids = [42, 28, 31, 22, 39, 23, 31, 24, 4, 2, 6, 10, 10, 7, 9, 7, 16]  # "tiny" goes back 16 slots: to z
+    >>> attribution = attribute("tiny", ids)
+    >>> attribution.output.name, [attribution.tokens[slot] for slot in attribution.scores_T.topk(2).indices]
+    ('z', ['z', '16'])
     """
     look_up("method", method, METHODS)
     look_up("aggregate", aggregate, AGGREGATES)

@@ -25,7 +25,7 @@ class _Half(torch.autograd.Function):
         return x.view_as(x)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         return grad / 2
 
 
@@ -43,7 +43,7 @@ class _Through(torch.autograd.Function):
         return y.view_as(y)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         x, y = ctx.saved_tensors
         small = x.abs() < NEAR_ZERO
         ratio = torch.where(small, ctx.at_zero, y / torch.where(small, 1, x))
@@ -68,7 +68,7 @@ class _LayerNorm(torch.autograd.Function):
         return torch.nn.functional.layer_norm(x, (width,), weight, bias, eps)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
         scale = (x.var(-1, unbiased=False, keepdim=True) + ctx.eps).rsqrt()
         inner = (grad if weight is None else grad * weight) * scale
@@ -92,7 +92,7 @@ class _Attention(torch.autograd.Function):
         return scaled_dot_product_attention(q, k, v, attn_mask=bias, is_causal=ctx.causal, scale=ctx.scale)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, bias = ctx.saved_tensors
         queries, keys = q.shape[-2], k.shape[-2]
         share = 1.0 if ctx.frozen else 0.5

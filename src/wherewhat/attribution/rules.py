@@ -235,7 +235,7 @@ def relevance_rules(model: nn.Module, record: RelevanceRecord, *, frozen: bool =
     activations = [module for module in model.modules() if is_activation(module)]
     try:
         for module in activations:
-            module.forward = partial(_activation, module)  # type: ignore[method-assign]
+            module.forward = partial(_activation, module)
         with RelevanceRules(record, frozen=frozen):
             yield
     finally:
@@ -251,7 +251,7 @@ def is_activation(module: nn.Module) -> bool:
 
 
 def _activation(module: nn.Module, x: Tensor) -> Tensor:
-    forward = type(module).forward
+    forward: Callable[..., Tensor] = type(module).forward
     if not depends(x):
         return forward(module, x)
     with torch._C.DisableTorchFunction():

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -60,7 +61,7 @@ class _Shared(torch.autograd.Function):
         return product.view_as(product)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (product,) = ctx.saved_tensors
         ctx.source.products = product * grad / 2
         return grad / 2, None
@@ -108,7 +109,7 @@ def watched_net(net: Trunk, recorder: SourceRecorder) -> Iterator[None]:
     plain = [module.attend for module in attentions]
     with ExitStack() as stack:
         for number, block in enumerate(net.blocks):
-            stack.enter_context(_before(block, lambda number=number: setattr(recorder, "layer", number)))
+            stack.enter_context(_before(block, partial(setattr, recorder, "layer", number)))
         try:
             for encoding in encodings:
                 encoding.watch = recorder

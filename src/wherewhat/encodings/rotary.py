@@ -92,7 +92,8 @@ def real_interleaved(spin: Spin) -> tuple[Tensor, Tensor]:
 
 def partner_interleaved(x_BHTC: Tensor) -> Tensor:
     """Neighbours swapped."""
-    return x_BHTC.unflatten(-1, (-1, 2)).flip(-1).flatten(-2)
+    pairs_BHTF2: Tensor = x_BHTC.unflatten(-1, (-1, 2))
+    return pairs_BHTF2.flip(-1).flatten(-2)
 
 
 LAYOUTS = {
