@@ -49,6 +49,31 @@ RESULT: Schema = {
     "measure": pl.String,
     **ESTIMATE,
 }
+EVALUATION_ARM: Schema = {
+    "method": pl.String,  # of attribution, or an order that knows nothing of the output, such as random
+    "aggregate": pl.String,  # how the relevance of positions enters the scores; empty: it does not
+}
+EVALUATION: Schema = {
+    **EVALUATION_ARM,
+    "measure": pl.String,  # abpc, miou, ...
+    **ESTIMATE,  # the mean over texts
+    "chance": pl.Float64,  # what random orders, or the same scores on other tokens, give on the same texts
+    "texts": pl.Int32,
+}
+EVALUATION_DIFFERENCES: Schema = {
+    **EVALUATION_ARM,
+    "against": pl.String,  # the baseline that is subtracted, text by text
+    "measure": pl.String,
+    **ESTIMATE,
+    "texts": pl.Int32,
+}
+EVALUATION_CURVES: Schema = {
+    **EVALUATION_ARM,
+    "procedure": pl.String,  # generation, pruning, ...
+    "share": pl.Float64,  # of tokens that were put in or taken away
+    **ESTIMATE,  # the mean probability of the explained output
+    "texts": pl.Int32,
+}
 CURVE: Schema = {"step": pl.Int64, "measure": pl.String, "value": pl.Float64}
 SWEEP: Schema = {  # between key and seed: one column per field that changes
     "run": pl.String,
