@@ -118,6 +118,14 @@ def test_the_same_seed_gives_the_same_tables(tiny: LoadedModel, evaluation: Attr
     assert not other.scores.equals(evaluation.scores)
 
 
+def test_random_orders_differ_by_text_and_seed(tiny: LoadedModel) -> None:
+    text, settings = known_texts(tiny, 1)[0], replace(FEW, methods=("attnlrp",), draws=1)
+    first, second = evaluate(tiny, [text, text], settings=settings).texts
+    other = evaluate(tiny, [text], settings=replace(settings, seed=1)).texts[0]
+    areas = {each.values[CHANCE]["merf"] for each in (first, second, other)}
+    assert len(areas) == 3 and len({each.values[MethodArm("attnlrp")]["merf"] for each in (first, second, other)}) == 1
+
+
 def test_left_to_right_and_right_to_left_are_each_others_reverse(evaluation: AttributionEvaluation) -> None:
     left, right = (value(evaluation.scores, "abpc", f"{a} to {b}") for a, b in (("left", "right"), ("right", "left")))
     assert left == pytest.approx(-right, abs=1e-12)
