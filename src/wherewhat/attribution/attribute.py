@@ -6,13 +6,16 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from wherewhat.attribution.explain import METHODS, Watched, explain
+from wherewhat.attribution.explain import METHODS, explain
 from wherewhat.attribution.outputs import OutputChoice, choose_output
+from wherewhat.attribution.relevance import Watched
 from wherewhat.attribution.result import AGGREGATES, Attribution, ExplainedOutput
+from wherewhat.attribution.rollout import mean_attention
 from wherewhat.attribution.sources import watched_net, watched_transformer
 from wherewhat.capture.hooks.position_sources import other_embeddings, token_embedding
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, wrap_module
 from wherewhat.capture.outputs.text_outputs import load_reader
+from wherewhat.capture.tokens.batch import generator_of
 from wherewhat.capture.tokens.encode import token_names
 from wherewhat.names import look_up
 from wherewhat.nets.trunk import Trunk
@@ -28,11 +31,13 @@ def attribute(
     method: str = "pa-lrp",
     aggregate: str = "signed",
     tokenizer: Any = None,
+    seed: int = 0,
 ) -> Attribution:
     """Which tokens and which positions of a text an output of a model is made of.
 
     `target` is what to explain: "next" (the likeliest next token), "label" (the likeliest label), "mask" (the likeliest
-    token in place of the mask), a token or a label by name or number; by default what the model predicts.
+    token in place of the mask), a token or a label by name or number; by default what the model predicts. `seed` is for
+    the method "random".
 
     >>> ids = [42, 28, 31, 22, 39, 23, 31, 24, 4, 2, 6, 10, 10, 7, 9, 7, 16]  # "tiny" goes back 16 slots: to z
     >>> attribution = attribute("tiny", ids)
@@ -43,17 +48,18 @@ def attribute(
     look_up("aggregate", aggregate, AGGREGATES)
     loaded = open_model(model, tokenizer)
     choice = choose_output(loaded, text, target)
-    relevance = explain(watched(loaded, choice), choice.index, method=method)
+    ids_T = choice.ids_BT[0]
+    generator = generator_of(ids_T, seed)
+    relevance = explain(watched(loaded, choice), choice.index, method=method, generator=generator)
     probability_C = relevance.logits_C.double().softmax(-1)
     output = ExplainedOutput(
         kind=choice.kind,
         name=choice.name_of(relevance.index),
         index=relevance.index,
         slot=choice.slot,
-        logit=relevance.ledger.logit,
+        logit=relevance.logit,
         probability=float(probability_C[relevance.index]),
     )
-    ids_T = choice.ids_BT[0]
     return Attribution(tuple(token_names(loaded, ids_T)), tuple(ids_T.tolist()), output, relevance, aggregate)
 
 
@@ -66,8 +72,11 @@ def open_model(model: str | nn.Module | LoadedModel, tokenizer: Any = None) -> L
 
 def watched(model: LoadedModel, choice: OutputChoice) -> Watched:
     """A model with everything that it takes to explain an output."""
-    module = model.module
+    module, ids_BT = model.module, choice.ids_BT
+    attention = partial(mean_attention, model, ids_BT)
     if isinstance(module, Trunk):
-        return Watched(module, module.tokens, choice.logits, partial(watched_net, module))
-    positions = partial(watched_transformer, module)
-    return Watched(module, token_embedding(module), choice.logits, positions, other_embeddings(module))
+        return Watched(
+            module, module.tokens, choice.logits, partial(watched_net, module), (), len(ids_BT[0]), attention
+        )
+    positions, others = partial(watched_transformer, module), other_embeddings(module)
+    return Watched(module, token_embedding(module), choice.logits, positions, others, len(ids_BT[0]), attention)

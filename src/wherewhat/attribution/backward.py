@@ -6,6 +6,7 @@ Under these rules the relevance of every tensor, inputs and intermediates alike,
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,8 +16,8 @@ from torch.nn.functional import scaled_dot_product_attention
 NEAR_ZERO = 1e-12  # below it, the ratio of output and input is the derivative
 STEP = 1e-4  # for the derivative at 0
 ENTRIES = 1 << 22  # of attention computed at once in the backward pass, so that memory does not grow with n²
-OnSoftmax = Callable[[Tensor, Tensor], None]  # the summed relevance of attention and of its logits
-OnProduct = Callable[[Tensor, Tensor], None]  # the relevance of queries and of keys
+OnRelevance = Callable[[Tensor], None]  # is shown the relevance of a tensor, of its shape
+OnSums = Callable[[Tensor, Tensor], None]  # is shown the summed relevance of attention and of its logits
 
 
 class _Half(torch.autograd.Function):
@@ -35,28 +36,69 @@ def half(x: Tensor) -> Tensor:
     return halved
 
 
+class _ShownHalf(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, on_relevance: OnRelevance) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.on_relevance = on_relevance
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (x,) = ctx.saved_tensors
+        ctx.on_relevance(x * grad / 2)
+        return grad / 2, None
+
+
+def shown_half(x: Tensor, on_relevance: OnRelevance) -> Tensor:
+    """The same as `half`, with the relevance of the tensor shown during the backward pass."""
+    halved: Tensor = _ShownHalf.apply(x, on_relevance)  # type: ignore[no-untyped-call]
+    return halved
+
+
 class _Through(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, y: Tensor, at_zero: float) -> Tensor:
+    def forward(ctx: Any, x: Tensor, y: Tensor, at_zero: "AtZero", on_constant: OnRelevance) -> Tensor:
         ctx.save_for_backward(x, y)
-        ctx.at_zero = at_zero
+        ctx.at_zero, ctx.on_constant = at_zero, on_constant
         return y.view_as(y)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         x, y = ctx.saved_tensors
+        at_zero: AtZero = ctx.at_zero
+        if at_zero.value:
+            ctx.on_constant(at_zero.value * grad.double().sum())
         small = x.abs() < NEAR_ZERO
-        ratio = torch.where(small, ctx.at_zero, y / torch.where(small, 1, x))
-        return grad * ratio, None, None
+        ratio = torch.where(small, at_zero.slope, (y - at_zero.value) / torch.where(small, 1, x))
+        return grad * ratio, None, None, None
 
 
-def elementwise(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """f(x), which passes all its relevance on: its derivative is taken to be f(x) / x, or f'(0) near 0."""
+@dataclass(frozen=True)
+class AtZero:
+    """What an element-wise function is at 0, and how steep."""
+
+    value: float
+    slope: float
+
+    @classmethod
+    def of(cls, function: Callable[[Tensor], Tensor], device: torch.device) -> "AtZero":
+        """Of any function, its slope by a central difference."""
+        near = torch.tensor([-STEP, 0.0, STEP], dtype=torch.float64, device=device)
+        below, value, above = function(near).double().tolist()
+        return cls(value, (above - below) / (2 * STEP))
+
+
+def elementwise(function: Callable[[Tensor], Tensor], x: Tensor, on_constant: OnRelevance) -> Tensor:
+    """f(x), which passes its relevance on: its derivative is taken to be f(x) / x, or f'(0) near 0.
+
+    Where f(0) is not 0, as in a sigmoid, f(0) is a constant that is added, as a bias is, and the derivative is that of
+    the rest; f(x) / x alone would have a pole at 0, where such functions are used most.
+    """
     with torch.no_grad():
         y = function(x)
-        near = torch.tensor([-STEP, STEP], dtype=torch.float64, device=x.device)
-        below, above = function(near).double().tolist()
-    through: Tensor = _Through.apply(x, y, (above - below) / (2 * STEP))  # type: ignore[no-untyped-call]
+        at_zero = AtZero.of(function, x.device)
+    through: Tensor = _Through.apply(x, y, at_zero, on_constant)  # type: ignore[no-untyped-call]
     return through
 
 
@@ -82,12 +124,21 @@ def layer_norm(x: Tensor, width: int, weight: Tensor | None, bias: Tensor | None
     return normed
 
 
+@dataclass(frozen=True)
+class AttentionWatch:
+    """Who is shown what of one attention during the backward pass."""
+
+    on_softmax: OnSums
+    on_queries: OnRelevance
+    on_keys: OnRelevance
+
+
 class _Attention(torch.autograd.Function):
     """Fused attention forward; backward, the rules for both products and the softmax, some rows at a time."""
 
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, *more: Any) -> Tensor:
-        ctx.scale, ctx.causal, ctx.on_softmax, ctx.on_product, ctx.frozen = more
+        ctx.scale, ctx.causal, ctx.watch = more
         ctx.save_for_backward(q, k, v, bias)
         return scaled_dot_product_attention(q, k, v, attn_mask=bias, is_causal=ctx.causal, scale=ctx.scale)
 
@@ -95,10 +146,9 @@ class _Attention(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, bias = ctx.saved_tensors
         queries, keys = q.shape[-2], k.shape[-2]
-        share = 1.0 if ctx.frozen else 0.5
         to_q, to_k, to_v = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
         to_bias = torch.zeros_like(bias) if bias is not None and ctx.needs_input_grad[3] else None
-        sums = q.new_zeros(2)
+        sums = q.new_zeros(2, dtype=torch.float64)
         rows = max(1, ENTRIES // (math.prod(q.shape[:-2]) * keys))
         for first in range(0, queries, rows):
             here = slice(first, min(first + rows, queries))
@@ -109,22 +159,21 @@ class _Attention(torch.autograd.Function):
                 later = torch.ones(logits.shape[-2:], dtype=torch.bool, device=q.device).triu(1 + first)
                 logits = logits.masked_fill(later, -torch.inf)
             attention = logits.softmax(-1).nan_to_num(0.0)  # a row that sees nothing
-            to_v += share * attention.mT @ grad[..., here, :]
-            if ctx.frozen:
-                continue
-            to_attention = grad[..., here, :] @ v.mT / 2
-            relevance = attention * to_attention
+            to_v += attention.mT @ grad[..., here, :] / 2
+            relevance = attention * (grad[..., here, :] @ v.mT / 2)
             to_logits = relevance - attention * relevance.sum(-1, keepdim=True)
-            sums += torch.stack([relevance.sum(), logits.masked_fill(attention == 0, 0.0).mul_(to_logits).sum()])
+            of_logits = logits.masked_fill(attention == 0, 0.0).mul_(to_logits)
+            sums += torch.stack([relevance.sum(dtype=torch.float64), of_logits.sum(dtype=torch.float64)])
             to_q[..., here, :] = to_logits @ k * (ctx.scale / 2)
             to_k += to_logits.mT @ q[..., here, :] * (ctx.scale / 2)
             if to_bias is not None:
                 target = _rows(to_bias, here)
                 target += to_logits.sum_to_size(target.shape)
-        if not ctx.frozen:
-            ctx.on_softmax(*sums)
-            ctx.on_product(q * to_q, k * to_k)
-        return to_q, to_k, to_v, to_bias, None, None, None, None, None
+        watch: AttentionWatch = ctx.watch
+        watch.on_softmax(sums[0], sums[1])
+        watch.on_queries(q * to_q)
+        watch.on_keys(k * to_k)
+        return to_q, to_k, to_v, to_bias, None, None, None
 
 
 def _rows(bias: Tensor, here: slice) -> Tensor:
@@ -132,16 +181,8 @@ def _rows(bias: Tensor, here: slice) -> Tensor:
 
 
 def attention(
-    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, *, scale: float, causal: bool, watch: "AttentionWatch"
+    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, *, scale: float, causal: bool, watch: AttentionWatch
 ) -> Tensor:
     """softmax(q kᵀ scale + bias) v, half of it to attention and half to values, and so on below."""
-    parts = (scale, causal, watch.on_softmax, watch.on_product, watch.frozen)
-    out: Tensor = _Attention.apply(q, k, v, bias, *parts)  # type: ignore[no-untyped-call]
+    out: Tensor = _Attention.apply(q, k, v, bias, scale, causal, watch)  # type: ignore[no-untyped-call]
     return out
-
-
-class AttentionWatch:
-    """What is told of attention during the backward pass; `frozen` attention counts as a constant."""
-
-    def __init__(self, on_softmax: OnSoftmax, on_product: OnProduct, *, frozen: bool = False) -> None:
-        self.on_softmax, self.on_product, self.frozen = on_softmax, on_product, frozen

@@ -3,13 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import polars as pl
 import torch
 from torch import Tensor
 
-from wherewhat.attribution.explain import METHODS, Relevance
+from wherewhat.attribution.details import position_by_frequency, position_by_head
+from wherewhat.attribution.explain import METHODS
+from wherewhat.attribution.ledger import Ledger
+from wherewhat.attribution.relevance import Relevance
 from wherewhat.attribution.sources import ROTARY
 
 TOKEN, ROTATION = "token", "rotation"  # names of parts in the table, beside those of other sources of position
+HEADS = {"layer": pl.Int32, "head": pl.Int32, "relevance": pl.Float64}
+FREQUENCIES = {"layer": pl.Int32, "frequency": pl.Int32, "theta": pl.Float64, "relevance": pl.Float64}
 LayerParts = Mapping[tuple[str, int | None], Tensor]  # relevance_T by source and layer
 
 
@@ -34,11 +40,17 @@ class Attribution:
     output: ExplainedOutput
     relevance: Relevance
     aggregate: str = "signed"
+    notes: tuple[str, ...] = ()  # what a reader should know about how the model was loaded
 
     @property
     def method(self) -> str:
         """How relevance was passed back."""
         return self.relevance.method
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """Where the relevance of the logit went; None for methods that pass nothing back that could be added up."""
+        return self.relevance.ledger
 
     @property
     def token_T(self) -> Tensor:
@@ -63,6 +75,19 @@ class Attribution:
     def scores_T(self) -> Tensor:
         """One score per token: tokens and positions together, as `aggregate` says."""
         return AGGREGATES[self.aggregate].combine(self) if METHODS[self.method].positions else self.token_T
+
+    @property
+    def heads(self) -> pl.DataFrame:
+        """Relevance of positions by layer and head; tables are added before there are heads, and have no row."""
+        by_head = position_by_head(self.relevance)
+        rows = [(layer, head, value) for (layer, head), value in by_head.items()]
+        return pl.DataFrame(rows, HEADS, orient="row")
+
+    @property
+    def frequencies(self) -> pl.DataFrame:
+        """Relevance of rotations by layer and frequency, over all heads; `theta` in radians per token, where known."""
+        rows = [(row.layer, row.frequency, row.theta, row.relevance) for row in position_by_frequency(self.relevance)]
+        return pl.DataFrame(rows, FREQUENCIES, orient="row")
 
     def rows(self, text: int) -> Iterator[tuple[int, str, int, str, int | None, str, float]]:
         """Rows of relevance.parquet: text, token, slot, source, layer, method, value."""

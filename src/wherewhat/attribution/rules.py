@@ -6,8 +6,7 @@ counts as a constant factor, and attention is computed by `backward.attention`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -16,110 +15,103 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from wherewhat.attribution.backward import AttentionWatch, attention, elementwise, half, layer_norm
+from wherewhat.attribution.backward import AttentionWatch, attention, elementwise, half, layer_norm, shown_half
+from wherewhat.attribution.record import RelevanceRecord
 from wherewhat.errors import UserError
 
 ACTIVATION_ROOMS = ("torch.nn.modules.activation", "transformers.activations")  # modules of element-wise functions
 ACTIVATION_NAMES = ("BloomGelu",)  # others, by class
 NO_ACTIVATIONS = ("MultiheadAttention", "Softmax", "LogSoftmax", "Softmin", "Softmax2d", "GLU")
-
-
-@dataclass
-class SoftmaxLeak:
-    """What one softmax keeps: the relevance of its output minus that of its input."""
-
-    of_attention: float
-    of_logits: float
-
-    @property
-    def value(self) -> float:
-        """The difference."""
-        return self.of_attention - self.of_logits
-
-
-@dataclass
-class RelevanceRecord:
-    """What is written down during a backward pass."""
-
-    softmaxes: list[SoftmaxLeak] = field(default_factory=list)
-    products: list[tuple[Tensor, Tensor]] = field(default_factory=list)  # of queries and keys, last layer first
-
-    def on_softmax(self, of_attention: Tensor, of_logits: Tensor) -> None:
-        """Note the relevance on both sides of a softmax."""
-        self.softmaxes.append(SoftmaxLeak(of_attention.item(), of_logits.item()))
-
-    def on_product(self, of_queries: Tensor, of_keys: Tensor) -> None:
-        """Note the relevance of queries and keys as they meet."""
-        self.products.append((of_queries, of_keys))
+Function = Callable[..., Any]
 
 
 class RelevanceRules(TorchFunctionMode):
-    """Rules for operations. With `frozen` attention (CP-LRP), attention and gates count as constants."""
+    """Rules for operations (AttnLRP)."""
 
-    def __init__(self, record: RelevanceRecord, *, frozen: bool = False) -> None:
+    def __init__(self, record: RelevanceRecord) -> None:
         super().__init__()
-        self.record, self.frozen = record, frozen
-        self.watch = AttentionWatch(record.on_softmax, record.on_product, frozen=frozen)
+        self.record = record
         self.rules = rules_of(self)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         rule = self.rules.get(func)
         return func(*args, **(kwargs or {})) if rule is None else rule(func, *args, **(kwargs or {}))
 
-    def product(self, func: Callable[..., Any], a: Any, b: Any, *rest: Any, **options: Any) -> Any:
+    def product(self, func: Function, a: Any, b: Any, *rest: Any, **options: Any) -> Any:
         """A product of two tensors that both depend on the input: half each."""
         if depends(a) and depends(b):
-            if self.frozen and (is_gate(a) or is_gate(b)):
-                a, b = (each.detach() if is_gate(each) else each for each in (a, b))
-            else:
-                a, b = half(a), half(b)
+            a, b = half(a), half(b)
         return func(a, b, *rest, **options)
 
-    def einsum(self, func: Callable[..., Any], equation: Any, *operands: Any) -> Any:
+    def matmul(self, func: Function, a: Any, b: Any, *rest: Any, **options: Any) -> Any:
+        """A matrix product; the first after a rotation is that of queries and keys."""
+        if self.record.rotated and depends(a) and depends(b) and a.dim() == b.dim() == 4:
+            product = self.record.new_product()
+            keys = partial(_of_transposed, product.on_keys)
+            return func(shown_half(a, product.on_queries), shown_half(b, keys), *rest, **options)
+        return self.product(func, a, b, *rest, **options)
+
+    def einsum(self, func: Function, equation: Any, *operands: Any) -> Any:
         """A product of several tensors, written as an equation."""
         tensors = operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
-        moving = [depends(each) for each in tensors]
-        if sum(moving) > 2:
+        moving = sum(map(depends, tensors))
+        if moving > 2:
             raise UserError("a product of more than two tensors that depend on the input has no rule of relevance")
-        if sum(moving) == 2:
+        if moving == 2:
             tensors = [half(each) if depends(each) else each for each in tensors]
         return func(equation, *tensors)
 
-    def baddbmm(self, func: Callable[..., Any], bias: Tensor, batch1: Tensor, batch2: Tensor, **options: Any) -> Any:
-        """A bias and a product: the bias gets its share of the sum, the factors half each of theirs."""
+    def baddbmm(self, func: Function, x: Tensor, batch1: Tensor, batch2: Tensor, **options: Any) -> Any:
+        """x + a b, of matrices: x gets its share of the sum, the factors half each of theirs."""
         if depends(batch1) and depends(batch2):
             batch1, batch2 = half(batch1), half(batch2)
-        return func(bias, batch1, batch2, **options)
+        return func(x, batch1, batch2, **options)
 
-    def linear(self, func: Callable[..., Any], x: Tensor, *rest: Any, **options: Any) -> Any:
+    def addcmul(self, func: Function, x: Tensor, tensor1: Tensor, tensor2: Tensor, **options: Any) -> Any:
+        """x + a b, element by element."""
+        return self.baddbmm(func, x, tensor1, tensor2, **options)
+
+    def linear(self, func: Function, x: Tensor, *rest: Any, **options: Any) -> Any:
         """A linear layer; of a constant it is a constant, whatever is added."""
         y = func(x, *rest, **options)
         return y if depends(x) else y.detach()
 
-    def addcmul(self, func: Callable[..., Any], x: Tensor, a: Tensor, b: Tensor, **options: Any) -> Any:
-        """x + a b, in which the product is split."""
-        if depends(a) and depends(b):
-            a, b = half(a), half(b)
-        return func(x, a, b, **options)
-
-    def divide(self, func: Callable[..., Any], a: Any, b: Any, **options: Any) -> Any:
+    def divide(self, func: Function, a: Any, b: Any, **options: Any) -> Any:
         """A quotient, whose divisor counts as a constant."""
         return func(a, b.detach() if depends(b) else b, **options)
 
-    def apply(self, func: Callable[..., Any], x: Tensor, *rest: Any, **options: Any) -> Any:
+    def apply(self, func: Function, x: Tensor, *rest: Any, **options: Any) -> Any:
         """An element-wise function."""
         if not depends(x):
             return func(x, *rest, **options)
         options = {name: value for name, value in options.items() if name != "inplace"}
-        return mark_gate(elementwise(lambda each: func(each, *rest, **options), x))
+        return self.activation(lambda each: func(each, *rest, **options), x)
 
-    def constant(self, func: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    def activation(self, function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        """The same for a function of one tensor."""
+        return elementwise(function, x, self.record.on_constant)
+
+    def glu(self, func: Function, x: Tensor, dim: int = -1) -> Any:
+        """A product with a sigmoid gate."""
+        a, b = x.chunk(2, dim)
+        return self.product(torch.mul, a, self.apply(torch.sigmoid, b))
+
+    def constant(self, func: Function, *args: Any, **options: Any) -> Any:
         """What counts as a constant factor, such as one over the size of a vector."""
-        return func(*args, **options).detach()
+        y = func(*args, **options)
+        self.record.computed_in(y.dtype)
+        return y.detach()
+
+    def normalize(
+        self, func: Function, x: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: None = None
+    ) -> Any:
+        """A vector divided by its size."""
+        self.record.computed_in(x.dtype)
+        return x / x.detach().norm(p, dim, keepdim=True).clamp_min(eps)
 
     def layer_norm(
         self,
-        func: Callable[..., Any],
+        func: Function,
         x: Tensor,
         normalized_shape: Any,
         weight: Tensor | None = None,
@@ -127,37 +119,51 @@ class RelevanceRules(TorchFunctionMode):
         eps: float = 1e-5,
     ) -> Any:
         """A layer norm over the last axis."""
+        if not depends(x):  # of a constant it is a constant
+            return func(x, normalized_shape, weight, bias, eps).detach()
         if len(normalized_shape) != 1:
             raise UserError(f"a layer norm over {len(normalized_shape)} axes has no rule of relevance")
-        return (
-            layer_norm(x, normalized_shape[0], weight, bias, eps)
-            if depends(x)
-            else func(x, normalized_shape, weight, bias, eps)
-        )
+        self.record.computed_in(x.dtype)
+        return layer_norm(x, normalized_shape[0], weight, bias, eps)
 
     def rms_norm(
-        self, func: Callable[..., Any], x: Tensor, shape: Any, weight: Tensor | None = None, eps: float | None = None
+        self, func: Function, x: Tensor, shape: Any, weight: Tensor | None = None, eps: float | None = None
     ) -> Any:
         """A root-mean-square norm over the last axis."""
+        self.record.computed_in(x.dtype)
         eps = torch.finfo(x.dtype).eps if eps is None else eps
         normed = x * (x.pow(2).mean(-1, keepdim=True) + eps).rsqrt().detach()
         return normed if weight is None else normed * weight
 
-    def softmax(self, func: Callable[..., Any], x: Tensor, *rest: Any, **options: Any) -> Any:
+    def batch_norm(
+        self, func: Function, x: Tensor, mean: Tensor | None, variance: Tensor | None, *rest: Any, **options: Any
+    ) -> Any:
+        """A batch norm by its running statistics: a constant scale and shift, of which the mean's part is noted."""
+        y = func(x, mean, variance, *rest, **options)
+        if depends(x):
+            if mean is None or variance is None:
+                raise UserError("a batch norm without running statistics has no rule of relevance")
+            zero = x.new_zeros(1, x.shape[1], *[1] * (x.dim() - 2))
+            bias = rest[1] if len(rest) > 1 else options.get("bias")
+            shift = func(zero, mean, variance, *rest, **options) - (0 if bias is None else bias.view_as(zero[0]))
+            y.register_hook(lambda grad: self.record.on_constant((shift.detach() * grad).sum(dtype=torch.float64)))
+        return y
+
+    def softmax(self, func: Function, x: Tensor, *rest: Any, **options: Any) -> Any:
         """A softmax: its ordinary gradient, with what it keeps written down."""
         y = func(x, *rest, **options)
         if not depends(x):
             return y
-        if self.frozen:
-            return y.detach()
-        sums: dict[str, Tensor] = {}
+        self.record.attentions += 1
+        self.record.computed_in(y.dtype)
+        leak, sums = self.record.new_softmax(), list[Tensor]()
 
         def on_output(grad: Tensor) -> None:
-            sums["attention"] = (y.detach() * grad).sum()
+            sums.append((y.detach() * grad).sum(dtype=torch.float64))
 
         def on_input(grad: Tensor) -> None:
-            values = x.detach().to(grad.dtype)
-            self.record.on_softmax(sums["attention"], torch.where(grad == 0, 0, values * grad).sum())
+            values = torch.where(grad == 0, 0, x.detach() * grad)  # a masked one is minus infinity
+            leak.on_sums(sums.pop(), values.sum(dtype=torch.float64))
 
         y.register_hook(on_output)
         x.register_hook(on_input)
@@ -165,7 +171,7 @@ class RelevanceRules(TorchFunctionMode):
 
     def fused_attention(
         self,
-        func: Callable[..., Any],
+        func: Function,
         query: Tensor,
         key: Tensor,
         value: Tensor,
@@ -175,13 +181,48 @@ class RelevanceRules(TorchFunctionMode):
         **options: Any,
     ) -> Any:
         """Attention by a fused kernel; its backward pass works it out again, some rows at a time."""
-        scale = options.get("scale") or query.shape[-1] ** -0.5
+        self.record.attentions += 1
+        self.record.computed_in(query.dtype)
+        scale = query.shape[-1] ** -0.5 if options.get("scale") is None else options["scale"]
         groups = query.shape[-3] // key.shape[-3]
         if groups > 1:  # grouped keys: autograd adds up what their copies get
             key, value = (each.repeat_interleave(groups, dim=-3) for each in (key, value))
         if attn_mask is not None and attn_mask.dtype == torch.bool:
             attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill(~attn_mask, -torch.inf)
-        return attention(query, key, value, attn_mask, scale=scale, causal=is_causal, watch=self.watch)
+        return self.attend(query, key, value, attn_mask, scale=scale, causal=is_causal)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, *, scale: float, causal: bool) -> Tensor:
+        """Attention as one node, with what it keeps written down."""
+        product = self.record.new_product()
+        watch = AttentionWatch(self.record.new_softmax().on_sums, product.on_queries, product.on_keys)
+        return attention(q, k, v, bias, scale=scale, causal=causal, watch=watch)
+
+
+class FrozenRules(RelevanceRules):
+    """The same with attention and gates as constants (CP-LRP): nothing flows to queries, keys and scores."""
+
+    def product(self, func: Function, a: Any, b: Any, *rest: Any, **options: Any) -> Any:
+        if depends(a) and depends(b) and (is_gate(a) or is_gate(b)):
+            a, b = (each.detach() if is_gate(each) else each for each in (a, b))
+        return super().product(func, a, b, *rest, **options)
+
+    def activation(self, function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        return mark_gate(super().activation(function, x))
+
+    def softmax(self, func: Function, x: Tensor, *rest: Any, **options: Any) -> Any:
+        y = func(x, *rest, **options)
+        self.record.attentions += depends(x)
+        return y.detach()
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, *, scale: float, causal: bool) -> Tensor:
+        bias = None if bias is None else bias.detach()
+        return functional.scaled_dot_product_attention(
+            q.detach(), k.detach(), v, attn_mask=bias, is_causal=causal, scale=scale
+        )
+
+
+def _of_transposed(on_keys: Callable[[Tensor], None], relevance_BHCK: Tensor) -> None:
+    on_keys(relevance_BHCK.mT)
 
 
 def depends(value: Any) -> bool:
@@ -200,47 +241,61 @@ def is_gate(x: Tensor) -> bool:
     return bool(getattr(x, "_wherewhat_gate", False))
 
 
-def rules_of(mode: RelevanceRules) -> Mapping[Any, Callable[..., Any]]:
+def rules_of(mode: RelevanceRules) -> Mapping[Any, Function]:
     """The rule of every operation that needs one."""
     products = (
-        *(torch.mul, Tensor.mul, Tensor.__mul__, Tensor.__rmul__, Tensor.mul_, Tensor.__imul__, torch.multiply),
-        *(torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.bmm, Tensor.bmm),
+        *(torch.mul, Tensor.mul, Tensor.__mul__, Tensor.__rmul__, Tensor.mul_, Tensor.__imul__),
+        *(torch.multiply, Tensor.multiply, torch.bmm, Tensor.bmm, torch.mm, Tensor.mm),
     )
     functions = (
         *(functional.silu, functional.gelu, functional.relu, functional.mish, functional.elu, functional.softplus),
         *(functional.tanh, functional.sigmoid, functional.leaky_relu, functional.logsigmoid, functional.relu6),
+        *(functional.selu, functional.celu, functional.hardswish, functional.hardtanh, functional.hardsigmoid),
         *(torch.tanh, Tensor.tanh, torch.sigmoid, Tensor.sigmoid, torch.relu, Tensor.relu, Tensor.exp, torch.exp),
+        *(torch.clamp, Tensor.clamp),
     )
-    quotients = (torch.div, Tensor.div, Tensor.__truediv__, torch.true_divide)
-    softmaxes = (functional.softmax, torch.softmax, Tensor.softmax)
     return {
         **dict.fromkeys(products, mode.product),
+        **dict.fromkeys((torch.matmul, Tensor.matmul, Tensor.__matmul__), mode.matmul),
+        **dict.fromkeys((torch.div, Tensor.div, Tensor.__truediv__, torch.true_divide), mode.divide),
         **dict.fromkeys(functions, mode.apply),
-        **dict.fromkeys(quotients, mode.divide),
-        **dict.fromkeys(softmaxes, mode.softmax),
+        **dict.fromkeys((functional.softmax, torch.softmax, Tensor.softmax), mode.softmax),
         **dict.fromkeys((torch.rsqrt, Tensor.rsqrt), mode.constant),
         **dict.fromkeys((torch.baddbmm, Tensor.baddbmm), mode.baddbmm),
         **dict.fromkeys((torch.addcmul, Tensor.addcmul), mode.addcmul),
         torch.einsum: mode.einsum,
+        functional.glu: mode.glu,
         functional.linear: mode.linear,
         functional.layer_norm: mode.layer_norm,
         functional.rms_norm: mode.rms_norm,
+        functional.batch_norm: mode.batch_norm,
+        functional.normalize: mode.normalize,
         functional.scaled_dot_product_attention: mode.fused_attention,
     }
 
 
 @contextmanager
-def relevance_rules(model: nn.Module, record: RelevanceRecord, *, frozen: bool = False) -> Iterator[None]:
-    """Let a model run under the rules inside the block; its modules are as they were afterwards."""
-    activations = [module for module in model.modules() if is_activation(module)]
+def under_rules(kind: type[RelevanceRules], model: nn.Module, record: RelevanceRecord) -> Iterator[None]:
+    """Let a model run under rules inside the block; its modules are as they were afterwards."""
+    activations, rules = [module for module in model.modules() if is_activation(module)], kind(record)
     try:
         for module in activations:
-            module.forward = partial(_activation, module)
-        with RelevanceRules(record, frozen=frozen):
+            module.forward = partial(_activation, rules, module)
+        with rules:
             yield
     finally:
         for module in activations:
             vars(module).pop("forward", None)
+    if not record.attentions:
+        raise UserError(
+            f"no attention of {type(model).__name__} was seen that has a rule of relevance; "
+            "use the method input-x-gradient"
+        )
+
+
+def plain_gradients(model: nn.Module, record: RelevanceRecord) -> nullcontext[None]:
+    """No rules at all."""
+    return nullcontext()
 
 
 def is_activation(module: nn.Module) -> bool:
@@ -250,9 +305,10 @@ def is_activation(module: nn.Module) -> bool:
     return known and kind.__name__ not in NO_ACTIVATIONS
 
 
-def _activation(module: nn.Module, x: Tensor) -> Tensor:
+def _activation(rules: RelevanceRules, module: nn.Module, x: Tensor) -> Tensor:
     forward: Callable[..., Tensor] = type(module).forward
     if not depends(x):
         return forward(module, x)
+    inplace = bool(getattr(module, "inplace", False))
     with torch._C.DisableTorchFunction():
-        return mark_gate(elementwise(partial(forward, module), x))
+        return rules.activation(lambda each: forward(module, each.clone() if inplace else each), x)

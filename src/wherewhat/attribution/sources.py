@@ -9,9 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from wherewhat.attribution.record import RelevanceRecord
+from wherewhat.attribution.score_split import ScoreSplit, on_split
 from wherewhat.capture.hooks.position_sources import watch_positions
-from wherewhat.encodings.base import Context, Encoding, PositionWatch
-from wherewhat.nets.attention import SelfAttention, explicit_attention
+from wherewhat.encodings.base import EVERY, Context, Encoding, PositionWatch
+from wherewhat.errors import UserError
+from wherewhat.nets.attention import SelfAttention, explicit_logits, explicit_weights
 from wherewhat.nets.trunk import Trunk
 
 ROTARY = ("cos", "sin")
@@ -63,42 +66,70 @@ class _Shared(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (product,) = ctx.saved_tensors
-        ctx.source.products = product * grad / 2
+        ctx.source.products = (product * grad / 2).view_as(ctx.source.products)
         return grad / 2, None
 
 
 class SourceRecorder(PositionWatch):
-    """Turns every tensor that holds position into a leaf of its layer.
+    """Turns every tensor that holds position into a leaf of its layer; where it is a factor, it gets half."""
 
-    Where position is a factor, `split` gives it half of the relevance; without it, content gets all.
-    """
-
-    def __init__(self, *, split: bool = True) -> None:
-        self.split = split
-        self.layer = 0  # that runs now
+    def __init__(self, record: RelevanceRecord) -> None:
+        self.record = record
         self.sources: list[PositionSource] = []
+        self.others: list[Tensor] = []  # positions of what is not the text
+        self.splits: list[ScoreSplit] = []
+
+    def on_layer(self, layer: int | None) -> None:
+        """A layer runs from now on; None: one outside the part that reads the text."""
+        self.record.layer, self.record.rotated = layer, False
 
     def on_source(self, name: str, tensor: Tensor, block: int | None = None) -> Tensor:
-        if name in FACTORS and not self.split:
-            return tensor.detach()
         leaf = tensor.detach().clone().requires_grad_()
-        self.sources.append(PositionSource(name, self.layer if block is None else block, leaf))
+        layer = self.record.layer if block is None else None if block == EVERY else block
+        self.sources.append(PositionSource(name, layer, leaf))
+        self.record.rotated |= name in ROTARY and leaf.dim() == 3
         return leaf
 
     def on_product(self, name: str, product_BHQK: Tensor) -> Tensor:
-        if not self.split:
-            return product_BHQK
-        source = PositionSource(name, self.layer, products=torch.zeros_like(product_BHQK))
+        shape = product_BHQK.shape if product_BHQK.dim() == 4 else (1, *product_BHQK.shape)
+        source = PositionSource(name, self.record.layer, products=product_BHQK.new_zeros(shape))
         self.sources.append(source)
         shared: Tensor = _Shared.apply(product_BHQK, source)  # type: ignore[no-untyped-call]
         return shared
+
+    def check_seen(self, family: str) -> None:
+        """Refuse a model whose positions were never shown."""
+        if not self.sources:
+            raise UserError(
+                f"it is not known where position enters {family}, so positions cannot be told from tokens; "
+                "use the method attnlrp"
+            )
+
+    def on_other(self, tensor: Tensor) -> Tensor:
+        """The position of something that is not the text, such as what the decoder beside an encoder reads."""
+        self.others.append(tensor.detach().clone().requires_grad_())
+        return self.others[-1]
+
+
+class ContentRecorder(SourceRecorder):
+    """The same, but where position is a factor, content gets all the relevance."""
+
+    def on_source(self, name: str, tensor: Tensor, block: int | None = None) -> Tensor:
+        return tensor.detach() if name in FACTORS else super().on_source(name, tensor, block)
+
+    def on_product(self, name: str, product_BHQK: Tensor) -> Tensor:
+        return product_BHQK
+
+    def check_seen(self, family: str) -> None:
+        """Nothing has to be seen: what position is a factor of is content."""
 
 
 @contextmanager
 def watched_transformer(model: nn.Module, recorder: SourceRecorder) -> Iterator[None]:
     """Let a transformers model show its positions."""
-    with watch_positions(model, recorder, on_layer=lambda layer: setattr(recorder, "layer", layer)):
+    with watch_positions(model, recorder, on_layer=recorder.on_layer, on_other=recorder.on_other):
         yield
+    recorder.check_seen(type(model).__name__)
 
 
 @contextmanager
@@ -109,12 +140,12 @@ def watched_net(net: Trunk, recorder: SourceRecorder) -> Iterator[None]:
     plain = [module.attend for module in attentions]
     with ExitStack() as stack:
         for number, block in enumerate(net.blocks):
-            stack.enter_context(_before(block, partial(setattr, recorder, "layer", number)))
+            stack.enter_context(_before(block, partial(recorder.on_layer, number)))
         try:
             for encoding in encodings:
                 encoding.watch = recorder
             for module in attentions:
-                module.attend = _attend
+                module.attend = partial(_attend, recorder)
             yield
         finally:
             for encoding in encodings:
@@ -123,10 +154,24 @@ def watched_net(net: Trunk, recorder: SourceRecorder) -> Iterator[None]:
                 module.attend = attend
 
 
-def _attend(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:
+def _attend(
+    recorder: SourceRecorder, encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context
+) -> Tensor:
+    """Explicit attention, whose logits are split into what content says and what position adds."""
     encoding.check(length=context.longest, causal=context.causal)
-    q_BHQC, k_BHKC = encoding.on_query_key(q_BHQC, k_BHKC, context)
-    return explicit_attention(encoding, q_BHQC, k_BHKC, context) @ v_BHKC
+    turned_BHQC, turned_BHKC = encoding.on_query_key(q_BHQC, k_BHKC, context)
+    logits_BHQK = explicit_logits(encoding, turned_BHQC, turned_BHKC, context)
+    if logits_BHQK.requires_grad:
+        scale = q_BHQC.shape[-1] ** -0.5 if encoding.scale is None else encoding.scale
+        content = partial(_content, q_BHQC.detach(), k_BHKC.detach(), scale)
+        logits_BHQK.register_hook(
+            partial(on_split, recorder.splits, recorder.record.layer, logits_BHQK.detach(), content)
+        )
+    return explicit_weights(encoding, logits_BHQK, context) @ v_BHKC
+
+
+def _content(q_BHQC: Tensor, k_BHKC: Tensor, scale: float) -> Tensor:
+    return q_BHQC @ k_BHKC.mT * scale
 
 
 @contextmanager

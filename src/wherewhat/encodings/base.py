@@ -29,6 +29,7 @@ from wherewhat.errors import UserError
 Notes = Mapping[str, Tensor]  # what `observe` wrote down: one tensor [B, H, tokens, ...] under each name
 Made = TypeVar("Made")
 Hook = TypeVar("Hook", bound=Callable[..., Any])
+EVERY = -1  # in place of a block's number: all blocks share a source of position
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +155,10 @@ class PositionWatch(ABC):
 
     @abstractmethod
     def on_source(self, name: str, tensor: Tensor, block: int | None) -> Tensor:
-        """A tensor that follows from positions alone, before it is added to content or multiplied with it."""
+        """A tensor that follows from positions alone, before it is added to content or multiplied with it.
+
+        It belongs to `block`, to all of them (EVERY), or to the one that runs (None).
+        """
 
     @abstractmethod
     def on_product(self, name: str, product_BHQK: Tensor) -> Tensor:

@@ -72,11 +72,20 @@ def _bias(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) 
 
 def explicit_attention(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
     """attention_BHQK of queries and keys that `on_query_key` has seen, through all hooks that follow."""
+    return explicit_weights(encoding, explicit_logits(encoding, q_BHQC, k_BHKC, context), context)
+
+
+def explicit_logits(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
+    """logits_BHQK of queries and keys that `on_query_key` has seen, before the mask."""
     scale = q_BHQC.shape[-1] ** -0.5 if encoding.scale is None else encoding.scale
     logits_BHQK = q_BHQC @ k_BHKC.mT * scale
     bias_BHQK = encoding.source_bias(q_BHQC, k_BHKC, context)
     logits_BHQK = logits_BHQK if bias_BHQK is None else logits_BHQK + bias_BHQK
-    logits_BHQK = encoding.on_logits(logits_BHQK, q_BHQC, k_BHKC, context)
+    return encoding.on_logits(logits_BHQK, q_BHQC, k_BHKC, context)
+
+
+def explicit_weights(encoding: Encoding, logits_BHQK: Tensor, context: Context) -> Tensor:
+    """attention_BHQK of such logits."""
     forbidden_BHQK = ~context.allowed_BHQK  # filled, never added: an overflowing logit plus -inf would be NaN
     attention_BHQK = logits_BHQK.masked_fill(forbidden_BHQK, -torch.inf).softmax(-1).masked_fill(forbidden_BHQK, 0)
     return encoding.on_attention(attention_BHQK, context)

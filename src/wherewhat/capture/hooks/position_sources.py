@@ -3,57 +3,87 @@
 | family | what is shown | where |
 |---|---|---|
 | rotary (Llama, Qwen, Gemma, Mistral, NeoX, ...) | cosines and sines, by layer | arguments of the attention |
+| GPT-J | cosines and sines, by layer | arguments of its rotation function |
 | tables (GPT-2, BERT and relatives, OPT, BART) | the rows that are added | output of the table |
-| BLOOM | the bias of every layer | argument of the attention |
+| BLOOM, MPT | the bias of every layer | argument of the attention |
 | T5 | the bias that all layers share | `compute_bias` |
 | DeBERTa | products of content with distances, by layer | `disentangled_attention_bias` |
-| XLNet | encodings of distances, by layer | argument of the attention |
+| XLNet | products of content with distances, by layer | `rel_shift_bnij` |
 """
 
+import inspect
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
 from itertools import count
 from typing import Any
 
 from torch import Tensor, nn
 
+from wherewhat.capture.hooks.rotation_calls import SharedPatches, patched
 from wherewhat.capture.loading.load import OTHER_MODALITIES, POSITION_TABLE
-from wherewhat.encodings.base import PositionWatch
+from wherewhat.encodings.base import EVERY, PositionWatch
 
-ROTATION, BIAS = "position_embeddings", "alibi"  # names of arguments
-DISTANCES = "disentangled_attention_bias"  # a method of DeBERTa's attention
+ROTATION, BIASES = "position_embeddings", ("alibi", "position_bias")  # names of an attention's arguments
+DISTANCES = ("disentangled_attention_bias", "disentangled_att_bias", "rel_shift_bnij")  # methods of attentions
 SHARED_BIAS = "compute_bias"  # a method of T5's attention
+OnLayer = Callable[[int | None], None]
+_ROTATIONS = SharedPatches()  # functions, which all models of a file share
 
 
 @contextmanager
-def watch_positions(model: nn.Module, watch: PositionWatch, *, on_layer: Callable[[int], None]) -> Iterator[None]:
-    """Show `watch` every tensor that holds position, inside the block; `on_layer` is told which layer runs."""
-    numbers = count()
+def watch_positions(
+    model: nn.Module, watch: PositionWatch, *, on_layer: OnLayer, on_other: Callable[[Tensor], Tensor]
+) -> Iterator[None]:
+    """Show `watch` every tensor that holds position, inside the block; `on_layer` is told which layer runs.
+
+    Beside an encoder, a decoder has layers without a number, and its positions go to `on_other`.
+    """
+    reading, running, numbers = dict(text_modules(model)), RunningLayer(on_layer), count()
     with ExitStack() as stack:
-        for name, module in text_modules(model):
+        for name, module in model.named_modules():
             if is_attention(module):
-                hook = _argument_hook(watch, numbers, on_layer)
-                stack.callback(module.register_forward_pre_hook(hook, with_kwargs=True).remove)
-                for method in (DISTANCES, SHARED_BIAS):
-                    if hasattr(module, method):
-                        stack.enter_context(_shown(module, method, watch))
-            elif POSITION_TABLE.search(name) and isinstance(module, nn.Embedding):
+                own = name in reading
+                stack.callback(
+                    module.register_forward_pre_hook(partial(running.enter, numbers if own else None)).remove
+                )
+                stack.enter_context(_watch_attention(module, watch) if own else _watch_decoder(module, on_other))
+            elif name in reading and POSITION_TABLE.search(name) and isinstance(module, nn.Embedding):
                 stack.callback(module.register_forward_hook(_table_hook(watch)).remove)
+        stack.enter_context(_watch_rotations(model, watch, running))
         yield
+
+
+class RunningLayer:
+    """The number of the layer that runs."""
+
+    def __init__(self, on_layer: OnLayer) -> None:
+        self.number: int | None = None
+        self._on_layer = on_layer
+
+    def enter(self, numbers: Iterator[int] | None, *_: object) -> None:
+        """The next layer starts; without numbers, one that does not read the text."""
+        self.number = None if numbers is None else next(numbers)
+        self._on_layer(self.number)
 
 
 def text_modules(model: nn.Module) -> Sequence[tuple[str, nn.Module]]:
     """The modules of the part that reads text: of an encoder and a decoder, the encoder's."""
     named = [(name, module) for name, module in model.named_modules() if not OTHER_MODALITIES.search(name)]
-    if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
+    if has_two_stacks(model):
         named = [(name, module) for name, module in named if "encoder." in name and "decoder." not in name]
     return named
 
 
+def has_two_stacks(model: nn.Module) -> bool:
+    """Whether a decoder stands beside an encoder."""
+    return bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
+
+
 def token_embedding(model: nn.Module) -> nn.Module:
     """The embedding of the tokens of a text: of an encoder and a decoder, the encoder's."""
-    two_stacks = getattr(getattr(model, "config", None), "is_encoder_decoder", False)
-    reader: Any = model.get_encoder() if two_stacks else model  # type: ignore[operator]
+    reader: Any = model.get_encoder() if has_two_stacks(model) else model  # type: ignore[operator]
     embedding: nn.Module = reader.get_input_embeddings()
     return embedding
 
@@ -79,18 +109,41 @@ def is_attention(module: nn.Module) -> bool:
     )
 
 
-def _argument_hook(watch: PositionWatch, numbers: Iterator[int], on_layer: Callable[[int], None]) -> Any:
-    def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        on_layer(next(numbers))
-        shown = dict(kwargs)
-        if isinstance(rotation := kwargs.get(ROTATION), tuple):
-            cos, sin = rotation
-            shown[ROTATION] = (watch.on_source("cos", cos, None), watch.on_source("sin", sin, None))
-        if isinstance(bias := kwargs.get(BIAS), Tensor):
-            shown[BIAS] = watch.on_source("bias", bias, None)
-        return args, shown
+@contextmanager
+def _watch_attention(module: nn.Module, watch: PositionWatch) -> Iterator[None]:
+    """Show what one attention is given, and what its methods give."""
+    with ExitStack() as stack:
+        stack.callback(module.register_forward_pre_hook(partial(_show_arguments, watch), with_kwargs=True).remove)
+        for method in DISTANCES:
+            if hasattr(module, method):
+                stack.enter_context(_replaced(module, method, partial(watch.on_product, "distance terms")))
+        if hasattr(module, SHARED_BIAS):
+            stack.enter_context(_replaced(module, SHARED_BIAS, lambda bias: watch.on_source("bias", bias, EVERY)))
+        yield
 
-    return hook
+
+@contextmanager
+def _watch_decoder(module: nn.Module, on_other: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Show the bias of an attention that does not read the text."""
+    with ExitStack() as stack:
+        if hasattr(module, SHARED_BIAS):
+            stack.enter_context(_replaced(module, SHARED_BIAS, on_other))
+        yield
+
+
+def _show_arguments(
+    watch: PositionWatch, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    shown = dict(kwargs)
+    if isinstance(rotation := kwargs.get(ROTATION), tuple):
+        cos, sin = rotation
+        shown[ROTATION] = (watch.on_source("cos", cos, None), watch.on_source("sin", sin, None))
+    for name in BIASES:
+        if isinstance(bias := kwargs.get(name), Tensor) and not bias.requires_grad:
+            hidden_BTD = args[0] if args else kwargs["hidden_states"]
+            # One row may serve all queries; relevance differs from query to query.
+            shown[name] = watch.on_source("bias", bias.expand(*bias.shape[:-2], hidden_BTD.shape[1], -1), None)
+    return args, shown
 
 
 def _table_hook(watch: PositionWatch) -> Any:
@@ -98,18 +151,38 @@ def _table_hook(watch: PositionWatch) -> Any:
 
 
 @contextmanager
-def _shown(module: nn.Module, method: str, watch: PositionWatch) -> Iterator[None]:
-    """Show what a method of one module gives."""
+def _replaced(module: nn.Module, method: str, replacement: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Put something else in place of what a method of one module gives."""
     plain = getattr(module, method)
 
-    def shown(*args: Any, **kwargs: Any) -> Tensor:
+    def replaced(*args: Any, **kwargs: Any) -> Any:
         output = plain(*args, **kwargs)
-        if method == DISTANCES:
-            return watch.on_product("distance terms", output)
-        return watch.on_source("bias", output, None)
+        return replacement(output) if isinstance(output, Tensor) else output
 
-    setattr(module, method, shown)
-    try:
+    with patched(module, method, replaced):
         yield
-    finally:
-        delattr(module, method)
+
+
+@contextmanager
+def _watch_rotations(model: nn.Module, watch: PositionWatch, running: RunningLayer) -> Iterator[None]:
+    """Show cosines and sines that reach a rotation function without having been an argument of the attention."""
+    files = {type(part).__module__ for part in model.modules()}
+    with ExitStack() as stack:
+        for file in (sys.modules[name] for name in sorted(files) if name in sys.modules):
+            for name, value in list(vars(file).items()):
+                if name.startswith("apply_rot") and "vision" not in name and callable(value):
+                    stack.enter_context(_ROTATIONS.replace(file, name, partial(_shown_rotation, watch, running)))
+        yield
+
+
+def _shown_rotation(watch: PositionWatch, running: RunningLayer, function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        given = inspect.signature(function).bind(*args, **kwargs)
+        for name in ("cos", "sin"):
+            value = given.arguments.get(name)
+            if running.number is not None and isinstance(value, Tensor) and not value.requires_grad:
+                given.arguments[name] = watch.on_source(name, value, None)
+        return function(*given.args, **given.kwargs)
+
+    return wrapper
