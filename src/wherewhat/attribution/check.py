@@ -20,7 +20,13 @@ def check_attribution(
 ) -> Ledger:
     """Attribute an output, and refuse the result unless everything that went in came out again.
 
-    >>> ledger = check_attribution("tiny", [42, 28, 31, 22, 39, 23, 31, 24, 4, 2, 6, 10, 10, 7, 9, 7, 16])
+    >>> ids = [42, 28, 31, 22, 39, 23, 31, 24, 4, 2, 6, 10, 10, 7, 9, 7, 16]
+    >>> ledger = check_attribution("tiny", ids)  # doctest: +ELLIPSIS
+    logit                      11.59
+      tokens                   3.822
+      rotation, layer 0       ...
+    >>> ledger.balances()
+    True
     """
     ledger = attribute(model, text, target=target, method=method, tokenizer=tokenizer).relevance.ledger
     if ledger is None:

@@ -24,10 +24,10 @@ class LedgerEntry:
 class Ledger:
     """Where the relevance of a logit went. Its parts add up to the logit, up to rounding.
 
-    >>> print(Ledger.of(1.0, [LedgerEntry("tokens", None, 0.7), LedgerEntry("rotation", 0, 0.3)], torch.float64))
+    >>> print(Ledger.of(1.0, [LedgerEntry("tokens", None, 0.75), LedgerEntry("rotation", 0, 0.25)], torch.float64))
     logit                          1
-      tokens                     0.7
-      rotation, layer 0          0.3
+      tokens                    0.75
+      rotation, layer 0         0.25
     rest                           0
     """
 
