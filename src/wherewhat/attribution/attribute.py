@@ -1,9 +1,12 @@
 """Attribute an output of a model to the tokens and positions of a text."""
 
 from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from wherewhat.attribution.explain import METHODS, explain
@@ -14,9 +17,10 @@ from wherewhat.attribution.rollout import mean_attention
 from wherewhat.attribution.sources import watched_net, watched_transformer
 from wherewhat.capture.hooks.position_sources import other_embeddings, token_embedding
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, wrap_module
-from wherewhat.capture.outputs.text_outputs import load_reader
+from wherewhat.capture.outputs.explained import load_explained
 from wherewhat.capture.tokens.batch import generator_of
 from wherewhat.capture.tokens.encode import token_names
+from wherewhat.errors import UserError
 from wherewhat.names import look_up
 from wherewhat.nets.trunk import Trunk
 
@@ -60,14 +64,33 @@ def attribute(
         logit=relevance.logit,
         probability=float(probability_C[relevance.index]),
     )
-    return Attribution(tuple(token_names(loaded, ids_T)), tuple(ids_T.tolist()), output, relevance, aggregate)
+    return Attribution(
+        tuple(token_names(loaded, ids_T)), tuple(ids_T.tolist()), output, relevance, aggregate, loaded.notes
+    )
 
 
 def open_model(model: str | nn.Module | LoadedModel, tokenizer: Any = None) -> LoadedModel:
-    """A model by its name, with the head it was saved with; or one that is already in memory."""
+    """A model by its name, with the head it was saved with; or one that is already in memory. At least in float32."""
     if isinstance(model, str):
-        return load_reader(model, LoadSettings())
-    return model if isinstance(model, LoadedModel) else wrap_module(model, tokenizer)
+        return load_explained(model, LoadSettings())
+    return in_float32(model if isinstance(model, LoadedModel) else wrap_module(model, tokenizer))
+
+
+def in_float32(model: LoadedModel) -> LoadedModel:
+    """The same model, or a copy in float32 of one in half precision, whose small differences would be lost."""
+    dtype = next(model.module.parameters()).dtype
+    if dtype not in (torch.float16, torch.bfloat16):
+        return model
+    name = str(dtype).removeprefix("torch.")
+    try:
+        module = deepcopy(model.module).float()
+    except (RuntimeError, MemoryError) as error:
+        raise UserError(
+            f"{model.id} is in {name}, and a copy in float32, which relevance needs, does not fit into memory; "
+            "explain a smaller model"
+        ) from error
+    note = f"{model.id} is in {name}; its relevance was computed by a copy in float32."
+    return replace(model, module=module, notes=(*model.notes, note))
 
 
 def watched(model: LoadedModel, choice: OutputChoice) -> Watched:

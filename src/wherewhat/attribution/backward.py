@@ -14,10 +14,14 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 NEAR_ZERO = 1e-12  # below it, the ratio of output and input is the derivative
-STEP = 1e-4  # for the derivative at 0
 ENTRIES = 1 << 22  # of attention computed at once in the backward pass, so that memory does not grow with n²
 OnRelevance = Callable[[Tensor], None]  # is shown the relevance of a tensor, of its shape
 OnSums = Callable[[Tensor, Tensor], None]  # is shown the summed relevance of attention and of its logits
+
+
+def summed(x: Tensor) -> Tensor:
+    """The sum of all numbers, in float64 where the device has it, on the CPU."""
+    return x.sum(dtype=torch.float32 if x.device.type == "mps" else torch.float64).cpu().double()
 
 
 class _Half(torch.autograd.Function):
@@ -68,7 +72,7 @@ class _Through(torch.autograd.Function):
         x, y = ctx.saved_tensors
         at_zero: AtZero = ctx.at_zero
         if at_zero.value:
-            ctx.on_constant(at_zero.value * grad.double().sum())
+            ctx.on_constant(at_zero.value * summed(grad))
         small = x.abs() < NEAR_ZERO
         ratio = torch.where(small, at_zero.slope, (y - at_zero.value) / torch.where(small, 1, x))
         return grad * ratio, None, None, None
@@ -82,11 +86,13 @@ class AtZero:
     slope: float
 
     @classmethod
-    def of(cls, function: Callable[[Tensor], Tensor], device: torch.device) -> "AtZero":
-        """Of any function, its slope by a central difference."""
-        near = torch.tensor([-STEP, 0.0, STEP], dtype=torch.float64, device=device)
-        below, value, above = function(near).double().tolist()
-        return cls(value, (above - below) / (2 * STEP))
+    def of(cls, function: Callable[[Tensor], Tensor], x: Tensor) -> "AtZero":
+        """Of any function."""
+        with torch.enable_grad():
+            zero = torch.zeros(1, dtype=x.dtype, device=x.device, requires_grad=True)
+            y = function(zero)
+            (slope,) = torch.autograd.grad(y, zero)
+        return cls(y.item(), slope.item())
 
 
 def elementwise(function: Callable[[Tensor], Tensor], x: Tensor, on_constant: OnRelevance) -> Tensor:
@@ -97,7 +103,7 @@ def elementwise(function: Callable[[Tensor], Tensor], x: Tensor, on_constant: On
     """
     with torch.no_grad():
         y = function(x)
-        at_zero = AtZero.of(function, x.device)
+    at_zero = AtZero.of(function, x)
     through: Tensor = _Through.apply(x, y, at_zero, on_constant)  # type: ignore[no-untyped-call]
     return through
 
@@ -148,7 +154,7 @@ class _Attention(torch.autograd.Function):
         queries, keys = q.shape[-2], k.shape[-2]
         to_q, to_k, to_v = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
         to_bias = torch.zeros_like(bias) if bias is not None and ctx.needs_input_grad[3] else None
-        sums = q.new_zeros(2, dtype=torch.float64)
+        of_attention = of_logits = torch.zeros((), dtype=torch.float64)
         rows = max(1, ENTRIES // (math.prod(q.shape[:-2]) * keys))
         for first in range(0, queries, rows):
             here = slice(first, min(first + rows, queries))
@@ -162,15 +168,15 @@ class _Attention(torch.autograd.Function):
             to_v += attention.mT @ grad[..., here, :] / 2
             relevance = attention * (grad[..., here, :] @ v.mT / 2)
             to_logits = relevance - attention * relevance.sum(-1, keepdim=True)
-            of_logits = logits.masked_fill(attention == 0, 0.0).mul_(to_logits)
-            sums += torch.stack([relevance.sum(dtype=torch.float64), of_logits.sum(dtype=torch.float64)])
+            of_attention = of_attention + summed(relevance)
+            of_logits = of_logits + summed(logits.masked_fill(attention == 0, 0.0).mul_(to_logits))
             to_q[..., here, :] = to_logits @ k * (ctx.scale / 2)
             to_k += to_logits.mT @ q[..., here, :] * (ctx.scale / 2)
             if to_bias is not None:
                 target = _rows(to_bias, here)
                 target += to_logits.sum_to_size(target.shape)
         watch: AttentionWatch = ctx.watch
-        watch.on_softmax(sums[0], sums[1])
+        watch.on_softmax(of_attention, of_logits)
         watch.on_queries(q * to_q)
         watch.on_keys(k * to_k)
         return to_q, to_k, to_v, to_bias, None, None, None

@@ -7,18 +7,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from wherewhat.capture.capture import inputs_for
+from wherewhat.capture.capture import as_user_errors, first_device
+from wherewhat.capture.hooks.position_sources import has_two_stacks
 from wherewhat.capture.loading.load import LoadedModel
+from wherewhat.capture.outputs.explained import label_logits, next_token_logits, predicts_after_encoder, token_logits
 from wherewhat.capture.outputs.language_model import ANSWER, MASKED, NEXT, prediction_kind
-from wherewhat.capture.outputs.text_outputs import LABELS, labels_of, output_kind
-from wherewhat.capture.tokens.batch import Batch
-from wherewhat.capture.tokens.encode import token_names, tokenizer_of
-from wherewhat.capture.tokens.full_texts import encode_full_text
+from wherewhat.capture.outputs.text_outputs import LABELS, STATES, labels_of, output_kind
+from wherewhat.capture.tokens.encode import check_vocabulary, token_names, tokenizer_of
+from wherewhat.capture.tokens.full_texts import FullText, encode_full_text
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 from wherewhat.nets.trunk import Trunk
 
 WORDS = {"next": NEXT, "mask": MASKED, "label": LABELS}  # what a target may be called
+GIVES = {LABELS: "a label", MASKED: "a token for a mask", NEXT: "a next token", ANSWER: "the answer to a task"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class OutputChoice:
 
     kind: str
     ids_BT: Tensor
-    slot: int | None  # where a token is predicted; None for a label
+    slot: int | None  # where a token is predicted; None for a label, and after an encoder
     logits: Callable[[], Tensor]  # logits_C
     index: Callable[[Tensor], int]
     name_of: Callable[[int], str]
@@ -35,77 +37,133 @@ class OutputChoice:
 
 def choose_output(model: LoadedModel, text: Any, target: str | int) -> OutputChoice:
     """What to explain of a text."""
-    ids_BT = ids_of(model, text)
     kind = kind_of(model)
-    if isinstance(target, str) and target in WORDS:
-        if WORDS[target] != kind and not (target == "next" and kind == ANSWER):
-            raise UserError(f"{model.id} has no {target} to explain; it gives {_GIVES[kind]}, so give another target")
-        target = ""
+    target = _known_target(model, kind, target)
+    full = read_full(model, text)
+    ids_BT = full.ids_T[None].to(first_device(model.module))
+    types_BT = None if full.types_T is None else full.types_T[None].to(ids_BT.device)
     if kind == LABELS:
         names = labels_of(model)
-        return OutputChoice(kind, ids_BT, None, _runner(model, ids_BT, None), _index(names, target), names.__getitem__)
+        index, name_of = _label_index(model, names, target), names.__getitem__
+        return OutputChoice(kind, ids_BT, None, _runner(model, label_logits, ids_BT, types_BT), index, name_of)
+    index = _token_index(model, kind, target)
+    if has_two_stacks(model.module):
+        return OutputChoice(kind, ids_BT, None, _runner(model, next_token_logits, ids_BT), index, _namer(model))
     slot = _mask_slot(model, ids_BT) if kind == MASKED else ids_BT.shape[1] - 1
-    return OutputChoice(
-        kind,
-        ids_BT,
-        slot,
-        _runner(model, ids_BT, slot),
-        _token_index(model, target),
-        lambda index: token_names(model, torch.tensor([index]))[0],
-    )
-
-
-_GIVES = {LABELS: "a label", MASKED: "a token for a mask", NEXT: "a next token", ANSWER: "the answer to a task"}
+    return OutputChoice(kind, ids_BT, slot, _runner(model, token_logits, ids_BT, slot), index, _namer(model))
 
 
 def kind_of(model: LoadedModel) -> str:
     """What a model can be asked to explain."""
-    if isinstance(model.module, Trunk) and model.task is not None:
+    module = model.module
+    if isinstance(module, Trunk) and not module.config.labels:
+        if model.task is None and model.tokenizer is None:  # a net from memory, which reads numbers
+            return NEXT if module.config.causal else ANSWER
         return prediction_kind(model)
-    return output_kind(model)
+    if predicts_after_encoder(module):
+        return NEXT
+    kind = output_kind(model)
+    if kind == STATES:
+        raise UserError(
+            f"{model.id} predicts neither tokens nor one of several labels, so it has no output to explain; "
+            "save it with such a head, or name another model"
+        )
+    if kind == LABELS and has_two_stacks(module):
+        raise UserError(
+            f"{model.id} reads a text twice before it labels it, in its encoder and in its decoder, "
+            "so tokens have no single relevance; name a classifier with one stack"
+        )
+    return kind
 
 
 def ids_of(model: LoadedModel, text: Any) -> Tensor:
     """ids_BT of one text, of a pair of texts, or of token ids."""
+    return read_full(model, text).ids_T[None]
+
+
+def read_full(model: LoadedModel, text: Any) -> FullText:
+    """A text, a pair of texts or token ids as the model reads them. One that does not fit is refused."""
     if isinstance(text, str):
-        return encode_full_text(model, (text,)).ids_T[None]
-    if isinstance(text, tuple) and all(isinstance(part, str) for part in text):
-        return encode_full_text(model, text).ids_T[None]
-    return torch.as_tensor(text, dtype=torch.long).reshape(1, -1)
+        full = encode_full_text(model, (text,))
+    elif isinstance(text, tuple) and text and all(isinstance(part, str) for part in text):
+        full = encode_full_text(model, text)
+    else:
+        ids_T = torch.as_tensor(text, dtype=torch.long).flatten().cpu()
+        if not len(ids_T):
+            raise UserError("the text has no token; give at least one")
+        own_T = torch.ones_like(ids_T, dtype=torch.bool)
+        full = FullText(ids_T, own_T, own_T, None)
+    check_vocabulary(model, [full.ids_T])
+    most = model.context
+    if most is not None and len(full) > most:
+        raise UserError(f"the text has {len(full)} tokens and {model.id} holds {most}; shorten it")
+    return full
 
 
-def _runner(model: LoadedModel, ids_BT: Tensor, slot: int | None) -> Callable[[], Tensor]:
-    module = model.module
+def _known_target(model: LoadedModel, kind: str, target: str | int) -> str | int:
+    """A target, without a word for what the model gives anyway."""
+    if not isinstance(target, str) or target not in WORDS:
+        return target
+    if WORDS[target] != kind and not (target == "next" and kind == ANSWER):
+        if target == "label":
+            labels_of(model)  # says why there are none
+        raise UserError(f"{model.id} has no {target} to explain: it gives {GIVES[kind]}; give another target")
+    return ""
 
+
+def _runner(model: LoadedModel, logits: Callable[..., Tensor], *inputs: Any) -> Callable[[], Tensor]:
     def run() -> Tensor:
-        if isinstance(module, Trunk):
-            logits: Tensor = module.label_logits(ids_BT)[0] if slot is None else module(ids_BT)[0, slot]
-            return logits
-        batch = Batch((0,), ids_BT, torch.ones_like(ids_BT, dtype=torch.bool), (torch.tensor([0]),))
-        output: Tensor = module(**inputs_for(module, batch)).logits[0]
-        return output if slot is None else output[slot]
+        with as_user_errors(model.module):
+            return logits(model.module, *inputs)
 
     return run
 
 
-def _index(names: tuple[str, ...], target: str | int) -> Callable[[Tensor], int]:
-    if target == "":
-        return lambda logits_C: int(logits_C.argmax())
-    if isinstance(target, int):
-        return lambda _: target
-    look_up("label", target, dict.fromkeys(names))
-    return lambda _: names.index(target)
+def _namer(model: LoadedModel) -> Callable[[int], str]:
+    return lambda index: token_names(model, torch.tensor([index]))[0]
 
 
-def _token_index(model: LoadedModel, target: str | int) -> Callable[[Tensor], int]:
+def _label_index(model: LoadedModel, names: tuple[str, ...], target: str | int) -> Callable[[Tensor], int]:
     if target == "":
-        return lambda logits_C: int(logits_C.argmax())
-    if isinstance(target, int):
-        return lambda _: target
-    ids = tokenizer_of(model)(target, add_special_tokens=False)["input_ids"]
+        return _likeliest
+    if isinstance(target, str):
+        look_up("label", target, dict.fromkeys(names))
+        return lambda _: names.index(target)
+    if not 0 <= target < len(names):
+        numbered = ", ".join(f"{number} {name}" for number, name in enumerate(names))
+        raise UserError(f"{model.id} has no label {target}; it has {numbered}")
+    return lambda _: target
+
+
+def _token_index(model: LoadedModel, kind: str, target: str | int) -> Callable[[Tensor], int]:
+    if target == "":
+        return _likeliest
+    index = target if isinstance(target, int) else _token_called(model, target)
+    if not 0 <= index < model.vocabulary:
+        raise UserError(
+            f"token {index} is not in the vocabulary of {model.id}, which has {model.vocabulary} entries; "
+            f"give a number from 0 to {model.vocabulary - 1}"
+        )
+    return lambda _: index
+
+
+def _token_called(model: LoadedModel, target: str) -> int:
+    """The token that a target names: by the tokenizer, or by the tasks that a net has learnt."""
+    if model.task is not None and model.tokenizer is None:
+        names = token_names(model, torch.arange(model.vocabulary))
+        look_up("token", target, dict.fromkeys(names))
+        return names.index(target)
+    tokenizer = tokenizer_of(model)
+    ids = tokenizer(target, add_special_tokens=False)["input_ids"]
     if len(ids) != 1:
         raise UserError(f"'{target}' is {len(ids)} tokens of {model.id}; give a single token, or its number")
-    return lambda _: int(ids[0])
+    if ids[0] == getattr(tokenizer, "unk_token_id", None) and target != tokenizer.unk_token:
+        raise UserError(f"'{target}' is not in the vocabulary of {model.id}; give a token that is, or its number")
+    return int(ids[0])
+
+
+def _likeliest(logits_C: Tensor) -> int:
+    return int(logits_C.argmax())
 
 
 def _mask_slot(model: LoadedModel, ids_BT: Tensor) -> int:

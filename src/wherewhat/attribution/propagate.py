@@ -47,7 +47,7 @@ def propagate(watched: Watched, choose: Choose, how: Propagation, *, method: str
     result = pass_back(watched, choose, how)
     relevance = Relevance(
         method=method,
-        logits_C=result.logits_C.detach(),
+        logits_C=result.logits_C.detach().cpu(),
         index=result.index,
         token_TD=relevance_of(result.tokens[0])[0],
         sources=tuple(result.recorder.sources),
@@ -85,7 +85,7 @@ def pass_back(watched: Watched, choose: Choose, how: Propagation) -> BackwardPas
             raise UserError(f"{family} does not use its embedding of tokens, so nothing can be explained")
         result.index = choose(result.logits_C.detach())
         result.logits_C[result.index].backward()
-        result.biases = [bias.detach() * bias.grad for bias in result.biases if bias.grad is not None]
+        result.biases = [relevance_of(bias) for bias in result.biases]
     return result
 
 
@@ -106,9 +106,9 @@ def ledger_of(result: BackwardPass) -> Ledger:
         (BIASES, None, [*result.biases, torch.tensor(record.constants, dtype=torch.float64)]),
         (OTHERS, None, [relevance_of(each) for each in others]),
     ]
-    entries = [LedgerEntry(name, layer, sum(float(each.double().sum()) for each in of)) for name, layer, of in parts]
+    entries = [LedgerEntry(name, layer, sum(float(each.sum()) for each in of)) for name, layer, of in parts]
     leaks = [LedgerEntry(SOFTMAX, leak.layer, leak.value) for leak in record.softmaxes]
-    flow = sum(float(each.double().abs().sum()) for *_, of in parts for each in of)
+    flow = sum(float(each.abs().sum()) for *_, of in parts for each in of)
     flow += sum(abs(leak.of_attention) + abs(leak.of_logits) for leak in record.softmaxes)
     logit, dtype = result.logits_C[result.index].item(), coarser(record.dtype, result.logits_C.dtype)
     return Ledger.of(logit, [*entries[:-2], *leaks, *entries[-2:]], dtype, flow=flow)
@@ -124,10 +124,10 @@ def by_place(sources: Sequence[PositionSource]) -> dict[tuple[str, int | None], 
 
 
 def relevance_of(leaf: Tensor) -> Tensor:
-    """Value times gradient, in float64."""
+    """Value times gradient, in float64 on the CPU."""
     if leaf.grad is None:
-        return torch.zeros_like(leaf, dtype=torch.float64)
-    return leaf.detach().double() * leaf.grad.double()
+        return torch.zeros(leaf.shape, dtype=torch.float64)
+    return leaf.detach().cpu().double() * leaf.grad.cpu().double()
 
 
 @contextmanager

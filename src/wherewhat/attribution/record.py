@@ -48,7 +48,7 @@ class HeadProduct:
 
 def by_head_and_channel(relevance_BHTC: Tensor) -> Tensor:
     """relevance_HC, summed over texts and slots, in float64."""
-    return relevance_BHTC.double().sum(-2).flatten(0, -3).sum(0)
+    return relevance_BHTC.sum(-2).flatten(0, -3).sum(0).cpu().double()
 
 
 @dataclass

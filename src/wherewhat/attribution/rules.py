@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from wherewhat.attribution.backward import AttentionWatch, attention, elementwise, half, layer_norm, shown_half
+from wherewhat.attribution.backward import AttentionWatch, attention, elementwise, half, layer_norm, shown_half, summed
 from wherewhat.attribution.record import RelevanceRecord
 from wherewhat.errors import UserError
 
@@ -146,7 +146,7 @@ class RelevanceRules(TorchFunctionMode):
             zero = x.new_zeros(1, x.shape[1], *[1] * (x.dim() - 2))
             bias = rest[1] if len(rest) > 1 else options.get("bias")
             shift = func(zero, mean, variance, *rest, **options) - (0 if bias is None else bias.view_as(zero[0]))
-            y.register_hook(lambda grad: self.record.on_constant((shift.detach() * grad).sum(dtype=torch.float64)))
+            y.register_hook(lambda grad: self.record.on_constant(summed(shift.detach() * grad)))
         return y
 
     def softmax(self, func: Function, x: Tensor, *rest: Any, **options: Any) -> Any:
@@ -159,11 +159,11 @@ class RelevanceRules(TorchFunctionMode):
         leak, sums = self.record.new_softmax(), list[Tensor]()
 
         def on_output(grad: Tensor) -> None:
-            sums.append((y.detach() * grad).sum(dtype=torch.float64))
+            sums.append(summed(y.detach() * grad))
 
         def on_input(grad: Tensor) -> None:
-            values = torch.where(grad == 0, 0, x.detach() * grad)  # a masked one is minus infinity
-            leak.on_sums(sums.pop(), values.sum(dtype=torch.float64))
+            # A masked one is minus infinity.
+            leak.on_sums(sums.pop(), summed(torch.where(grad == 0, 0, x.detach() * grad)))
 
         y.register_hook(on_output)
         x.register_hook(on_input)

@@ -26,7 +26,7 @@ class LogitRelevance:
         heads, queries, keys = relevance_HQK.shape
         lags_QK = torch.arange(queries)[:, None] - torch.arange(keys)[None, :] + keys - 1
         by_distance_HR = relevance_HQK.new_zeros(heads, queries + keys - 1)
-        by_distance_HR.index_add_(1, lags_QK.flatten().to(relevance_HQK.device), relevance_HQK.flatten(1))
+        by_distance_HR.index_add_(1, lags_QK.flatten(), relevance_HQK.flatten(1))
         return cls(by_distance_HR, relevance_HQK.sum(2), relevance_HQK.sum(1))
 
     @property
@@ -58,10 +58,9 @@ def on_split(
     splits: list[ScoreSplit], layer: int | None, logits_BHQK: Tensor, content: Callable[[], Tensor], grad_BHQK: Tensor
 ) -> None:
     """Split the relevance of logits when their gradient arrives, and put it first: layers come last to first."""
-    content_BHQK = content().double()
-    grad_BHQK = grad_BHQK.double()
+    content_BHQK, logits_BHQK, grad_BHQK = (each.cpu().double() for each in (content(), logits_BHQK, grad_BHQK))
     parts = (
         torch.where(grad_BHQK == 0, 0.0, part_BHQK * grad_BHQK).sum(0)  # a forbidden key may be minus infinity
-        for part_BHQK in (content_BHQK, logits_BHQK.double() - content_BHQK)
+        for part_BHQK in (content_BHQK, logits_BHQK - content_BHQK)
     )
     splits.insert(0, ScoreSplit(layer, *(LogitRelevance.of(part_HQK) for part_HQK in parts)))

@@ -34,13 +34,13 @@ class PositionSource:
     products: Tensor | None = None  # relevance_BHQK, where position is a factor of products
 
     def relevance(self) -> Tensor:
-        """Its relevance, of its own shape, in float64."""
+        """Its relevance, of its own shape, in float64 on the CPU."""
         if self.leaf is None:
             assert self.products is not None, "the backward pass has been run"
-            return self.products.double()
+            return self.products.cpu().double()
         if self.leaf.grad is None:
-            return torch.zeros_like(self.leaf, dtype=torch.float64)
-        return self.leaf.detach().double() * self.leaf.grad.double()
+            return torch.zeros(self.leaf.shape, dtype=torch.float64)
+        return self.leaf.detach().cpu().double() * self.leaf.grad.cpu().double()
 
     def by_slot(self) -> Tensor:
         """relevance_T: of each slot; what belongs to a query and a key goes to both, half each."""
