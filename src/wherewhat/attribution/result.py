@@ -1,6 +1,6 @@
 """What an attribution tells of one output: scores of tokens, the parts they are made of, and the ledger."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -88,12 +88,6 @@ class Attribution:
         """Relevance of rotations by layer and frequency, over all heads; `theta` in radians per token, where known."""
         rows = [(row.layer, row.frequency, row.theta, row.relevance) for row in position_by_frequency(self.relevance)]
         return pl.DataFrame(rows, FREQUENCIES, orient="row")
-
-    def rows(self, text: int) -> Iterator[tuple[int, str, int, str, int | None, str, float]]:
-        """Rows of relevance.parquet: text, token, slot, source, layer, method, value."""
-        for (source, layer), values_T in {(TOKEN, None): self.token_T, **self.parts}.items():
-            for slot, (token, value) in enumerate(zip(self.tokens, values_T.tolist(), strict=True)):
-                yield text, token, slot, source, layer, self.method, value
 
 
 @dataclass(frozen=True)

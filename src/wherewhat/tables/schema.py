@@ -113,6 +113,19 @@ PROBE: Schema = {
     **ESTIMATE,
     "count": pl.Int64,  # sentences or rows that the value is based on
 }
+RELEVANCE: Schema = {
+    "text": pl.Int32,  # its number
+    "token": pl.String,
+    "slot": pl.Int32,  # none: summed over all slots, of one head or one frequency
+    "source": pl.String,  # token; rotation, table, bias, ...: where position enters; combined: all of it
+    "layer": pl.Int32,  # where position enters; none: tokens and scores, or all layers share it
+    "method": pl.String,
+    "value": pl.Float64,
+    "output": pl.Int32,  # the number of what is explained, in the manifest
+    "target": pl.String,  # and its name
+    "head": pl.Int32,
+    "frequency": pl.Int32,
+}
 SIMILARITY: Schema = {
     "model": pl.String,  # the later of two
     "against": pl.String,  # the first of the list
@@ -135,12 +148,14 @@ KEYS = {  # columns without missing values, by the file of the table
     "compare.parquet": ("model", "against", "score"),
     "similarity.parquet": ("model", "against", "layer", "head", "against_layer", "against_head", "divergence"),
     "probe.parquet": ("probe", "model", "data", "measure"),
+    "relevance.parquet": ("text", "source", "method", "output"),
     "result.parquet": ("part", "subject", "measure"),
     "sweep.parquet": ("run", "key", "seed", "status"),
 }
 MOST = 10**6  # layers, heads, frequencies, slots: far more than any model has
 LIMITS = {  # the smallest and the largest value of a column, in every table that has it
     **dict.fromkeys(("layer", "head", "against_layer", "against_head", "frequency", "query", "key"), (0, MOST)),
+    **dict.fromkeys(("text", "slot", "output"), (0, MOST)),
     **dict.fromkeys(("texts", "windows", "rows", "count"), (0, 2**62)),
     "offset": (-MOST, MOST),
 }

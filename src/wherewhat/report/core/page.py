@@ -62,6 +62,7 @@ class Chart:
     width: int = 640  # of that picture
     title: str = ""  # above that picture, as it stands alone
     subtitle: str = ""  # one or more lines, in which words of the view are filled in
+    follows: Sequence[int] = ()  # explanations, one per view: that of the chosen one is drawn
 
     def __html__(self) -> Html:
         views = [[view.title, self._names(view), dict(view.words)] for view in self.views]
@@ -72,6 +73,7 @@ class Chart:
             data_label=self.label,
             data_height=self.height,
             data_views=json.dumps(views),
+            data_follows=json.dumps(list(self.follows)) if self.follows else None,
             class_="drawn",
         )
         return Html.holding(place, (self,))
