@@ -30,7 +30,7 @@ def position_by_head(relevance: Relevance) -> Mapping[tuple[int | None, int], fl
         of_H = source.by_head()
         if of_H is not None:
             _add(by_head, source.layer, of_H)
-        elif source.name in ROTARY:
+        elif source.name in ROTARY and source.used:
             rotary.setdefault(source.layer, []).append(source)
     for layer, sources in rotary.items():
         of_H = _rotary_by_head(relevance, layer, sources)
@@ -68,7 +68,7 @@ def position_by_frequency(relevance: Relevance) -> list[FrequencyRelevance]:
     """The relevance of cosines and sines by layer and frequency, over all heads and slots."""
     layers: dict[int | None, dict[str, list[PositionSource]]] = {}
     for source in relevance.sources:
-        if source.name in ROTARY:
+        if source.name in ROTARY and source.used:
             layers.setdefault(source.layer, {}).setdefault(source.name, []).append(source)
     rows = []
     for layer, by_name in layers.items():

@@ -16,7 +16,7 @@ from wherewhat.encodings.base import Encoding
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import evaluating
 
-BIAS = "bias"  # how the names of parameters end that are added to content
+ADDED = ("bias", "sinks")  # how the names of parameters end that are added to content, or stand beside it as a logit
 ROTATION = "rotation"  # cosines and sines together
 Rules = Callable[[nn.Module, RelevanceRecord], AbstractContextManager[None]]
 
@@ -49,7 +49,7 @@ def propagate(watched: Watched, choose: Choose, how: Propagation, *, method: str
         method=method,
         logits_C=result.logits_C.detach().cpu(),
         index=result.index,
-        token_TD=relevance_of(result.tokens[0])[0],
+        token_TD=relevance_of(result.tokens[0]).flatten(0, -2),  # of one text, whichever axis comes first
         sources=tuple(result.recorder.sources),
         ledger=ledger_of(result),
         dtype=result.logits_C.dtype,
@@ -80,9 +80,11 @@ def pass_back(watched: Watched, choose: Choose, how: Propagation) -> BackwardPas
     with inputs_of(watched, result), torch.enable_grad():
         with watched.positions(result.recorder), how.rules(watched.module, record):
             result.logits_C = watched.logits()
+        family = type(watched.module).__name__
         if not result.tokens:
-            family = type(watched.module).__name__
             raise UserError(f"{family} does not use its embedding of tokens, so nothing can be explained")
+        if not all(source.fits(result.tokens[0].shape[:-1].numel()) for source in result.recorder.sources):
+            raise UserError(f"the positions of {family} are not those of tokens; use the method input-x-gradient")
         result.index = choose(result.logits_C.detach())
         result.logits_C[result.index].backward()
         result.biases = [relevance_of(bias) for bias in result.biases]
@@ -166,7 +168,7 @@ def added_parameters(module: nn.Module) -> list[Tensor]:
     return [
         parameter
         for name, parameter in module.named_parameters()
-        if id(parameter) in named or (name.endswith(BIAS) and id(parameter) not in positional)
+        if id(parameter) in named or (name.endswith(ADDED) and id(parameter) not in positional)
     ]
 
 
@@ -177,7 +179,7 @@ def _leaves_of(modules: Sequence[nn.Module], leaves: list[Tensor]) -> Iterator[N
     def on_output(_: nn.Module, __: object, output: Tensor) -> Tensor:
         leaf = output.detach().clone().requires_grad_()
         leaves.append(leaf)
-        return leaf
+        return leaf.clone()  # which a model may change in place
 
     handles = [module.register_forward_hook(on_output) for module in modules]
     try:

@@ -17,11 +17,9 @@ from torch.overrides import TorchFunctionMode
 
 from wherewhat.attribution.backward import AttentionWatch, attention, elementwise, half, layer_norm, shown_half, summed
 from wherewhat.attribution.record import RelevanceRecord
+from wherewhat.capture.hooks.activations import replace_activations
 from wherewhat.errors import UserError
 
-ACTIVATION_ROOMS = ("torch.nn.modules.activation", "transformers.activations")  # modules of element-wise functions
-ACTIVATION_NAMES = ("BloomGelu",)  # others, by class
-NO_ACTIVATIONS = ("MultiheadAttention", "Softmax", "LogSoftmax", "Softmin", "Softmax2d", "GLU")
 Function = Callable[..., Any]
 
 
@@ -35,7 +33,12 @@ class RelevanceRules(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         rule = self.rules.get(func)
-        return func(*args, **(kwargs or {})) if rule is None else rule(func, *args, **(kwargs or {}))
+        if rule is None:
+            return func(*args, **(kwargs or {}))
+        result = rule(func, *args, **(kwargs or {}))
+        if depends(result):
+            self.record.computed_in(result.dtype)
+        return result
 
     def product(self, func: Function, a: Any, b: Any, *rest: Any, **options: Any) -> Any:
         """A product of two tensors that both depend on the input: half each."""
@@ -71,6 +74,10 @@ class RelevanceRules(TorchFunctionMode):
         """x + a b, element by element."""
         return self.baddbmm(func, x, tensor1, tensor2, **options)
 
+    def cast(self, func: Function, *args: Any, **options: Any) -> Any:
+        """A change of type: nothing but its precision is of interest."""
+        return func(*args, **options)
+
     def linear(self, func: Function, x: Tensor, *rest: Any, **options: Any) -> Any:
         """A linear layer; of a constant it is a constant, whatever is added."""
         y = func(x, *rest, **options)
@@ -91,6 +98,13 @@ class RelevanceRules(TorchFunctionMode):
         """The same for a function of one tensor."""
         return elementwise(function, x, self.record.on_constant)
 
+    def named_activation(self, function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        """The same for one that is made of several operations, which have no rules of their own then."""
+        if not depends(x):
+            return function(x)
+        with torch._C.DisableTorchFunction():
+            return self.activation(function, x)
+
     def glu(self, func: Function, x: Tensor, dim: int = -1) -> Any:
         """A product with a sigmoid gate."""
         a, b = x.chunk(2, dim)
@@ -106,7 +120,6 @@ class RelevanceRules(TorchFunctionMode):
         self, func: Function, x: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: None = None
     ) -> Any:
         """A vector divided by its size."""
-        self.record.computed_in(x.dtype)
         return x / x.detach().norm(p, dim, keepdim=True).clamp_min(eps)
 
     def layer_norm(
@@ -123,14 +136,12 @@ class RelevanceRules(TorchFunctionMode):
             return func(x, normalized_shape, weight, bias, eps).detach()
         if len(normalized_shape) != 1:
             raise UserError(f"a layer norm over {len(normalized_shape)} axes has no rule of relevance")
-        self.record.computed_in(x.dtype)
         return layer_norm(x, normalized_shape[0], weight, bias, eps)
 
     def rms_norm(
         self, func: Function, x: Tensor, shape: Any, weight: Tensor | None = None, eps: float | None = None
     ) -> Any:
         """A root-mean-square norm over the last axis."""
-        self.record.computed_in(x.dtype)
         eps = torch.finfo(x.dtype).eps if eps is None else eps
         normed = x * (x.pow(2).mean(-1, keepdim=True) + eps).rsqrt().detach()
         return normed if weight is None else normed * weight
@@ -155,7 +166,6 @@ class RelevanceRules(TorchFunctionMode):
         if not depends(x):
             return y
         self.record.attentions += 1
-        self.record.computed_in(y.dtype)
         leak, sums = self.record.new_softmax(), list[Tensor]()
 
         def on_output(grad: Tensor) -> None:
@@ -182,7 +192,6 @@ class RelevanceRules(TorchFunctionMode):
     ) -> Any:
         """Attention by a fused kernel; its backward pass works it out again, some rows at a time."""
         self.record.attentions += 1
-        self.record.computed_in(query.dtype)
         scale = query.shape[-1] ** -0.5 if options.get("scale") is None else options["scale"]
         groups = query.shape[-3] // key.shape[-3]
         if groups > 1:  # grouped keys: autograd adds up what their copies get
@@ -254,10 +263,12 @@ def rules_of(mode: RelevanceRules) -> Mapping[Any, Function]:
         *(torch.tanh, Tensor.tanh, torch.sigmoid, Tensor.sigmoid, torch.relu, Tensor.relu, Tensor.exp, torch.exp),
         *(torch.clamp, Tensor.clamp),
     )
+    quotients = (torch.div, Tensor.div, Tensor.div_, Tensor.__truediv__, Tensor.__itruediv__, torch.true_divide)
     return {
         **dict.fromkeys(products, mode.product),
         **dict.fromkeys((torch.matmul, Tensor.matmul, Tensor.__matmul__), mode.matmul),
-        **dict.fromkeys((torch.div, Tensor.div, Tensor.__truediv__, torch.true_divide), mode.divide),
+        **dict.fromkeys(quotients, mode.divide),
+        **dict.fromkeys((Tensor.to, Tensor.float, Tensor.type_as), mode.cast),
         **dict.fromkeys(functions, mode.apply),
         **dict.fromkeys((functional.softmax, torch.softmax, Tensor.softmax), mode.softmax),
         **dict.fromkeys((torch.rsqrt, Tensor.rsqrt), mode.constant),
@@ -277,15 +288,9 @@ def rules_of(mode: RelevanceRules) -> Mapping[Any, Function]:
 @contextmanager
 def under_rules(kind: type[RelevanceRules], model: nn.Module, record: RelevanceRecord) -> Iterator[None]:
     """Let a model run under rules inside the block; its modules are as they were afterwards."""
-    activations, rules = [module for module in model.modules() if is_activation(module)], kind(record)
-    try:
-        for module in activations:
-            module.forward = partial(_activation, rules, module)
-        with rules:
-            yield
-    finally:
-        for module in activations:
-            vars(module).pop("forward", None)
+    rules = kind(record)
+    with replace_activations(model, rules.named_activation), rules:
+        yield
     if not record.attentions:
         raise UserError(
             f"no attention of {type(model).__name__} was seen that has a rule of relevance; "
@@ -296,19 +301,3 @@ def under_rules(kind: type[RelevanceRules], model: nn.Module, record: RelevanceR
 def plain_gradients(model: nn.Module, record: RelevanceRecord) -> nullcontext[None]:
     """No rules at all."""
     return nullcontext()
-
-
-def is_activation(module: nn.Module) -> bool:
-    """Whether a module is an element-wise function, which may be made of several operations."""
-    kind = type(module)
-    known = kind.__module__.startswith(ACTIVATION_ROOMS) or kind.__name__ in ACTIVATION_NAMES
-    return known and kind.__name__ not in NO_ACTIVATIONS
-
-
-def _activation(rules: RelevanceRules, module: nn.Module, x: Tensor) -> Tensor:
-    forward: Callable[..., Tensor] = type(module).forward
-    if not depends(x):
-        return forward(module, x)
-    inplace = bool(getattr(module, "inplace", False))
-    with torch._C.DisableTorchFunction():
-        return rules.activation(lambda each: forward(module, each.clone() if inplace else each), x)

@@ -18,14 +18,15 @@ from wherewhat.nets.attention import SelfAttention, explicit_logits, explicit_we
 from wherewhat.nets.trunk import Trunk
 
 ROTARY = ("cos", "sin")
-FACTORS = (*ROTARY, "factors")  # sources that are multiplied with content; the others are added to it
+BY_SLOT = (*ROTARY, "rotation", "table")  # sources with a row per slot; the others have a row per query
+FACTORS = (*ROTARY, "rotation", "factors")  # sources that are multiplied with content; the others are added to it
 
 
 @dataclass
 class PositionSource:
     """One place where position enters a layer: a leaf tensor, or the relevance of products.
 
-    A "table" is [B, T, D]; cosines and sines are [..., T, C]; others have one number per query and key, [..., Q, K].
+    Tables, cosines and sines have a row per slot, [..., T, C]; others a number per query and key, [..., Q, K].
     """
 
     name: str
@@ -42,18 +43,31 @@ class PositionSource:
             return torch.zeros(self.leaf.shape, dtype=torch.float64)
         return self.leaf.detach().cpu().double() * self.leaf.grad.cpu().double()
 
+    @property
+    def used(self) -> bool:
+        """Whether relevance came back to it: some layers are given cosines and sines and do not rotate."""
+        return self.leaf is None or self.leaf.grad is not None
+
+    def fits(self, tokens: int) -> bool:
+        """Whether it is about as many tokens."""
+        shape = (self.leaf if self.products is None else self.products).shape  # type: ignore[union-attr]
+        return shape[-2] == tokens and (self.name in BY_SLOT or shape[-1] == tokens)
+
     def by_slot(self) -> Tensor:
         """relevance_T: of each slot; what belongs to a query and a key goes to both, half each."""
         relevance = self.relevance()
         relevance_RC = relevance.flatten(0, -3).sum(0) if relevance.dim() > 2 else relevance
-        if self.name == "table" or self.name in ROTARY:
+        if self.name in BY_SLOT:
             return relevance_RC.sum(-1)
         return (relevance_RC.sum(0) + relevance_RC.sum(1)) / 2
 
     def by_head(self) -> Tensor | None:
         """relevance_H: of each head; None where heads share it."""
+        if self.name in BY_SLOT and (self.leaf is None or self.leaf.dim() < 4):
+            return None
         relevance = self.relevance()
-        return relevance.sum((0, 2, 3)) if relevance.dim() == 4 and relevance.shape[1] > 1 else None
+        relevance_HQK = relevance.sum(0) if relevance.dim() == 4 else relevance
+        return relevance_HQK.sum((1, 2)) if len(relevance_HQK) > 1 else None
 
 
 class _Shared(torch.autograd.Function):

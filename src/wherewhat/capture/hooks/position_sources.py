@@ -6,7 +6,8 @@
 | GPT-J | cosines and sines, by layer | arguments of its rotation function |
 | tables (GPT-2, BERT and relatives, OPT, BART) | the rows that are added | output of the table |
 | BLOOM, MPT | the bias of every layer | argument of the attention |
-| T5 | the bias that all layers share | `compute_bias` |
+| T5, MPNet | the bias that all layers share | `compute_bias`, `compute_position_bias` |
+| RoFormer | cosines and sines, for all layers | output of the table |
 | DeBERTa | products of content with distances, by layer | `disentangled_attention_bias` |
 | XLNet | products of content with distances, by layer | `rel_shift_bnij` |
 """
@@ -27,7 +28,8 @@ from wherewhat.encodings.base import EVERY, PositionWatch
 
 ROTATION, BIASES = "position_embeddings", ("alibi", "position_bias")  # names of an attention's arguments
 DISTANCES = ("disentangled_attention_bias", "disentangled_att_bias", "rel_shift_bnij")  # methods of attentions
-SHARED_BIAS = "compute_bias"  # a method of T5's attention
+SHARED_BIASES = ("compute_bias", "compute_position_bias")  # methods of T5's attention and of MPNet's encoder
+OWN_ROTATION = "apply_rotary_position_embeddings"  # a method of RoFormer's attention, which rotates by its table
 OnLayer = Callable[[int | None], None]
 _ROTATIONS = SharedPatches()  # functions, which all models of a file share
 
@@ -48,9 +50,14 @@ def watch_positions(
                 stack.callback(
                     module.register_forward_pre_hook(partial(running.enter, numbers if own else None)).remove
                 )
-                stack.enter_context(_watch_attention(module, watch) if own else _watch_decoder(module, on_other))
+                if own:
+                    stack.enter_context(_watch_attention(module, watch))
             elif name in reading and POSITION_TABLE.search(name) and isinstance(module, nn.Embedding):
-                stack.callback(module.register_forward_hook(_table_hook(watch)).remove)
+                stack.callback(module.register_forward_hook(_table_hook(model, watch)).remove)
+            for method in SHARED_BIASES:
+                if hasattr(module, method):
+                    show = partial(_show_shared, watch) if name in reading else on_other
+                    stack.enter_context(_replaced(module, method, show))
         stack.enter_context(_watch_rotations(model, watch, running))
         yield
 
@@ -117,18 +124,11 @@ def _watch_attention(module: nn.Module, watch: PositionWatch) -> Iterator[None]:
         for method in DISTANCES:
             if hasattr(module, method):
                 stack.enter_context(_replaced(module, method, partial(watch.on_product, "distance terms")))
-        if hasattr(module, SHARED_BIAS):
-            stack.enter_context(_replaced(module, SHARED_BIAS, lambda bias: watch.on_source("bias", bias, EVERY)))
         yield
 
 
-@contextmanager
-def _watch_decoder(module: nn.Module, on_other: Callable[[Tensor], Tensor]) -> Iterator[None]:
-    """Show the bias of an attention that does not read the text."""
-    with ExitStack() as stack:
-        if hasattr(module, SHARED_BIAS):
-            stack.enter_context(_replaced(module, SHARED_BIAS, on_other))
-        yield
+def _show_shared(watch: PositionWatch, bias: Tensor) -> Tensor:
+    return watch.on_source("bias", bias, EVERY)
 
 
 def _show_arguments(
@@ -141,12 +141,15 @@ def _show_arguments(
     for name in BIASES:
         if isinstance(bias := kwargs.get(name), Tensor) and not bias.requires_grad:
             hidden_BTD = args[0] if args else kwargs["hidden_states"]
-            # One row may serve all queries; relevance differs from query to query.
-            shown[name] = watch.on_source("bias", bias.expand(*bias.shape[:-2], hidden_BTD.shape[1], -1), None)
+            tokens = hidden_BTD.shape[1]
+            # One row may serve all queries, but relevance differs from query to query; MPT has more keys than tokens.
+            shown[name] = watch.on_source("bias", bias[..., -tokens:].expand(*bias.shape[:-2], tokens, tokens), None)
     return args, shown
 
 
-def _table_hook(watch: PositionWatch) -> Any:
+def _table_hook(model: nn.Module, watch: PositionWatch) -> Any:
+    if any(hasattr(module, OWN_ROTATION) for module in model.modules()):
+        return lambda module, args, output: watch.on_source("rotation", output, EVERY)
     return lambda module, args, output: watch.on_source("table", output, 0)
 
 

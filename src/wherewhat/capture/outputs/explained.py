@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedModel
+from transformers import AutoConfig, AutoModelForSeq2SeqLM
+from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 
 from wherewhat.capture.capture import inputs_for
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name
@@ -14,7 +15,8 @@ from wherewhat.capture.tokens.batch import Batch
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import Trunk
 
-ENDING = "ForConditionalGeneration"  # of classes whose decoder answers what the encoder has read
+# Classes whose decoder answers what the encoder has read.
+ANSWERING = set(MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES.values())
 
 
 def load_explained(name: str, loading: LoadSettings) -> LoadedModel:
@@ -25,8 +27,7 @@ def load_explained(name: str, loading: LoadSettings) -> LoadedModel:
 def _with_head(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
     plain = {key: options[key] for key in ("revision", "local_files_only", "trust_remote_code")}
     config = AutoConfig.from_pretrained(name, **plain)
-    saved = config.architectures or ()
-    if not (getattr(config, "is_encoder_decoder", False) and any(each.endswith(ENDING) for each in saved)):
+    if ANSWERING.isdisjoint(config.architectures or ()):
         return as_saved(name, **options)
     loaded: tuple[Any, dict[str, Any]] = AutoModelForSeq2SeqLM.from_pretrained(name, **options)
     return loaded
@@ -34,8 +35,7 @@ def _with_head(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
 
 def predicts_after_encoder(model: nn.Module) -> bool:
     """Whether a decoder answers with tokens what an encoder has read."""
-    two_stacks = isinstance(model, PreTrainedModel) and getattr(model.config, "is_encoder_decoder", False)
-    return bool(two_stacks) and type(model).__name__.endswith(ENDING)
+    return type(model).__name__ in ANSWERING
 
 
 def label_logits(model: nn.Module, ids_BT: Tensor, types_BT: Tensor | None) -> Tensor:
