@@ -145,6 +145,22 @@ def test_several_targets_and_methods(speaking: Path, tmp_path: Path):
     assert main(["report", str(tmp_path)]) == 0, "and is drawn again from its table"
 
 
+def test_a_target_that_is_predicted_anyway_is_explained_once(speaking: Path, tmp_path: Path):
+    assert main(["attribute", str(speaking), "--text", "a b c", *quiet(tmp_path / "one")]) == 0
+    (output,) = manifest(tmp_path / "one")["outputs"]
+    twice = ["--target", "next", "--target", f"id:{output['index']}", "--method", "pa-lrp,attnlrp"]
+    assert main(["attribute", str(speaking), "--text", "a b c", *twice, *quiet(tmp_path / "two")]) == 0
+    assert manifest(tmp_path / "two")["outputs"] == [output]
+    assert set(table(tmp_path / "two")["output"]) == {0}
+
+
+def test_half_precision_is_explained_in_float32(speaking: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["attribute", str(speaking), "--text", "a b c", "--dtype", "bfloat16", "--out", str(tmp_path)]) == 0
+    note = "llama is in bfloat16; its relevance was computed by a copy in float32."
+    assert note in capsys.readouterr().err and note in manifest(tmp_path)["notes"]
+    assert manifest(tmp_path)["dtype"] == "float32" and manifest(tmp_path)["settings"]["dtype"] == "bfloat16"
+
+
 def test_aggregates(speaking: Path, tmp_path: Path):
     sums = {}
     for name in ("signed", "absolute", "positive", "position"):
@@ -170,11 +186,11 @@ def test_a_masked_model_explains_its_mask(masked: Path, tmp_path: Path, capsys: 
 
 
 def test_a_classifier_explains_its_labels(classifier: Path, tmp_path: Path):
-    line = ["attribute", str(classifier), "--text", "a b\tc d", "--target", "label", "--target", "<yes>"]
-    assert main([*line, "--target", "0", *quiet(tmp_path)]) == 0
+    line = ["attribute", str(classifier), "--text", "a b\tc d", "--target", "<yes>", "--target", "0"]
+    assert main([*line, "--target", "label", *quiet(tmp_path)]) == 0
     known = manifest(tmp_path)
-    assert [output["kind"] for output in known["outputs"]] == ["labels"] * 3
-    assert [output["name"] for output in known["outputs"]][1:] == ["<yes>", "no"]
+    assert [(output["kind"], output["name"]) for output in known["outputs"]] == [("labels", "<yes>"), ("labels", "no")]
+    assert [output["likeliest"] for output in known["outputs"]].count(None) == 1, "which is the likeliest"
     assert known["outputs"][0]["slot"] is None and known["model"]["labels"] == ["no", "<yes>"]
     assert "&lt;yes&gt;" in (tmp_path / "report.html").read_text()
 
@@ -247,8 +263,8 @@ BAD = [
     (["--text", "a b", "--aggregate", "sum"], "unknown aggregate 'sum'"),
     (["--text", "a b", "--target", "id:99"], "--target is 'id:99', and llama has 99 tokens; give a number below 99"),
     (["--text", "a b", "--target", "id:x"], "--target is 'id:x'; write id: and the number"),
-    (["--text", "a b", "--target", "label"], "has no label to explain; it gives a next token"),
-    (["--text", "a b", "--target", "mask"], "has no mask to explain; it gives a next token"),
+    (["--text", "a b", "--target", "label"], "llama has no labels, so it cannot classify a text"),
+    (["--text", "a b", "--target", "mask"], "has no mask to explain: it gives a next token"),
     (["--text", "a b", "--target", "c", "--continuation", "d"], "both --target and --continuation were given"),
     (["--text", "a b", "--continuation", ""], "has no token that llama could predict; write words"),
     (["--text", " "], "--text is empty; write a text, or name a file"),
@@ -282,7 +298,7 @@ def test_masks_that_are_missing_or_too_many(masked: Path, tmp_path: Path, capsys
         assert main(["attribute", str(masked), "--text", text, *quiet(tmp_path / "run")]) == 2
         assert f"the text has {masks} masks; write [MASK] once" in capsys.readouterr().err
     assert main(["attribute", str(masked), "--text", "b [MASK]", "--continuation", "a", *quiet(tmp_path / "run")]) == 2
-    assert "does not predict the next token, so it has no continuation" in capsys.readouterr().err
+    assert "bert does not continue a text, so it has no continuation to explain" in capsys.readouterr().err
 
 
 def test_labels_that_are_not_there(classifier: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -292,13 +308,13 @@ def test_labels_that_are_not_there(classifier: Path, tmp_path: Path, capsys: pyt
     assert main([*line, "--target", "id:7"]) == 2
     assert "--target is 'id:7', and labels has 2 labels; give a number below 2" in capsys.readouterr().err
     assert main([*line, "--target", "next"]) == 2
-    assert "has no next to explain; it gives a label" in capsys.readouterr().err
+    assert "has no next to explain: it gives a label" in capsys.readouterr().err
 
 
 def test_a_model_without_a_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     bare = save_model(tmp_path / "bare")
     assert main(["attribute", str(bare), "--text", "a b", *quiet(tmp_path / "run")]) == 2
-    assert "bare has no head whose output could be explained" in capsys.readouterr().err.splitlines()[-1]
+    assert "bare predicts neither tokens nor one of several labels" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_weights_that_overflow(speaking: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

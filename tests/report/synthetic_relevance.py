@@ -75,6 +75,11 @@ def manifest(**more: Any) -> dict[str, Any]:
         "methods": METHODS,
         "aggregate": {"name": "signed", "about": "tokens plus positions"},
         "ledgers": [ledger("pa-lrp"), ledger("attnlrp")],
+        "frequencies": [
+            {"layer": layer, "frequency": f, "theta": 10.0**-f}
+            for layer in range(2)
+            for f in range(len(FREQUENCIES[0]))
+        ],
         "causal": True,
     }
     return {**plain, **more}

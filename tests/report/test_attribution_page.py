@@ -115,13 +115,16 @@ def test_relevance_that_is_missing_is_said_and_drawn():
 def test_maps_have_a_cell_for_every_layer_and_slot():
     made = page()
     cells = drawn(made, "layers_slot")
-    assert len(cells) == 12 and {cell["row"] for cell in cells} == {"0", "1"}
+    assert len(cells) == 12 and {cell["row"] for cell in cells} == {"layer 0", "layer 1"}
     assert cells[5]["place"] == "5 her" and cells[5]["reach"] == pytest.approx(1.0)
     assert cells[2]["tip"] == "layer 0, slot 2 “up”: −0.200"
     assert made.chart("layers_slot").follows == [0], "the other method has no positions"
     assert [row["value"] for row in drawn(made, "layer_sums")] == pytest.approx([0.6, 0.3])
     assert len(drawn(made, "layers_head")) == 4 and len(drawn(made, "layers_frequency")) == 6
-    assert drawn(made, "layers_frequency")[0]["tip"] == "layer 0, frequency 0: +0.300"
+    first = drawn(made, "layers_frequency")[0]
+    assert first["tip"] == "layer 0, frequency 0 (wavelength 6.28 tokens): +0.300" and first["place"] == "0 0\x1f6.28"
+    plain = drawn(page(frequencies=[]), "layers_frequency")[0]
+    assert plain["tip"] == "layer 0, frequency 0: +0.300" and plain["place"] == "0 0"
 
 
 def test_what_is_spread_over_slots_is_not_counted_twice():
@@ -187,6 +190,10 @@ def test_every_figure_is_drawn():
     made = page("pa-lrp")
     assert set(made.figures) == {"ledger", "layers_slot", "layers_head", "layers_frequency"}
     assert all(picture.startswith(b"\x89PNG") for picture in figures(made).values())
+    several = set(page(outputs=2).figures)
+    assert {name for name in several if name.startswith("methods")} == {"methods", "methods_output_1_to_pa_lrp"}, (
+        "once per output, whatever method is chosen"
+    )
 
 
 def test_the_page_needs_no_torch():

@@ -9,23 +9,25 @@ import polars as pl
 import torch
 from torch import Tensor, nn
 
-from wherewhat.attribution.attribute import attribute
+from wherewhat.attribution.attribute import attribute, in_float32, open_model
 from wherewhat.attribution.explain import METHODS
 from wherewhat.attribution.outputs import kind_of
 from wherewhat.attribution.readings import own_readings, readings_of
 from wherewhat.attribution.relevance_table import (
     Row,
+    aggregate_section,
     explained_section,
     frequency_sections,
-    ledger_section,
+    ledger_sections,
     method_section,
     relevance_rows,
 )
 from wherewhat.attribution.result import AGGREGATES, Attribution
 from wherewhat.attribution.targets import Question, questions_of
-from wherewhat.capture.loading.load import LoadedModel, LoadSettings, wrap_module
+from wherewhat.capture.loading.load import LoadedModel, LoadSettings
+from wherewhat.capture.outputs.explained import load_explained
 from wherewhat.capture.outputs.language_model import MASKED, NEXT
-from wherewhat.capture.outputs.text_outputs import LABELS, labels_of, load_reader
+from wherewhat.capture.outputs.text_outputs import LABELS, labels_of
 from wherewhat.capture.tokens.encode import OWN, token_names
 from wherewhat.errors import UserError, suggests_fields
 from wherewhat.names import look_up
@@ -34,7 +36,6 @@ from wherewhat.profiling.describe import model_section, texts_section
 from wherewhat.progress import OnStep, shows_progress
 from wherewhat.runs.registry import AttributionRun
 from wherewhat.tables.manifest.attribution import (
-    AggregateSection,
     AttributionManifest,
     ExplainedSection,
     LedgerSection,
@@ -110,7 +111,7 @@ def attribute_texts(
         dtype=str(parameter.dtype).removeprefix("torch."),
         device=str(parameter.device),
         settings={**asdict(settings), **(asdict(loading) if isinstance(model, str) else {})},
-        notes=[*loaded.notes, *encoded.notes, *manifest.notes],
+        notes=list(dict.fromkeys([*loaded.notes, *encoded.notes, *manifest.notes])),
         seconds=round(time.perf_counter() - began, 3),
         peak_memory_bytes=peak_memory(),
     )
@@ -118,10 +119,11 @@ def attribute_texts(
 
 
 def _load(model: str | nn.Module | LoadedModel, tokenizer: Any, loading: LoadSettings) -> LoadedModel:
+    """A model by its name or from memory, in float32 at least."""
     if isinstance(model, str):
-        loaded = load_reader(model, loading)
-        return loaded if tokenizer is None else replace(loaded, tokenizer=tokenizer)
-    return model if isinstance(model, LoadedModel) else wrap_module(model, tokenizer)
+        loaded = load_explained(model, loading)
+        return in_float32(loaded if tokenizer is None else replace(loaded, tokenizer=tokenizer))
+    return open_model(model, tokenizer)
 
 
 def _explained(
@@ -132,26 +134,23 @@ def _explained(
     outputs: list[ExplainedSection] = []
     ledgers: list[LedgerSection] = []
     frequencies: list[RotaryFrequency] = []
-    notes, done = dict[str, None](), 0
-    for number, question in enumerate(questions):
-        for method in settings.methods:
-            attribution = _attributed(model, question, method, settings)
-            rows += relevance_rows(attribution, text=question.text, output=number)
-            ledger = ledger_section(attribution, output=number)
-            ledgers += [] if ledger is None else [ledger]
-            frequencies = frequencies or frequency_sections(attribution)
-            notes |= dict.fromkeys(attribution.notes)
-            done += 1
-            if on_step is not None:
-                on_step(done, len(questions) * len(settings.methods), method)
-        outputs.append(explained_section(attribution, text=question.text, likeliest=_likeliest(model, attribution)))
+    for done, question in enumerate(questions):
+        attributions = [_attributed(model, question, method, settings) for method in settings.methods]
+        output = explained_section(attributions[0], text=question.text, likeliest=_likeliest(model, attributions[0]))
+        if output not in outputs:  # else a target is what the model predicts anyway
+            for attribution in attributions:
+                rows += relevance_rows(attribution, text=question.text, output=len(outputs))
+                ledgers += ledger_sections(attribution, output=len(outputs))
+                frequencies = frequencies or frequency_sections(attribution)
+            outputs.append(output)
+        if on_step is not None:
+            on_step(done + 1, len(questions), output.kind)
     manifest = AttributionManifest(
         outputs=outputs,
         methods={name: method_section(name) for name in settings.methods},
-        aggregate=AggregateSection(name=settings.aggregate, about=AGGREGATES[settings.aggregate].about),
+        aggregate=aggregate_section(settings.aggregate),
         ledgers=ledgers,
         frequencies=frequencies,
-        notes=list(notes),
     )
     return frame(rows, RELEVANCE), manifest
 

@@ -1,18 +1,22 @@
-"""An attribution as rows of relevance.parquet, and as sections of a manifest."""
+"""An attribution as rows of relevance.parquet, as sections of a manifest, and as a run of its own."""
 
 from collections.abc import Iterator, Mapping
 
 from torch import Tensor
 
 from wherewhat.attribution.explain import METHODS
-from wherewhat.attribution.result import ROTATION, TOKEN, Attribution
+from wherewhat.attribution.result import AGGREGATES, ROTATION, TOKEN, Attribution
+from wherewhat.runs.registry import AttributionRun
 from wherewhat.tables.manifest.attribution import (
+    AggregateSection,
+    AttributionManifest,
     ExplainedSection,
     LedgerEntrySection,
     LedgerSection,
     MethodSection,
     RotaryFrequency,
 )
+from wherewhat.tables.schema import RELEVANCE, frame
 
 COMBINED, POSITION = "combined", "position"  # sources of rows: tokens and positions together; positions of a head
 Row = tuple[object, ...]
@@ -56,13 +60,14 @@ def explained_section(attribution: Attribution, *, text: int, likeliest: str) ->
     )
 
 
-def ledger_section(attribution: Attribution, *, output: int) -> LedgerSection | None:
-    """Where relevance went, node by node; None for a method that passes nothing back that could be added up."""
+def ledger_sections(attribution: Attribution, *, output: int) -> list[LedgerSection]:
+    """Where relevance went, node by node; nothing for a method that passes nothing back that could be added up."""
     ledger = attribution.ledger
     if ledger is None:
-        return None
+        return []
     parts = {name: getattr(ledger, name) for name in ("tokens", "positions", "softmax", "biases", "others", "flow")}
-    return LedgerSection(
+    entries = [LedgerEntrySection(node=each.node, layer=each.layer, value=each.value) for each in ledger.entries]
+    section = LedgerSection(
         output=output,
         method=attribution.method,
         logit=ledger.logit,
@@ -70,11 +75,28 @@ def ledger_section(attribution: Attribution, *, output: int) -> LedgerSection | 
         rest=ledger.rest,
         tolerance=ledger.tolerance,
         balances=ledger.balances(),
-        entries=[LedgerEntrySection(node=each.node, layer=each.layer, value=each.value) for each in ledger.entries],
+        entries=entries,
     )
+    return [section]
 
 
 def method_section(name: str) -> MethodSection:
     """How a method passes relevance back."""
     method = METHODS[name]
     return MethodSection(about=method.about, positions=method.positions)
+
+
+def aggregate_section(name: str) -> AggregateSection:
+    """How tokens and positions are combined."""
+    return AggregateSection(name=name, about=AGGREGATES[name].about)
+
+
+def run_of(attribution: Attribution) -> AttributionRun:
+    """A single attribution as a run, to be shown; its manifest does not know the model."""
+    manifest = AttributionManifest(
+        outputs=[explained_section(attribution, text=0, likeliest=attribution.output.name)],
+        methods={attribution.method: method_section(attribution.method)},
+        aggregate=aggregate_section(attribution.aggregate),
+        ledgers=ledger_sections(attribution, output=0),
+    )
+    return AttributionRun(frame(relevance_rows(attribution, text=0, output=0), RELEVANCE), manifest)

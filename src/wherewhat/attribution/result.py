@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 import torch
@@ -12,6 +13,9 @@ from wherewhat.attribution.explain import METHODS
 from wherewhat.attribution.ledger import Ledger
 from wherewhat.attribution.relevance import Relevance
 from wherewhat.attribution.sources import ROTARY
+
+if TYPE_CHECKING:
+    from wherewhat.runs.registry import AttributionRun
 
 TOKEN, ROTATION = "token", "rotation"  # names of parts in the table, beside those of other sources of position
 HEADS = {"layer": pl.Int32, "head": pl.Int32, "relevance": pl.Float64}
@@ -31,7 +35,7 @@ class ExplainedOutput:
     probability: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Attribution:
     """The relevance of every token and of every position of one text for one output."""
 
@@ -88,6 +92,21 @@ class Attribution:
         """Relevance of rotations by layer and frequency, over all heads; `theta` in radians per token, where known."""
         rows = [(row.layer, row.frequency, row.theta, row.relevance) for row in position_by_frequency(self.relevance)]
         return pl.DataFrame(rows, FREQUENCIES, orient="row")
+
+    def __repr__(self) -> str:
+        return (
+            f"Attribution by {self.method}: {self._run().findings[0]}\n"
+            "next: .tokens, .scores_T, .token_T, .position_T, .parts, .heads, .frequencies, .ledger; a notebook shows "
+            "the text"
+        )
+
+    def _repr_html_(self) -> str:
+        return self._run()._repr_html_()
+
+    def _run(self) -> "AttributionRun":
+        from wherewhat.attribution.relevance_table import run_of  # which needs this class
+
+        return run_of(self)
 
 
 @dataclass(frozen=True)

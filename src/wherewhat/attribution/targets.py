@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from wherewhat.attribution.outputs import WORDS, ids_of, kind_of
+from wherewhat.capture.hooks.position_sources import has_two_stacks
 from wherewhat.capture.loading.load import LoadedModel
 from wherewhat.capture.outputs.language_model import ANSWER, NEXT
-from wherewhat.capture.outputs.text_outputs import LABELS, STATES, labels_of
+from wherewhat.capture.outputs.text_outputs import LABELS, labels_of
 from wherewhat.capture.tokens.encode import token_names, tokenizer_of
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
@@ -32,21 +33,20 @@ def questions_of(
 ) -> Iterator[Question]:
     """Every text with every target; a continuation of several tokens is one target per token."""
     kind = kind_of(model)
-    if kind == STATES:
-        raise UserError(
-            f"{model.id} has no head whose output could be explained; name a language model or a classifier"
-        )
     if continuation is not None and targets:
         raise UserError("both --target and --continuation were given; choose one of them")
-    if continuation is not None and kind != NEXT:
-        raise UserError(
-            f"{model.id} does not predict the next token, so it has no continuation to explain; leave it out"
-        )
+    if continuation is not None and not _continues(model, kind):
+        raise UserError(f"{model.id} does not continue a text, so it has no continuation to explain; leave it out")
     for number, reading in enumerate(readings):
         if continuation is not None:
             yield from _continued(model, number, reading, continuation)
         for target in targets or ([""] if continuation is None else []):
             yield from _resolved(model, kind, Question(number, reading, target))
+
+
+def _continues(model: LoadedModel, kind: str) -> bool:
+    """Whether a model predicts what comes after the text that it reads; a decoder after an encoder begins its own."""
+    return kind == NEXT and not has_two_stacks(model.module)
 
 
 def _resolved(model: LoadedModel, kind: str, question: Question) -> Iterator[Question]:
@@ -62,7 +62,7 @@ def _resolved(model: LoadedModel, kind: str, question: Question) -> Iterator[Que
         yield Question(question.text, question.reading, _task_token(model, target))
     else:
         ids = tokenizer_of(model)(target, add_special_tokens=False)["input_ids"]
-        if len(ids) > 1 and kind == NEXT:
+        if len(ids) > 1 and _continues(model, kind):
             yield from _one_by_one(question.text, ids_of(model, question.reading)[0], ids)
         else:
             yield question

@@ -96,7 +96,13 @@ class Chart:
         """Every view as a picture, by file name without its ending; none if the chart is not to be one."""
         if not self.figure:
             return {}
-        return {self._figure_name(number): self._drawn(view) for number, view in enumerate(self.views)}
+        views = [(number, view) for number, view in enumerate(self.views) if not self._is_again(number)]
+        return {self._figure_name(number): self._drawn(view) for number, view in views}
+
+    def _is_again(self, number: int) -> bool:
+        """Whether an earlier view that another explanation leads to is the same."""
+        view, earlier = self.views[number], self.views[:number] if self.follows else ()
+        return any((view.tables, view.words) == (each.tables, each.words) for each in earlier)
 
     def _figure_name(self, number: int) -> str:
         words = re.sub(r"\W+", "_", self.views[number].title).strip("_")

@@ -9,7 +9,7 @@ from wherewhat.report.blocks.table import table
 from wherewhat.report.blocks.token_text import quoted
 from wherewhat.report.core.html import Html, join, tag
 from wherewhat.report.core.page import Section
-from wherewhat.report.pages.attribution import charts
+from wherewhat.report.pages.attribution import charts, maps
 from wherewhat.report.pages.attribution.findings import ledger_sentence
 from wherewhat.report.pages.attribution.relevance_data import ROTATION, Explanation
 from wherewhat.stats.ranks import rank_correlation
@@ -53,7 +53,7 @@ def _ledgers(ledgers: Sequence[tuple[Explanation, LedgerSection]]) -> Html:
 def by_layer(shown: Sequence[Explanation]) -> Section | None:
     """Relevance of positions in every layer, slot by slot."""
     sums = charts.layer_sums(shown)
-    drawn = charts.layer_map(shown, "slot") if sums is not None else None
+    drawn = maps.layer_map(shown, maps.SLOTS) if sums is not None else None
     if drawn is None:
         return None
     sources = dict.fromkeys(source for each in shown for source in each.sources)
@@ -64,14 +64,14 @@ def by_layer(shown: Sequence[Explanation]) -> Section | None:
 
 def by_head(shown: Sequence[Explanation]) -> Section | None:
     """Relevance by head."""
-    drawn = charts.layer_map(shown, "head")
+    drawn = maps.layer_map(shown, maps.HEADS)
     lede = "Relevance of positions in every head, over the whole text. Orange adds to the logit, blue takes away."
     return None if drawn is None else Section("heads", "Head by head", lede, panel(drawn), short="Heads")
 
 
 def by_frequency(shown: Sequence[Explanation]) -> Section | None:
     """Relevance by rotary frequency."""
-    drawn = charts.layer_map(shown, "frequency")
+    drawn = maps.layer_map(shown, maps.FREQUENCIES)
     lede = "Relevance of the rotation of each pair of channels, over all heads and the whole text; 0 is the fastest."
     return (
         None if drawn is None else Section("frequencies", "Rotary frequencies", lede, panel(drawn), short="Frequencies")
@@ -84,7 +84,7 @@ def by_method(shown: Sequence[Explanation]) -> Section | None:
         return None
     words = {each.number: _agreement(each, shown) for each in shown}
     lede = "Each line is a method, shaded from what takes most away to what adds most by its own scale."
-    body = panel(charts.method_map(shown), follows(words, look="note"))
+    body = panel(maps.method_map(shown), follows(words, look="note"))
     return Section("methods", "Methods compared", lede, body, short="Methods")
 
 

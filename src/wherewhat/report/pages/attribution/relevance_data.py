@@ -1,7 +1,7 @@
 """The rows of relevance.parquet and the manifest, as what a page shows: one explanation per output and method."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import polars as pl
@@ -16,6 +16,7 @@ from wherewhat.tables.manifest.attribution import (
 )
 
 TOKEN, COMBINED, ROTATION = "token", "combined", "rotation"  # sources of rows; all others are of positions as well
+LABELS = "labels"  # the kind of output whose names are no tokens
 LayerCells = Sequence[tuple[int | None, int, float]]  # layer, then slot, head or frequency, and the relevance
 
 
@@ -37,6 +38,7 @@ class Explanation:
     by_frequency: LayerCells = ()
     ledger: LedgerSection | None = None
     about: MethodSection = field(default_factory=MethodSection)
+    thetas: Mapping[int, Sequence[float]] = field(default_factory=dict)  # by rotary frequency, those of all layers
 
     @cached_property
     def texts(self) -> list[TokenText]:
@@ -46,14 +48,15 @@ class Explanation:
     @property
     def name(self) -> str:
         """What is explained, as text; a label as it is."""
-        if self.explained.slot is None:
-            return self.explained.name
-        return token_text(self.explained.name, self.tokens)
+        return self._as_text(self.explained.name)
 
     @property
     def likeliest(self) -> str | None:
         """What the model itself would have answered, where that is something else."""
-        return self.explained.likeliest and token_text(self.explained.likeliest, self.tokens)
+        return None if self.explained.likeliest is None else self._as_text(self.explained.likeliest)
+
+    def _as_text(self, name: str) -> str:
+        return name if self.explained.kind == LABELS else token_text(name, self.tokens)
 
     @property
     def ranked(self) -> list[int]:
@@ -72,9 +75,13 @@ class RelevanceData:
         if not keys:
             raise UserError("the table has no relevance of tokens; run `wherewhat attribute` again")
         ledgers = {(ledger.output, ledger.method): ledger for ledger in manifest.ledgers}
+        thetas: dict[int, list[float]] = {}
+        for each in manifest.frequencies:
+            thetas.setdefault(each.frequency, []).extend([] if each.theta is None else [each.theta])
         groups = known.partition_by("output", "method", as_dict=True)
         self.explanations = [
-            _explanation(number, key, groups[key], manifest, ledgers.get(key)) for number, key in enumerate(keys)
+            replace(_explanation(number, key, groups[key], manifest), ledger=ledgers.get(key), thetas=thetas)
+            for number, key in enumerate(keys)
         ]
 
     @property
@@ -98,9 +105,7 @@ class RelevanceData:
         return len({each.explained.text for each in self.explanations})
 
 
-def _explanation(
-    number: int, key: tuple[int, str], rows: pl.DataFrame, manifest: AttributionManifest, ledger: LedgerSection | None
-) -> Explanation:
+def _explanation(number: int, key: tuple[int, str], rows: pl.DataFrame, manifest: AttributionManifest) -> Explanation:
     output, method = key
     slots = rows.filter(pl.col("slot").is_not_null())
     tokens = {row["slot"]: row["token"] or "" for row in slots.filter(pl.col("source") == TOKEN).iter_rows(named=True)}
@@ -122,7 +127,6 @@ def _explanation(
         by_slot=_cells(positions, "slot"),
         by_head=_cells(rows, "head"),
         by_frequency=_cells(rows, "frequency"),
-        ledger=ledger,
         about=manifest.methods.get(method, MethodSection()),
     )
 
