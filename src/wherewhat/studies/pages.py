@@ -20,6 +20,7 @@ NAMES = (
     "nope",
     "counting",
     "row-sums",
+    "attribution",
     "control",
 )
 PAGES: dict[str, str] = {name: f"wherewhat.studies.{name.replace('-', '_')}.page" for name in NAMES}  # their modules
