@@ -36,8 +36,23 @@ MAY_KNOW = {
     "profiling": {"capture", "formatting", "jobs", "logits", "runs", "scores", "stats", "tables"},
     "editing": {"capture", "encodings", "profiling", "runs", "scores", "stats", "tables"},
     "probing": {"capture", "corpora", "profiling", "runs", "scores", "stats", "tables", "tasks"},
+    "attribution": {
+        "capture",
+        "corpora",
+        "encodings",
+        "formatting",
+        "jobs",
+        "nets",
+        "profiling",
+        "runs",
+        "scores",
+        "stats",
+        "tables",
+        "tasks",
+    },
     "comparing": {"capture", "hub", "jobs", "models", "profiling", "runs", "scores", "stats", "tables"},
     "studies": {
+        "attribution",
         "capture",
         "corpora",
         "editing",
@@ -61,6 +76,7 @@ MAY_KNOW = {
     "sweeping": {"jobs", "recipes", "runs", "tables", "tracking", "training"},  # of tracking only the name of its notes
     "__main__": {"cli"},
     "cli": {
+        "attribution",
         "capture",
         "comparing",
         "corpora",
@@ -101,6 +117,7 @@ BORDERS = {
     "scipy": {"comparing", "stats", "studies"},  # elsewhere than in stats only solvers: pairing, roots, sparse matrices
     "tokenizers": {"corpora"},
     "torch": {
+        "attribution",
         "capture",
         "cli",
         "comparing",

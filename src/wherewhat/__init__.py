@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
+    from wherewhat.attribution.attribute import attribute as attribute
+    from wherewhat.attribution.attribute_texts import AttributionSettings as AttributionSettings
+    from wherewhat.attribution.attribute_texts import attribute_texts as attribute_texts
+    from wherewhat.attribution.check import check_attribution as check_attribution
     from wherewhat.capture.loading.load import LoadSettings as LoadSettings
     from wherewhat.comparing.compare import compare as compare
     from wherewhat.editing.edit import edit as edit
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
 
 # Loaded when asked for, so that `import wherewhat` stays quick.
 _HOMES = {
+    "AttributionSettings": "wherewhat.attribution.attribute_texts",
     "ENCODINGS": "wherewhat.encodings.registry",
     "MODELS": "wherewhat.models.registry",
     "PROBES": "wherewhat.probing.registry",
@@ -57,6 +62,9 @@ _HOMES = {
     "ProfileSettings": "wherewhat.profiling.settings",
     "RepeatedSettings": "wherewhat.profiling.settings",
     "UserError": "wherewhat.errors",
+    "attribute": "wherewhat.attribution.attribute",
+    "attribute_texts": "wherewhat.attribution.attribute_texts",
+    "check_attribution": "wherewhat.attribution.check",
     "compare": "wherewhat.comparing.compare",
     "edit": "wherewhat.editing.edit",
     "encoding": "wherewhat.encodings.registry",

@@ -89,7 +89,8 @@ def test_it_answers_in_json(tmp_path: Path, capsys):
         (
             ["control", "--resume"],
             "control studies a given model in one go, without runs to resume; leave --resume out (canonical, dynamics, "
-            "locality, syntax, word-swap, length, scratchpad, nope, counting, latin-square and row-sums can resume)",
+            "locality, syntax, word-swap, length, scratchpad, nope, counting, latin-square, row-sums and attribution can "
+            "resume)",
         ),
         (
             ["control", "--workers", "2"],
@@ -98,7 +99,10 @@ def test_it_answers_in_json(tmp_path: Path, capsys):
         (["canonical", "--engine", "lokal"], "unknown engine 'lokal'; did you mean 'local'?"),
         (["canonical", "--workers", "0"], "--workers is 0; give at least 1"),
         (["canonical", "--engine", "inline", "--workers", "2"], "engine 'inline' has 1 worker, not 2; leave --workers"),
-        (["locality", "--model", "tiny"], "locality trains nets of its own; leave --model out (control studies"),
+        (
+            ["locality", "--model", "tiny"],
+            "locality trains nets of its own; leave --model out (attribution and control can study",
+        ),
         (["locality", "--dataset", "x"], "locality trains nets of its own; leave --dataset out"),
         (["locality", "--resume", "--overwrite"], "both --overwrite and --resume were given; choose one of them"),
         (["locality", "--task", "nowhere.tsv"], "there is no file nowhere.tsv; check the path"),

@@ -17,11 +17,12 @@ from synthetic_locality import locality_run
 from synthetic_nope import nope_run
 from synthetic_positional import World, add_positional
 from synthetic_probes import dependencies
+from synthetic_relevance import attribution_run
 from synthetic_swaps import roles, words
 from synthetic_syntax import syntax_run
 
 from wherewhat.runs.base import Run
-from wherewhat.runs.registry import Comparison, EditEffect, ProbeRun, Profile, StudyRun
+from wherewhat.runs.registry import AttributionRun, Comparison, EditEffect, ProbeRun, Profile, StudyRun
 from wherewhat.tables.manifest.io import manifest_of
 from wherewhat.tables.schema import COMPARE, EDIT, FREQUENCIES, HEADS, OFFSETS, POSITIONAL, SIMILARITY, frame
 
@@ -86,6 +87,11 @@ def probe(made: tuple[pl.DataFrame, dict[str, Any]]) -> ProbeRun:
     return ProbeRun(made[0], manifest_of("probe", {**MADE, **made[1]}))
 
 
+def attribution() -> AttributionRun:
+    table, manifest = attribution_run()
+    return AttributionRun(table, manifest_of("attribute", {**MADE, **manifest}))
+
+
 def reproduction(name: str, made: tuple[pl.DataFrame, dict[str, Any]]) -> StudyRun:
     result, told = made
     raw = {**MADE, **told, "reproduction": name, "claims": told.get("claims") or [CLAIM]}
@@ -99,6 +105,7 @@ FINISHED: dict[str, Callable[[], Run]] = {
     "probe words": lambda: probe(words()),
     "probe roles": lambda: probe(roles()),
     "probe dependencies": lambda: probe(dependencies()),
+    "attribute": attribution,
     "reproduce canonical": lambda: reproduction(
         "canonical", (test_report_canonical.made(), test_report_canonical.MANIFEST)
     ),

@@ -18,7 +18,7 @@ def profile() -> Profile:
 
 
 def test_every_kind_of_run_says_which_command_writes_it():
-    assert list(RUNS) == ["heads", "compare", "edit", "probe", "reproduce", "sweep"]
+    assert list(RUNS) == ["heads", "compare", "edit", "probe", "attribute", "reproduce", "sweep"]
     assert all(issubclass(run, Run) for run in RUNS.values())
 
 

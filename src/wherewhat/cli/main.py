@@ -7,6 +7,7 @@ import traceback
 import typer
 
 from wherewhat.cli import clock
+from wherewhat.cli.attribute import attribute
 from wherewhat.cli.compare import compare
 from wherewhat.cli.edit import edit
 from wherewhat.cli.groups import Command, Group
@@ -32,6 +33,7 @@ app.command(cls=Command)(heads)
 app.command(cls=Command)(compare)
 app.command(cls=Command)(edit)
 app.add_typer(probe)
+app.command(cls=Command)(attribute)
 app.command(cls=Command)(train)
 app.command(cls=Command)(sweep)
 app.command(cls=Command)(reproduce)

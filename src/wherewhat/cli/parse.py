@@ -1,8 +1,15 @@
 """Read the values of options: lists of numbers and of names, files, and numbers that may also be words."""
 
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wherewhat.errors import UserError
+
+if TYPE_CHECKING:
+    from wherewhat.tables.texts import Text
+
+FILE_ENDINGS = (".txt", ".jsonl", ".json", ".csv", ".tsv", ".md")  # of what is a file's name rather than a text
 
 
 def parse_text(name: str) -> Path:
@@ -10,6 +17,26 @@ def parse_text(name: str) -> Path:
     from wherewhat.tables.texts import text_file
 
     return text_file(name)
+
+
+def parse_text_or_words(value: str) -> "Path | Text":
+    """Read --text where it may be the text itself: a file that exists or a built-in text, else the words.
+
+    >>> parse_text_or_words("Once upon a time").content, parse_text_or_words("letters").name
+    ('Once upon a time', 'letters.txt')
+
+    A single word that looks like the path of a file is not taken for a text.
+    """
+    from wherewhat.tables.texts import TEXTS, Text, text_file
+
+    is_file = value in TEXTS
+    with suppress(OSError, ValueError):  # a text is longer than the name of a file may be
+        is_file = is_file or Path(value).exists()
+    if is_file or (not any(map(str.isspace, value)) and ("/" in value or value.endswith(FILE_ENDINGS))):
+        return text_file(value)
+    if not value.strip():
+        raise UserError("--text is empty; write a text, or name a file")
+    return Text(value, f"the text '{value if len(value) <= 40 else value[:37] + '...'}'")
 
 
 def parse_treebank(name: str) -> Path:

@@ -40,7 +40,10 @@ class StudyOptions:
     scale: Annotated[str, option(STUDY, "tiny|small|paper", "Size; paper has the published settings.")] = "tiny"
     seeds: Annotated[int | None, option(STUDY, "N", "Runs per condition (default: as many as the scale has).")] = None
     seed: Seed = 0
-    model: Annotated[str | None, option(MODEL, "MODEL", "For control: the model to study (default: tiny).")] = None
+    model: Annotated[
+        str | None,
+        option(MODEL, "MODEL", "For control: the model to study (default: tiny); for attribution: one more."),
+    ] = None
     text: Annotated[
         list[Path],
         option(
@@ -187,7 +190,7 @@ def _check(study: "AnyStudy", given: dict[str, object]) -> None:
 _OWN_NETS = "trains nets of its own"
 _ONE_GO = "studies a given model in one go, in this process"
 NOT_TAKEN = {
-    "--model": (_OWN_NETS, "studies a model you name"),
+    "--model": (_OWN_NETS, "can study a model you name"),
     "--text": (_OWN_NETS, "read yours"),
     "--dataset": (_OWN_NETS, "studies a model you name"),
     **dict.fromkeys(("--encodings", "--shift"), ("has its own conditions", "takes it")),

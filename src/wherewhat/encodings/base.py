@@ -15,6 +15,7 @@ A net calls these hooks of its encoding, in this order, and nothing else in the 
 To write an encoding, override what it needs and leave the rest. `rope.py` is a good one to read next.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -28,6 +29,7 @@ from wherewhat.errors import UserError
 Notes = Mapping[str, Tensor]  # what `observe` wrote down: one tensor [B, H, tokens, ...] under each name
 Made = TypeVar("Made")
 Hook = TypeVar("Hook", bound=Callable[..., Any])
+EVERY = -1  # in place of a block's number: all blocks share a source of position
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +150,21 @@ class Context:
         return of_keys if self.rows_Q is None else of_keys[..., self.rows_Q]
 
 
+class PositionWatch(ABC):
+    """Someone who watches where position meets content, such as an attribution. Returns what goes on in its place."""
+
+    @abstractmethod
+    def on_source(self, name: str, tensor: Tensor, block: int | None) -> Tensor:
+        """A tensor that follows from positions alone, before it is added to content or multiplied with it.
+
+        It belongs to `block`, to all of them (EVERY), or to the one that runs (None).
+        """
+
+    @abstractmethod
+    def on_product(self, name: str, product_BHQK: Tensor) -> Tensor:
+        """Products of content with what belongs to a distance, one for every query and key."""
+
+
 class Encoding(nn.Module):
     """A position encoding of a Transformer. This base class encodes nothing.
 
@@ -165,6 +182,8 @@ class Encoding(nn.Module):
     shift_invariant: bool = True  # moving the whole text changes nothing
     mirror_invariant: bool = False  # reading the text backwards, in both directions, only reverses the output
     token_sigma: float = 0.02  # initial standard deviation of token embeddings, matched to what is added to them
+    added: tuple[str, ...] = ()  # names of its parameters that are added to content, rather than to positions
+    watch: "PositionWatch | None" = None  # sees position on its way to content; None: nobody does
 
     @property
     def fused(self) -> bool:
@@ -190,6 +209,19 @@ class Encoding(nn.Module):
                 f"{self.name} tells at most {self.max_length} tokens apart and got {length}; "
                 "shorten the sequence or build it for longer ones"
             )
+
+    def source(self, name: str, tensor: Tensor, block: int | None = None) -> Tensor:
+        """A tensor that follows from positions alone, as it goes on to meet content; of this block, if it is known."""
+        return tensor if self.watch is None else self.watch.on_source(name, tensor, block)
+
+    def product(self, name: str, product_BHQK: Tensor) -> Tensor:
+        """Products of content with what belongs to a distance, as they go on."""
+        return product_BHQK if self.watch is None else self.watch.on_product(name, product_BHQK)
+
+    def source_bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor | None:
+        """`bias`, as it goes on to be added to the logits; one that depends on content is no source itself."""
+        bias_BHQK = self.bias(q_BHQC, k_BHKC, context)
+        return bias_BHQK if bias_BHQK is None or bias_BHQK.requires_grad else self.source("bias", bias_BHQK)
 
     # The seven hooks, in the order they are called. Each returns the shape it was given.
 

@@ -43,12 +43,14 @@ class Cope(Encoding):
     def on_logits(self, logits_BHQK: Tensor, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         dtype = wide(logits_BHQK.dtype)
         place_BHQK = counted(logits_BHQK.to(dtype), context).clamp(max=len(self.table_RC) - 1)
+        if self.watch is not None:  # the count is content, and nothing is traced through it
+            place_BHQK = place_BHQK.detach()
         below_BHQK = place_BHQK.detach().floor()
         worth_BHQR = q_BHQC.to(dtype) @ self.table_RC.to(dtype).T
         low_BHQK = worth_BHQR.gather(-1, below_BHQK.long())
         high_BHQK = worth_BHQR.gather(-1, place_BHQK.detach().ceil().long())
         added_BHQK = torch.lerp(low_BHQK, high_BHQK, place_BHQK - below_BHQK)
-        return (logits_BHQK + added_BHQK).to(logits_BHQK.dtype)
+        return (logits_BHQK + self.product("count keys", added_BHQK)).to(logits_BHQK.dtype)
 
 
 def counted(logits_BHQK: Tensor, context: Context) -> Tensor:

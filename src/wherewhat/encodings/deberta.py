@@ -77,7 +77,8 @@ class Deberta(Disentangled):
     def slot_part(self, q_BHQC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
         keys_HRC = self._slots(self.key, self.row_of(lags_of(context)), dtype)
-        return query_with_lag(q_BHQC.to(dtype), keys_HRC, context).to(q_BHQC.dtype)
+        product_BHQK = query_with_lag(q_BHQC.to(dtype), keys_HRC, context)
+        return self.product("distance keys", product_BHQK).to(q_BHQC.dtype)
 
     def position_queries(self, context: Context, dtype: torch.dtype) -> Tensor:
         return self._slots(self.query, self.row_of(self.sign * lags_of(context)), dtype)

@@ -75,12 +75,18 @@ def change(q_BHQC: Tensor, k_BHKC: Tensor, reflections: Reflections, slots_Q: Te
     between_BHKK = weighted_BHKC @ w_BHKC.mT  # only what is below its diagonal is read
     share_BHQK = solve_triangular(between_BHKK, along_BHQK, upper=False, left=False, unitriangular=True)
     change_BHQK: Tensor = -(share_BHQK @ (weighted_BHKC @ k_BHKC.mT).tril(-1))
-    if reflections.log_forget_BHK is None:
-        return change_BHQK
-    # The sum of log_forget over the tokens after the key up to the query is the difference of two sums, in float64: far
-    # into a text both are large, and a near key needs the digits that are left.
-    sum_BHK = reflections.log_forget_BHK.double().cumsum(-1)
-    return change_BHQK + (sum_BHK[:, :, slots_Q, None] - sum_BHK[:, :, None, :]).to(reflections.log_forget_BHK.dtype)
+    gate_BHK = reflections.log_forget_BHK
+    return change_BHQK if gate_BHK is None else change_BHQK + forgotten(gate_BHK, slots_Q)
+
+
+def forgotten(log_forget_BHK: Tensor, slots_Q: Tensor) -> Tensor:
+    """forgotten_BHQK, the sum of log_forget over the tokens after the key up to the query.
+
+    It is the difference of two sums, in float64: far into a text both are large, and a near key needs the digits that
+    are left.
+    """
+    sum_BHK = log_forget_BHK.double().cumsum(-1)
+    return (sum_BHK[:, :, slots_Q, None] - sum_BHK[:, :, None, :]).to(log_forget_BHK.dtype)
 
 
 def blockwise(

@@ -45,7 +45,7 @@ class Learned(Encoding):
         if self.shared and block > 0:
             return x_BTD
         self.check(length=int(positions_BT.max()) + 1)
-        return x_BTD + nn.functional.embedding(positions_BT, self.table_SD)
+        return x_BTD + self.source("table", nn.functional.embedding(positions_BT, self.table_SD), block)
 
 
 RECORD = EncodingRecord(

@@ -25,6 +25,7 @@ class PathFox(Reflecting):
     """
 
     name = "path_fox"
+    added = ("forget.bias",)
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """What path and path_fox share: every token writes down a reflection, and keys meet queries through all of them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +9,7 @@ from torch.nn.functional import linear, normalize, pad, silu
 
 from wherewhat.encodings import drawing
 from wherewhat.encodings.base import Context, Encoding, Notes, outside_autocast, wide
-from wherewhat.encodings.householder import Reflections, blockwise, change
+from wherewhat.encodings.householder import Reflections, blockwise, change, forgotten
 from wherewhat.errors import UserError
 
 MOST_BETA = 2 - 2**-16  # a hundred roundings of float32 below 2, so that no product of reflections can grow
@@ -89,7 +90,13 @@ class Reflecting(Encoding):
     def bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
         dtype = wide(q_BHQC.dtype)
         q_BHQC, k_BHKC, own = q_BHQC.to(dtype) * q_BHQC.shape[-1] ** -0.5, k_BHKC.to(dtype), q_BHQC.dtype
-        return change(q_BHQC, k_BHKC, self._reflections(context, dtype), context.slots_Q).to(own)
+        reflections, slots_Q = self._reflections(context, dtype), context.slots_Q
+        if self.watch is None:
+            return change(q_BHQC, k_BHKC, reflections, slots_Q).to(own)
+        along_BHQK = change(q_BHQC, k_BHKC, replace(reflections, log_forget_BHK=None), slots_Q)
+        position_BHQK = self.source("path", along_BHQK.detach())  # made of contents, but shown as position
+        gate_BHK = reflections.log_forget_BHK
+        return (position_BHQK if gate_BHK is None else position_BHQK + forgotten(gate_BHK, slots_Q)).to(own)
 
     def _reflections(self, context: Context, dtype: torch.dtype) -> Reflections:
         notes = context.notes

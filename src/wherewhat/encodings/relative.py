@@ -121,5 +121,5 @@ class Disentangled(Encoding, ABC):
         if position_query_HRC.shape[1] == 1:
             key_part_BHQK = (k_BHKC @ position_query_HRC.mT).mT
         else:
-            key_part_BHQK = key_with_lag(k_BHKC, position_query_HRC, context)
+            key_part_BHQK = self.product("distance queries", key_with_lag(k_BHKC, position_query_HRC, context))
         return (self.slot_part(q_BHQC.to(dtype), context) + key_part_BHQK).to(q_BHQC.dtype)

@@ -49,6 +49,8 @@ class Layout:
 
     spin: Callable[[Tensor, Tensor], Spin]  # lays out cos_BHTF and sin_BHTF
     rotate: Callable[[Tensor, Spin], Tensor]  # rotates x_BHTC, which is contiguous
+    real: Callable[[Spin], tuple[Tensor, Tensor]]  # cosines and signed sines of every channel
+    partner: Callable[[Tensor], Tensor]  # of every channel, the other one of its pair
 
 
 def spin_half(cos_BHTF: Tensor, sin_BHTF: Tensor) -> Spin:
@@ -72,7 +74,32 @@ def rotate_interleaved(x_BHTC: Tensor, spin: Spin) -> Tensor:
     return torch.view_as_real(torch.view_as_complex(x_BHTC.unflatten(-1, (-1, 2))) * spin[0]).flatten(-2)
 
 
-LAYOUTS = {"half": Layout(spin_half, rotate_half), "interleaved": Layout(spin_interleaved, rotate_interleaved)}
+def real_half(spin: Spin) -> tuple[Tensor, Tensor]:
+    """Cosines and signed sines, which is how they are stored."""
+    return spin[0], spin[1]
+
+
+def partner_half(x_BHTC: Tensor) -> Tensor:
+    """The channels half of them further on."""
+    return x_BHTC.roll(x_BHTC.shape[-1] // 2, dims=-1)
+
+
+def real_interleaved(spin: Spin) -> tuple[Tensor, Tensor]:
+    """Cosines and signed sines of neighbours."""
+    cos_BHTF, sin_BHTF = spin[0].real, spin[0].imag
+    return cos_BHTF.repeat_interleave(2, -1), torch.stack((-sin_BHTF, sin_BHTF), -1).flatten(-2)
+
+
+def partner_interleaved(x_BHTC: Tensor) -> Tensor:
+    """Neighbours swapped."""
+    pairs_BHTF2: Tensor = x_BHTC.unflatten(-1, (-1, 2))
+    return pairs_BHTF2.flip(-1).flatten(-2)
+
+
+LAYOUTS = {
+    "half": Layout(spin_half, rotate_half, real_half, partner_half),
+    "interleaved": Layout(spin_interleaved, rotate_interleaved, real_interleaved, partner_interleaved),
+}
 
 
 class Rotary(Encoding, ABC):
@@ -110,10 +137,20 @@ class Rotary(Encoding, ABC):
         """Rotate the rotary channels of queries or keys; the others stay as they are."""
         rotary_BHTC = x_BHTC[..., : self.rotary_dim].to(wide(x_BHTC.dtype))
         # Contiguous: several passes over scattered memory take longer than one copy.
-        rotated_BHTC = self.layout.rotate(rotary_BHTC.contiguous(), spin).to(x_BHTC.dtype)
+        if self.watch is None:
+            rotated_BHTC = self.layout.rotate(rotary_BHTC.contiguous(), spin).to(x_BHTC.dtype)
+        else:
+            rotated_BHTC = self._rotate_watched(rotary_BHTC, spin).to(x_BHTC.dtype)
         if self.rotary_dim == x_BHTC.shape[-1]:
             return rotated_BHTC
         return torch.cat((rotated_BHTC, x_BHTC[..., self.rotary_dim :]), dim=-1)
+
+    def _rotate_watched(self, x_BHTC: Tensor, spin: Spin) -> Tensor:
+        """The same rotation, with cosines and sines shown to who watches."""
+        cos_BHTC, sin_BHTC = self.layout.real(spin)
+        cos_BHTC = self.source("cos", cos_BHTC.expand_as(x_BHTC))  # one per head, so that heads can be told apart
+        sin_BHTC = self.source("sin", sin_BHTC.expand_as(x_BHTC))
+        return x_BHTC * cos_BHTC + self.layout.partner(x_BHTC) * sin_BHTC
 
 
 class ByPosition(Rotary):

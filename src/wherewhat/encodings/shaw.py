@@ -49,7 +49,8 @@ class Shaw(Encoding):
             -self.clip, self.clip
         ) + self.clip  # the table counts offsets, key minus query
         keys_RC = self.table_RC.to(dtype)[rows_R] * q_BHQC.shape[-1] ** -0.5
-        return query_with_lag(q_BHQC.to(dtype), keys_RC[None], context).to(q_BHQC.dtype)
+        product_BHQK = query_with_lag(q_BHQC.to(dtype), keys_RC[None], context)
+        return self.product("distance keys", product_BHQK).to(q_BHQC.dtype)
 
 
 RECORD = EncodingRecord(

@@ -74,8 +74,11 @@ class Sinusoidal(Encoding):
 
     def on_tokens(self, x_BTD: Tensor, positions_BT: Tensor, block: int) -> Tensor:
         if block > 0:
-            return x_BTD + self.table(positions_BT, x_BTD.dtype) if self.again else x_BTD
-        return self.token_scale * x_BTD + self.table(positions_BT, x_BTD.dtype)
+            return x_BTD + self._source(positions_BT, x_BTD.dtype, block) if self.again else x_BTD
+        return self.token_scale * x_BTD + self._source(positions_BT, x_BTD.dtype, block)
+
+    def _source(self, positions_BT: Tensor, dtype: torch.dtype, block: int) -> Tensor:
+        return self.source("table", self.table(positions_BT, dtype), block)
 
     def table(self, positions_BT: Tensor, dtype: torch.dtype) -> Tensor:
         """PE_BTD, what is added at each position."""

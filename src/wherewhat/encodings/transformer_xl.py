@@ -29,6 +29,7 @@ class TransformerXL(Disentangled):
     """
 
     name = "transformer_xl"
+    added = ("v_HC",)
     shared = False
 
     def __init__(
@@ -75,7 +76,8 @@ class TransformerXL(Disentangled):
         sinusoid_RD = context.once((TransformerXL, self.arrange, self.width, self.base, dtype), sinusoid)
         keys_RD = sinusoid_RD @ self.project.weight.to(dtype).T
         keys_HRC = keys_RD.view(-1, *self.u_HC.shape).transpose(0, 1)
-        return query_with_lag(asking_BHQC, keys_HRC, context).to(q_BHQC.dtype)
+        product_BHQK = query_with_lag(asking_BHQC, keys_HRC, context)
+        return self.product("distance keys", product_BHQK).to(q_BHQC.dtype)
 
     def position_queries(self, context: Context, dtype: torch.dtype) -> Tensor:
         position_query_HRC: Tensor = self.u_HC.to(dtype)[:, None] * self.u_HC.shape[-1] ** -0.5

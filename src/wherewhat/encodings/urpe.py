@@ -62,7 +62,8 @@ class Urpe(Wrapper):
 
     def on_attention(self, attention_BHQK: Tensor, context: Context) -> Tensor:
         dtype = attention_BHQK.dtype
-        return attention_BHQK * context.once_a_reading((self.table_RH, dtype), lambda: self._factors(context).to(dtype))
+        factors_BHQK = context.once_a_reading((self.table_RH, dtype), lambda: self._factors(context).to(dtype))
+        return attention_BHQK * self.source("factors", factors_BHQK)
 
     def _factors(self, context: Context) -> Tensor:
         lags_R = lags_of(context)

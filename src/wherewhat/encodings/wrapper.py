@@ -71,9 +71,9 @@ class Wrapper(Encoding, ABC):
         """What the wrapped encoding adds to the logits, computed once where all blocks share it."""
 
         def bias() -> Tensor | None:
-            return self.over.bias(q_BHQC, k_BHKC, context)
+            return self.over.source_bias(q_BHQC, k_BHKC, context)
 
-        if self.over.bias_by_slot and self.over.shared:
+        if self.over.watch is None and self.over.bias_by_slot and self.over.shared:
             return context.once_a_reading((self.over, "bias", q_BHQC.dtype), bias)
         return bias()
 
@@ -82,6 +82,7 @@ class Correcting(Wrapper):
     """A wrapper whose small net gets logits and bias of the wrapped encoding separately; each block learns its own."""
 
     shared = False
+    added = ("inner.bias", "outer.bias")
     inner: nn.Linear | nn.Conv2d
     outer: nn.Linear | nn.Conv2d
 

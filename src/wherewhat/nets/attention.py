@@ -29,9 +29,11 @@ def attend(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, c
     texts, heads, queries, _ = q_BHQC.shape  # without gradients, some rows at a time, to bound memory
     at_once = queries if torch.is_grad_enabled() else max(1, EXPLICIT_ENTRIES // (texts * heads * context.length))
     if at_once >= queries:
-        return _explicit(encoding, q_BHQC, k_BHKC, context) @ v_BHKC
+        return explicit_attention(encoding, q_BHQC, k_BHKC, context) @ v_BHKC
     pieces = torch.arange(queries, device=q_BHQC.device).split(at_once)
-    some = [_explicit(encoding, q_BHQC[:, :, rows_Q], k_BHKC, context.rows(rows_Q)) @ v_BHKC for rows_Q in pieces]
+    some = [
+        explicit_attention(encoding, q_BHQC[:, :, rows_Q], k_BHKC, context.rows(rows_Q)) @ v_BHKC for rows_Q in pieces
+    ]
     return torch.cat(some, dim=2)
 
 
@@ -40,7 +42,7 @@ def attention_rows(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: 
     encoding.check(length=context.longest, causal=context.causal)
     context = context.rows(rows_Q)
     q_BHQC, k_BHKC = encoding.on_query_key(q_BHQC[:, :, rows_Q], k_BHKC, context)
-    return _explicit(encoding, q_BHQC, k_BHKC, context)
+    return explicit_attention(encoding, q_BHQC, k_BHKC, context)
 
 
 def _fused(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:
@@ -68,12 +70,22 @@ def _bias(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) 
     return bias()
 
 
-def _explicit(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
+def explicit_attention(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
+    """attention_BHQK of queries and keys that `on_query_key` has seen, through all hooks that follow."""
+    return explicit_weights(encoding, explicit_logits(encoding, q_BHQC, k_BHKC, context), context)
+
+
+def explicit_logits(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor:
+    """logits_BHQK of queries and keys that `on_query_key` has seen, before the mask."""
     scale = q_BHQC.shape[-1] ** -0.5 if encoding.scale is None else encoding.scale
     logits_BHQK = q_BHQC @ k_BHKC.mT * scale
-    bias_BHQK = encoding.bias(q_BHQC, k_BHKC, context)
+    bias_BHQK = encoding.source_bias(q_BHQC, k_BHKC, context)
     logits_BHQK = logits_BHQK if bias_BHQK is None else logits_BHQK + bias_BHQK
-    logits_BHQK = encoding.on_logits(logits_BHQK, q_BHQC, k_BHKC, context)
+    return encoding.on_logits(logits_BHQK, q_BHQC, k_BHKC, context)
+
+
+def explicit_weights(encoding: Encoding, logits_BHQK: Tensor, context: Context) -> Tensor:
+    """attention_BHQK of such logits."""
     forbidden_BHQK = ~context.allowed_BHQK  # filled, never added: an overflowing logit plus -inf would be NaN
     attention_BHQK = logits_BHQK.masked_fill(forbidden_BHQK, -torch.inf).softmax(-1).masked_fill(forbidden_BHQK, 0)
     return encoding.on_attention(attention_BHQK, context)

@@ -10,6 +10,7 @@ import polars as pl
 from wherewhat.report.core.page import Page
 from wherewhat.runs.base import Run
 from wherewhat.tables.files import run_kind
+from wherewhat.tables.manifest.attribution import AttributionManifest
 from wherewhat.tables.manifest.io import no_report, read_manifest
 from wherewhat.tables.manifest.probe import ProbeManifest
 from wherewhat.tables.manifest.scores import CompareManifest, EditManifest, ProfileManifest
@@ -23,6 +24,7 @@ from wherewhat.tables.schema import (
     OFFSETS,
     POSITIONAL,
     PROBE,
+    RELEVANCE,
     RESULT,
     SIMILARITY,
     SWEEP,
@@ -159,6 +161,34 @@ class ProbeRun(Run):
 
 
 @dataclass(frozen=True)
+class AttributionRun(Run):
+    """Which tokens and which positions outputs of a model are made of; the manifest names the outputs."""
+
+    kind = AttributionManifest.kind
+    schemas: ClassVar[Mapping[str, Mapping[str, Any]]] = {"relevance": RELEVANCE}
+
+    relevance: pl.DataFrame
+    manifest: AttributionManifest
+
+    @property
+    def findings(self) -> list[str]:
+        """What adds most to each output and what takes most away, a sentence each."""
+        from wherewhat.report.pages.attribution.findings import findings
+
+        return findings(self.relevance, self.manifest)
+
+    def draw(self) -> Page:
+        from wherewhat.report.pages.attribution.page import page_of_attribution
+
+        return page_of_attribution(self.relevance, self.manifest)
+
+    def _repr_html_(self) -> str:
+        from wherewhat.report.pages.attribution.notebook import notebook_html
+
+        return notebook_html(self.relevance, self.manifest)
+
+
+@dataclass(frozen=True)
 class StudyRun(Run):
     """What was measured; the manifest's `claims` have what was published beside it."""
 
@@ -190,11 +220,13 @@ class SweepRun(Run):
         return page_of_sweep(self.sweep, self.manifest)
 
 
-RUNS: dict[str, type[Run]] = {run.kind: run for run in (Profile, Comparison, EditEffect, ProbeRun, StudyRun, SweepRun)}
+RUNS: dict[str, type[Run]] = {
+    run.kind: run for run in (Profile, Comparison, EditEffect, ProbeRun, AttributionRun, StudyRun, SweepRun)
+}
 
 
 def load(folder: str | Path) -> Run:
-    """A run that was saved: a profile, a comparison, an edit, a probe, a reproduction or a sweep."""
+    """A run that was saved: a profile, a comparison, an edit, a probe, an attribution, a reproduction or a sweep."""
     folder = Path(folder)
     kind = run_kind(folder)
     if kind is not None and kind not in RUNS:

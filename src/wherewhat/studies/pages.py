@@ -21,6 +21,7 @@ NAMES = (
     "counting",
     "row-sums",
     "latin-square",
+    "attribution",
     "control",
 )
 PAGES: dict[str, str] = {name: f"wherewhat.studies.{name.replace('-', '_')}.page" for name in NAMES}  # their modules

@@ -1,5 +1,6 @@
 """Every study by name."""
 
+from wherewhat.studies.attribution.run import STUDY as ATTRIBUTION
 from wherewhat.studies.canonical.run import STUDY as CANONICAL
 from wherewhat.studies.control.run import STUDY as CONTROL
 from wherewhat.studies.counting.run import STUDY as COUNTING
@@ -18,6 +19,6 @@ STUDIES: dict[str, AnyStudy] = {
     study.name: study
     for study in (
         *(CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, LENGTH, SCRATCHPAD, NOPE),
-        *(COUNTING, LATIN_SQUARE, ROW_SUMS, CONTROL),
+        *(COUNTING, LATIN_SQUARE, ROW_SUMS, ATTRIBUTION, CONTROL),
     )
 }

@@ -48,7 +48,8 @@ def reproduce(
     """Reproduce a published experiment: its result table, and a manifest with published, ours and verdict per claim.
 
     `scale` is tiny, small or paper; `seeds` is how many runs of each kind, by default as many as the scale has.
-    Only control takes `model`, `texts`, `source` (what the texts are called) and `loading`; only locality takes
+    Only control and attribution take `model` and `loading`, the latter a model by its name that is added to its own
+    nets; only control takes `texts` and `source` (what the texts are called); only locality takes
     `files` (texts to train on) and `tasks` (files of further questions); only length takes `encodings` to compare
     (`all` for every one) and `shift` (how far positions are moved at random during training). Finished runs are kept in
     `folder`, from which `resume` goes on. `engine` is local (as many processes as `workers`), ray (the same by Ray,

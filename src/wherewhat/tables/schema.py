@@ -49,6 +49,31 @@ RESULT: Schema = {
     "measure": pl.String,
     **ESTIMATE,
 }
+EVALUATION_ARM: Schema = {
+    "method": pl.String,  # of attribution, or an order that knows nothing of the output, such as random
+    "aggregate": pl.String,  # how the relevance of positions enters the scores; empty: it does not
+}
+EVALUATION: Schema = {
+    **EVALUATION_ARM,
+    "measure": pl.String,  # abpc, miou, ...
+    **ESTIMATE,  # the mean over texts
+    "chance": pl.Float64,  # what random orders, or the same scores on other tokens, give on the same texts
+    "texts": pl.Int32,
+}
+EVALUATION_DIFFERENCES: Schema = {
+    **EVALUATION_ARM,
+    "against": pl.String,  # the baseline that is subtracted, text by text
+    "measure": pl.String,
+    **ESTIMATE,
+    "texts": pl.Int32,
+}
+EVALUATION_CURVES: Schema = {
+    **EVALUATION_ARM,
+    "procedure": pl.String,  # generation, pruning, ...
+    "share": pl.Float64,  # of tokens that were put in or taken away
+    **ESTIMATE,  # the mean probability of the explained output
+    "texts": pl.Int32,
+}
 CURVE: Schema = {"step": pl.Int64, "measure": pl.String, "value": pl.Float64}
 SWEEP: Schema = {  # between key and seed: one column per field that changes
     "run": pl.String,
@@ -88,6 +113,19 @@ PROBE: Schema = {
     **ESTIMATE,
     "count": pl.Int64,  # sentences or rows that the value is based on
 }
+RELEVANCE: Schema = {
+    "text": pl.Int32,  # its number
+    "token": pl.String,
+    "slot": pl.Int32,  # none: summed over all slots, of one head or one frequency
+    "source": pl.String,  # token; rotation, table, bias, ...: where position enters; combined: all of it
+    "layer": pl.Int32,  # where position enters; none: tokens and scores, or all layers share it
+    "method": pl.String,
+    "value": pl.Float64,
+    "output": pl.Int32,  # the number of what is explained, in the manifest
+    "target": pl.String,  # and its name
+    "head": pl.Int32,
+    "frequency": pl.Int32,
+}
 SIMILARITY: Schema = {
     "model": pl.String,  # the later of two
     "against": pl.String,  # the first of the list
@@ -110,12 +148,14 @@ KEYS = {  # columns without missing values, by the file of the table
     "compare.parquet": ("model", "against", "score"),
     "similarity.parquet": ("model", "against", "layer", "head", "against_layer", "against_head", "divergence"),
     "probe.parquet": ("probe", "model", "data", "measure"),
+    "relevance.parquet": ("text", "source", "method", "output"),
     "result.parquet": ("part", "subject", "measure"),
     "sweep.parquet": ("run", "key", "seed", "status"),
 }
 MOST = 10**6  # layers, heads, frequencies, slots: far more than any model has
 LIMITS = {  # the smallest and the largest value of a column, in every table that has it
     **dict.fromkeys(("layer", "head", "against_layer", "against_head", "frequency", "query", "key"), (0, MOST)),
+    **dict.fromkeys(("text", "slot", "output"), (0, MOST)),
     **dict.fromkeys(("texts", "windows", "rows", "count"), (0, 2**62)),
     "offset": (-MOST, MOST),
 }

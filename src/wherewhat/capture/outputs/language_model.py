@@ -127,7 +127,7 @@ def measure_losses(model: LoadedModel, targets: Sequence[TokenTargets]) -> list[
             of_batch = [targets[number].targets_T for number in batch.texts]
             targets_BT = pad_sequence(of_batch, batch_first=True, padding_value=NO_TARGET)
             wanted_BT, batch = targets_BT != NO_TARGET, batch.to(first_device(model.module))
-            nats_Q, right_Q = _compare(_logits(model.module, batch, wanted_BT), targets_BT[wanted_BT])
+            nats_Q, right_Q = _compare(logits_at(model.module, batch, wanted_BT), targets_BT[wanted_BT])
             ends = wanted_BT.sum(-1).cumsum(0)[:-1].numpy()
             by_text = zip(np.split(nats_Q, ends), np.split(right_Q, ends), strict=True)
             losses |= {number: TokenLosses(*each) for number, each in zip(batch.texts, by_text, strict=True)}
@@ -145,7 +145,7 @@ def _compare(logits_QV: Tensor, target_Q: Tensor) -> tuple[np.ndarray, np.ndarra
     return torch.cat(nats).numpy(), torch.cat(right).numpy()
 
 
-def _logits(model: nn.Module, batch: Batch, wanted_BT: Tensor) -> Tensor:
+def logits_at(model: nn.Module, batch: Batch, wanted_BT: Tensor) -> Tensor:
     """logits_QV of a batch at the wanted slots, text by text."""
     with as_user_errors(model), _only_at(wanted_BT, model):
         own = isinstance(model, Trunk)

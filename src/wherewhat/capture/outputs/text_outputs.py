@@ -58,7 +58,7 @@ def load_reader(name: str, loading: LoadSettings) -> LoadedModel:
 
     A head that can predict neither is left out.
     """
-    return load_by_name(name, loading, from_pretrained=_as_saved)
+    return load_by_name(name, loading, from_pretrained=as_saved)
 
 
 def output_kind(model: LoadedModel) -> str:
@@ -205,7 +205,7 @@ def _is_regression(model: Any) -> bool:
     return bool(model.config.num_labels < 2)
 
 
-def _as_saved(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
+def as_saved(name: str, **options: Any) -> tuple[Any, dict[str, Any]]:
     """Like AutoModel.from_pretrained, but with the head of the class that the model was saved from."""
     plain = {key: options[key] for key in ("revision", "local_files_only", "trust_remote_code")}
     config = AutoConfig.from_pretrained(name, **plain)

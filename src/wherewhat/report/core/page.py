@@ -62,6 +62,7 @@ class Chart:
     width: int = 640  # of that picture
     title: str = ""  # above that picture, as it stands alone
     subtitle: str = ""  # one or more lines, in which words of the view are filled in
+    follows: Sequence[int] = ()  # explanations, one per view: that of the chosen one is drawn
 
     def __html__(self) -> Html:
         views = [[view.title, self._names(view), dict(view.words)] for view in self.views]
@@ -72,6 +73,7 @@ class Chart:
             data_label=self.label,
             data_height=self.height,
             data_views=json.dumps(views),
+            data_follows=json.dumps(list(self.follows)) if self.follows else None,
             class_="drawn",
         )
         return Html.holding(place, (self,))
@@ -94,7 +96,13 @@ class Chart:
         """Every view as a picture, by file name without its ending; none if the chart is not to be one."""
         if not self.figure:
             return {}
-        return {self._figure_name(number): self._drawn(view) for number, view in enumerate(self.views)}
+        views = [(number, view) for number, view in enumerate(self.views) if not self._is_again(number)]
+        return {self._figure_name(number): self._drawn(view) for number, view in views}
+
+    def _is_again(self, number: int) -> bool:
+        """Whether an earlier view that another explanation leads to is the same."""
+        view, earlier = self.views[number], self.views[:number] if self.follows else ()
+        return any((view.tables, view.words) == (each.tables, each.words) for each in earlier)
 
     def _figure_name(self, number: int) -> str:
         words = re.sub(r"\W+", "_", self.views[number].title).strip("_")

@@ -25,11 +25,11 @@ from wherewhat.tables.cache import keep, recall
 SCRIPTS = (
     *("charts.js", "state.js", "address.js", "tips.js", "plane.js", "triangle.js", "summary.js", "bounds.js"),
     *("layers.js", "spectrum.js", "frequencies.js", "hidden.js", "maps.js", "profile.js", "search.js", "csv.js"),
-    *("table.js", "sortable.js", "drawn.js", "positional.js", "start.js"),
+    *("table.js", "sortable.js", "drawn.js", "positional.js", "explained.js", "start.js"),
 )
 DANGEROUS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 ESCAPED = str.maketrans(DANGEROUS)
-STYLES = ("page.css", "probe.css")
+STYLES = ("page.css", "probe.css", "explained.css")
 EMBED = "window.vegaEmbed = vegaEmbed;"  # what the drawing library's bundle ends with
 
 

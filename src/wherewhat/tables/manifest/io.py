@@ -8,6 +8,7 @@ from typing import Any
 
 from wherewhat.errors import UserError
 from wherewhat.tables.files import AGAIN, MANIFEST, recover
+from wherewhat.tables.manifest.attribution import AttributionManifest
 from wherewhat.tables.manifest.decode import MisfitError, decode, inside, quoted
 from wherewhat.tables.manifest.probe import ProbeManifest
 from wherewhat.tables.manifest.scores import CompareManifest, EditManifest, ProfileManifest
@@ -20,7 +21,7 @@ LARGEST = 2**63  # of an integer
 MANIFESTS: dict[str, type[Manifest]] = {
     manifest.kind: manifest
     for manifest in (
-        *(ProfileManifest, CompareManifest, EditManifest, ProbeManifest),
+        *(ProfileManifest, CompareManifest, EditManifest, ProbeManifest, AttributionManifest),
         *(StudyManifest, SweepManifest, TrainingManifest),
     )
 }

@@ -225,6 +225,15 @@ class LatinSquareSection(TrainedSection):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AttributionStudySection(TrainedSection):
+    """The kinds of texts on which methods of attribution are compared, and how many of each."""
+
+    sources: Sequence[str] = ()
+    texts: Count | None = None
+    draws: Count | None = None  # random orders per text
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControlSection:
     """The model that was edited, its texts, and the heads that were chosen."""
 
@@ -235,6 +244,7 @@ class ControlSection:
     copying: str | None = None
 
 
+AttributionStudyManifest = StudyManifest[AttributionStudySection]
 CanonicalManifest = StudyManifest[CanonicalSection]
 ControlManifest = StudyManifest[ControlSection]
 CountingManifest = StudyManifest[CountingSection]
@@ -248,6 +258,7 @@ ScratchpadManifest = StudyManifest[ScratchpadSection]
 SyntaxManifest = StudyManifest[SyntaxSection]
 WordSwapManifest = StudyManifest[WordSwapSection]
 SECTIONS: dict[str, type[Any]] = {
+    "attribution": AttributionStudySection,
     "canonical": CanonicalSection,
     "control": ControlSection,
     "counting": CountingSection,

@@ -11,6 +11,14 @@ widgets.drawn = (element) => {
     const tables = Object.fromEntries(Object.entries(named).map(([own, table]) => [own, rowsOf(page.tables[table])]));
     return draw(chart, name, { words, tables, size: { height: Number(height) } });
   };
+  if (element.dataset.follows) { // the choice is made elsewhere on the page
+    const followed = JSON.parse(element.dataset.follows);
+    element.append(chart);
+    return follow((number) => {
+      element.hidden = !followed.includes(number);
+      return element.hidden ? undefined : show(followed.indexOf(number));
+    });
+  }
   const options = views.map(([title], view) => [String(view), title]);
   element.append(options.length > 1 ? make("div", { class: "controls" }, switchOf(what, options, "0", (view) => show(Number(view)))) : "", chart);
   return show(0);

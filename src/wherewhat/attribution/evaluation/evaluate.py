@@ -1,0 +1,72 @@
+"""Evaluate methods of attribution on a model: curves of insertion and deletion, and segmentation of known tokens."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import polars as pl
+from torch import nn
+
+from wherewhat.attribution.attribute import TextInput, open_model
+from wherewhat.attribution.evaluation.evaluated_text import EvaluatedText, evaluate_text
+from wherewhat.attribution.evaluation.perturb import replacement_of
+from wherewhat.attribution.evaluation.settings import EvaluationSettings
+from wherewhat.attribution.evaluation.summary import curve_table, difference_table, score_table
+from wherewhat.attribution.evaluation.truth import KnownText, known_texts
+from wherewhat.capture.loading.load import LoadedModel
+from wherewhat.errors import UserError
+from wherewhat.progress import OnStep
+
+
+@dataclass(frozen=True)
+class AttributionEvaluation:
+    """How well every method does: one row per number, differences between methods, and curves."""
+
+    scores: pl.DataFrame
+    differences: pl.DataFrame
+    curves: pl.DataFrame
+    texts: Sequence[EvaluatedText]
+    replacement: str  # what stands in the place of a token that was taken away
+    wrong: int  # texts that were left out because the model answers them wrongly
+
+
+def evaluate(
+    model: str | nn.Module | LoadedModel,
+    texts: Iterable[TextInput | KnownText] | None = None,
+    *,
+    target: str | int = "",
+    settings: EvaluationSettings | None = None,
+    tokenizer: Any = None,
+    on_step: OnStep | None = None,
+) -> AttributionEvaluation:
+    """Compare methods of attribution on the same texts, by what happens as tokens are taken away in their order.
+
+    Without texts, those are used whose deciding tokens are known: sequences of the task that a net has learnt, pairs of
+    sentences, or repeated random tokens. Such texts count only if the model answers them correctly.
+
+    >>> evaluation = evaluate("tiny", settings=EvaluationSettings(methods=("attnlrp",), max_texts=2))
+    >>> evaluation.scores.filter(method="attnlrp", measure="abpc")["value"].item() > 0.5
+    True
+    """
+    settings = settings or EvaluationSettings()
+    loaded = open_model(model, tokenizer)
+    source = known_texts(loaded, settings.max_texts, seed=settings.seed) if texts is None else texts
+    given, evaluated = list(islice(source, settings.max_texts)), list[EvaluatedText]()
+    for number, text in enumerate(given):
+        if (result := evaluate_text(loaded, text, number, target, settings)) is not None:
+            evaluated.append(result)
+        if on_step is not None:
+            on_step(number + 1, len(given), "texts")
+    if not given:
+        raise UserError("there is no text to evaluate on; give at least one")
+    if not evaluated:
+        raise UserError(f"{loaded.id} answers none of {len(given)} texts correctly; train it, or give other texts")
+    return AttributionEvaluation(
+        scores=score_table(evaluated, settings.seed),
+        differences=difference_table(evaluated, settings.seed),
+        curves=curve_table(evaluated, settings.seed),
+        texts=evaluated,
+        replacement=replacement_of(loaded, evaluated[0].kind).name,
+        wrong=len(given) - len(evaluated),
+    )
