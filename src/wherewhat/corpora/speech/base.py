@@ -32,6 +32,9 @@ class SpeechCorpus(ABC):
     def splits(self) -> tuple[str, ...]:
         """What can be asked for: `train`, and one or more tests."""
 
+    def check(self) -> None:
+        """Refuse a corpus whose recordings are not there; one that is generated always is."""
+
     @abstractmethod
     def utterance(self, seed: int, split: str, index: int) -> Utterance:
         """One utterance, always the same one."""

@@ -35,7 +35,7 @@ class SpokenDigits(SpeechCorpus):
     longest: int = 5
     name: ClassVar[str] = "digits"
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         speakers = {speaker for _, speaker, _ in recordings(self.folder)}
         if self.held_out not in speakers:
             raise UserError(

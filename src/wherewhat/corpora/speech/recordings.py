@@ -24,6 +24,8 @@ class RecordedSpeech(SpeechCorpus):
 
     def __post_init__(self) -> None:
         look_up("unit", self.units, UNITS)
+
+    def check(self) -> None:
         if "train" not in {split for split, _ in transcripts(self.folder).values()}:
             raise UserError(f"{Path(self.folder) / TRANSCRIPTS} has no line of the split train; mark some as such")
 
