@@ -32,7 +32,7 @@ class SpeechCorpus(ABC):
     def splits(self) -> tuple[str, ...]:
         """What can be asked for: `train`, and one or more tests."""
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027 (most have nothing to check)
         """Refuse a corpus whose recordings are not there; one that is generated always is."""
 
     @abstractmethod
