@@ -6,9 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from wherewhat.corpora.speech import features
+from wherewhat.encodings.base import Context, Encoding
 from wherewhat.errors import UserError
 from wherewhat.nets.build import build
-from wherewhat.nets.config import NetConfig
+from wherewhat.nets.config import FRAMES, NetConfig
 from wherewhat.nets.conformer import RealBatchNorm
 from wherewhat.nets.trunk import Trunk
 
@@ -122,3 +124,44 @@ def test_who_hears_and_what() -> None:
         replace(CONFIG, features=6)
     with pytest.raises(UserError, match="chunk is for conformers, and the net is of kind encoder; leave it out"):
         replace(CONFIG, kind="encoder", features=0, chunk=4)
+
+
+def logits_of_equal_tokens(net: Trunk, tokens: int) -> Tensor:
+    """logits_HQK of the first block's attention if the same vector stands in every slot."""
+    module, kept = net.blocks[0].attention, list[Tensor]()
+
+    def attend(encoding: Encoding, q_BHTC: Tensor, k_BHTC: Tensor, v_BHTC: Tensor, context: Context) -> Tensor:
+        q_BHTC, k_BHTC = encoding.on_query_key(q_BHTC, k_BHTC, context)
+        kept.append(q_BHTC[0] @ k_BHTC[0].mT)
+        return v_BHTC
+
+    module.attend = attend
+    vector_D = torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    module(vector_D.expand(1, tokens, 8), net.encoding(0), Context.of(tokens, causal=False))
+    return kept[0]
+
+
+@torch.no_grad()
+def test_logits_depend_on_distance_alone_unless_the_rotation_comes_before_the_projection() -> None:
+    after_HQK, before_HQK = (logits_of_equal_tokens(net_of("rope", pre_projection=early), 9) for early in (False, True))
+    changes = [(logits[:, 1:, 1:] - logits[:, :-1, :-1]).abs().max() for logits in (after_HQK, before_HQK)]
+    assert changes[0] < 1e-12 and changes[1] > 1e-2
+    assert (after_HQK[:, 0, 0] - before_HQK[:, 0, 0]).abs().max() < 1e-12  # nothing is rotated in slot 0
+
+
+@torch.no_grad()
+def test_leading_silence_moves_nothing_but_with_the_rotation_before_the_projection() -> None:
+    heard = frames(1, 6)
+    for early in (False, True):
+        net = net_of("rope", pre_projection=early)
+        x_BTD = net.embedded(heard)
+        moved = (net.hidden_of(x_BTD, first=20) - net.hidden_of(x_BTD)).abs().max()
+        assert moved > 1e-3 if early else moved < 1e-11
+
+
+def test_a_rotation_before_the_projection_is_for_conformers() -> None:
+    with pytest.raises(UserError, match="pre_projection is for conformers, and the net is of kind encoder; leave it"):
+        replace(CONFIG, kind="encoder", features=0, pre_projection=True)
+    with pytest.raises(UserError, match="a net's pre_projection must be true or false, got 'yes'"):
+        replace(CONFIG, pre_projection="yes")  # type: ignore[arg-type]
+    assert FRAMES == features.FRAMES

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from wherewhat.corpora.speech.base import Utterance
+from wherewhat.corpora.speech.features import as_tokens
 from wherewhat.corpora.speech.tones import TouchTones
 from wherewhat.errors import UserError
 from wherewhat.models.folder import load_model
@@ -19,7 +20,6 @@ from wherewhat.training.settings import changed
 from wherewhat.training.speech_training import (
     ErrorCount,
     SpeechBatch,
-    as_tokens,
     ctc,
     error_rate,
     recognise,

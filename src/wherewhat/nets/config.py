@@ -41,6 +41,7 @@ class NetConfig:
     kernel: int = 31  # how many tokens the convolution of a conformer spans, itself in the middle; only for conformers
     chunk: int = 0  # tokens of a conformer that are read together, before more has come; 0: all
     features: int = 0  # values per token of a net that hears speech in place of reading token ids; 0: token ids
+    pre_projection: bool = False  # apply the rotation of a conformer to what queries and keys are projected from
     encoding: str = "rope"
     encoding_options: Mapping[str, Any] = field(default_factory=dict)
     length: int = 512  # the longest sequence meant to be read; only some encodings insist on it
@@ -62,9 +63,11 @@ class NetConfig:
             raise UserError(f"a net's kernel must be odd, to reach as far ahead as back; got {self.kernel}")
         if self.kind == "conformer" and self.block != "pre_norm":
             raise UserError(f"a conformer has blocks of its own and cannot have {self.block} ones; leave block out")
-        if self.kind != "conformer" and (self.chunk or self.features):
-            given = "chunk" if self.chunk else "features"
-            raise UserError(f"{given} is for conformers, and the net is of kind {self.kind}; leave it out")
+        given = [name for name in ("chunk", "features", "pre_projection") if getattr(self, name)]
+        if self.kind != "conformer" and given:
+            raise UserError(f"{given[0]} is for conformers, and the net is of kind {self.kind}; leave it out")
+        if not isinstance(self.pre_projection, bool):
+            raise UserError(f"a net's pre_projection must be true or false, got {self.pre_projection!r}")
         if self.features % FRAMES:
             raise UserError(
                 f"a net's features must be a multiple of {FRAMES}, the frames of a token; got {self.features}"

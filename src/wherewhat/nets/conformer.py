@@ -2,9 +2,10 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import conv1d, glu, pad, silu
+from torch.nn.functional import conv1d, glu, linear, pad, silu
 
 from wherewhat.encodings.base import Context, Encoding
+from wherewhat.encodings.none import NoPosition
 from wherewhat.errors import UserError
 from wherewhat.nets.attention import SelfAttention
 from wherewhat.nets.blocks import mlp
@@ -20,7 +21,7 @@ class Conformer(Trunk):
     encodings are "rope" (arXiv 2107.05907) and "transformer_xl" with the options `layout="interleaved"` and
     `bias_init="zeros"`. It has no dropout, as all our nets; what it has of its own is batch norm, which makes it the
     one kind of net that reads differently while it learns: call `eval()` before reading, as a loaded model is. Queries
-    and keys are rotated after their projections; checkpoints that rotate the layer's input instead do not fit.
+    and keys are rotated after their projections, unless the config says `pre_projection`.
     """
 
     def new_block(self) -> nn.Module:
@@ -35,7 +36,8 @@ class ConformerBlock(nn.Module):
         width, hidden = config.width, config.mlp * config.width
         self.first = mlp(width, hidden, nn.SiLU()) if hidden else None
         self.attention_norm = nn.LayerNorm(width)
-        self.attention = SelfAttention(width, config.heads, bias=True)
+        attention = PreProjectionAttention if config.pre_projection else SelfAttention
+        self.attention = attention(width, config.heads, bias=True)
         self.convolution = Convolution(width, config.kernel)
         self.second = mlp(width, hidden, nn.SiLU()) if hidden else None
         self.norm = nn.LayerNorm(width)
@@ -47,6 +49,26 @@ class ConformerBlock(nn.Module):
         x_BTD = x_BTD if self.second is None else x_BTD + self.second(x_BTD) / 2
         normed_BTD: Tensor = self.norm(x_BTD)
         return normed_BTD
+
+
+class PreProjectionAttention(SelfAttention):
+    """Self-attention whose input is rotated before queries and keys are projected from it: a warning example.
+
+    Logits are then no function of the distance between query and key, as the projections stand between both rotations.
+    Some published checkpoints were trained so. Values are projected from the input as it is.
+    """
+
+    def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
+        x_BHTC = x_BTD.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        inputs = (*encoding.on_query_key(x_BHTC, x_BHTC, context), x_BHTC)
+        weights, biases = self.qkv.weight.chunk(3), self.qkv.bias.chunk(3)
+        q_BHTC, k_BHTC, v_BHTC = (
+            linear(each_BHTC.transpose(1, 2).flatten(2), weight, bias).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for each_BHTC, weight, bias in zip(inputs, weights, biases, strict=True)
+        )
+        out_BHTC = self.attend(NoPosition(), q_BHTC, k_BHTC, v_BHTC, context)
+        mixed_BTD: Tensor = self.out(out_BHTC.transpose(1, 2).flatten(2))
+        return mixed_BTD
 
 
 class Convolution(nn.Module):

@@ -3,7 +3,7 @@
 from wherewhat.corpora.speech.base import SpeechCorpus
 from wherewhat.corpora.speech.tones import TouchTones
 from wherewhat.nets.config import NetConfig
-from wherewhat.training.speech_training import HEARD, SpeechSettings
+from wherewhat.training.speech_training import TOKEN_VALUES, SpeechSettings
 
 LONGEST = 1000  # tokens of 40 ms that a net is made for
 
@@ -13,7 +13,7 @@ def conformer_digits(speech: SpeechCorpus | None = None) -> SpeechSettings:
     corpus = TouchTones() if speech is None else speech
     net = NetConfig(
         vocabulary=len(corpus.vocabulary) + 1,
-        features=HEARD,
+        features=TOKEN_VALUES,
         length=LONGEST,
         width=96,
         layers=4,

@@ -11,19 +11,18 @@ from torch.nn.functional import ctc_loss
 from torch.nn.utils.rnn import pad_sequence
 
 from wherewhat.corpora.speech.base import BLANK, SpeechCorpus
-from wherewhat.corpora.speech.features import FILTERS, features
+from wherewhat.corpora.speech.features import FILTERS, FRAMES, TOKEN_MS, tokens_of
 from wherewhat.corpora.speech.registry import SPEECH, speech_corpus_from
 from wherewhat.errors import UserError
 from wherewhat.models.folder import StoredNet
 from wherewhat.names import look_up
-from wherewhat.nets.config import FRAMES
 from wherewhat.nets.trunk import Trunk, evaluating
 from wherewhat.tasks.stream import Stream
 from wherewhat.training.settings import Objective, Plain, TrainingSettings
 from wherewhat.training.transcripts import collapsed, edit_distance, frames_needed
 
 AT_ONCE = 32  # utterances per batch in evaluation
-HEARD = FRAMES * FILTERS  # values per token
+TOKEN_VALUES = FRAMES * FILTERS  # values per token
 TEST = "test"
 
 
@@ -68,8 +67,8 @@ class SpeechSettings(TrainingSettings):
         super().__post_init__()
         self._check("mask_bands", 0 <= self.mask_bands < FILTERS, f"from 0 to {FILTERS - 1}")
         self._check("mask_frames", self.mask_frames >= 0, "at least 0")
-        if self.net.features != HEARD:
-            raise UserError(f"a net that learns speech has features = {HEARD}; got {self.net.features}")
+        if self.net.features != TOKEN_VALUES:
+            raise UserError(f"a net that learns speech has features = {TOKEN_VALUES}; got {self.net.features}")
 
     def ready(self) -> Self:
         self.speech.check()
@@ -139,13 +138,13 @@ class SpeechObjective(Objective):
         bands, frames = self.settings.mask_bands, self.settings.mask_frames
         if not bands and not frames:
             return batch.frames_BTG
-        stream, heard = Stream(self.settings.data_seed, "masks", step), batch.frames_BTG.clone()
-        grid_BTF = heard.view(len(heard), -1, FILTERS)
+        stream, frames_BTG = Stream(self.settings.data_seed, "masks", step), batch.frames_BTG.clone()
+        grid_BTF = frames_BTG.view(len(frames_BTG), -1, FILTERS)
         for grid_TF, tokens in zip(grid_BTF, batch.tokens_B.tolist(), strict=True):
             width, height = stream.below(bands + 1), stream.below(frames + 1)
             grid_TF[:, (first := stream.below(FILTERS - width + 1)) : first + width] = 0
             grid_TF[(first := stream.below(max(1, FRAMES * tokens - height))) : first + height] = 0
-        return heard
+        return frames_BTG
 
     def evaluate(self, net: Trunk) -> dict[str, float]:
         counts = recognise(net, self.corpus, TEST, seed=self.settings.data_seed, samples=self.settings.evaluate_samples)
@@ -158,22 +157,16 @@ def utterances(
     """Utterances of a split as a batch; `check` refuses those that are too short for their words."""
     spoken = [corpus.utterance(seed, split, index) for index in indices]
     labels = tuple(corpus.labels(each.words) for each in spoken)
-    heard = [as_tokens(features(each.samples)) for each in spoken]
-    for index, tokens_TG, wanted in zip(indices, heard, labels, strict=True):
+    tokens = [torch.from_numpy(tokens_of(each.samples)) for each in spoken]
+    for index, tokens_TG, wanted in zip(indices, tokens, labels, strict=True):
         if check and len(tokens_TG) < frames_needed(wanted):
             raise UserError(
-                f"utterance {index} of {split} has {len(tokens_TG)} tokens of {FRAMES * 10} ms, and its words take at "
+                f"utterance {index} of {split} has {len(tokens_TG)} tokens of {TOKEN_MS} ms, and its words take at "
                 f"least {frames_needed(wanted)}; leave it out"
             )
-    lengths_B = torch.tensor([len(tokens_TG) for tokens_TG in heard])
-    frames_BTG = pad_sequence(heard, batch_first=True)
+    lengths_B = torch.tensor([len(tokens_TG) for tokens_TG in tokens])
+    frames_BTG = pad_sequence(tokens, batch_first=True)
     return SpeechBatch(frames_BTG, torch.arange(frames_BTG.shape[1]) < lengths_B[:, None], labels)
-
-
-def as_tokens(frames_TF: "np.ndarray[Any, Any]") -> Tensor:
-    """tokens_TG: four frames each, the last one filled up with zeros."""
-    padded = np.pad(frames_TF, ((0, -len(frames_TF) % FRAMES), (0, 0)))
-    return torch.from_numpy(padded.reshape(-1, HEARD))
 
 
 def ctc(logits_BTV: Tensor, batch: SpeechBatch) -> Tensor:
@@ -194,8 +187,8 @@ def recognise(net: Trunk, corpus: SpeechCorpus, split: str, *, seed: int, sample
             batch = utterances(corpus, seed, split, range(first, min(first + AT_ONCE, count)))
             classes_BT = net(batch.frames_BTG, batch.real_BT).argmax(-1)
             for classes_T, tokens, labels in zip(classes_BT, batch.tokens_B.tolist(), batch.labels, strict=True):
-                said = collapsed(classes_T[:tokens].tolist())
-                counts.append(ErrorCount(edit_distance(said, labels), len(labels)))
+                words = collapsed(classes_T[:tokens].tolist())
+                counts.append(ErrorCount(edit_distance(words, labels), len(labels)))
     return counts
 
 

@@ -14,7 +14,8 @@ RATE = 8000  # samples per second that everything is brought to
 WINDOW, HOP, POINTS = 200, 80, 256  # samples: 25 ms, 10 ms, and of the transform
 FILTERS, LOWEST, HIGHEST = 40, 20.0, 4000.0  # bands, and the frequencies that they span
 FLOOR = 1e-6  # added to energies, so that silence has a logarithm
-FRAME_SECONDS = HOP / RATE
+FRAMES = 4  # that a net hears as one token
+TOKEN_MS = FRAMES * HOP * 1000 // RATE
 
 
 def mel(hertz: float | Samples) -> Samples:
@@ -71,3 +72,14 @@ def features(samples: Samples) -> Frames:
     spread_F = energies_TF.std(0)
     frames_TF: Frames = ((energies_TF - energies_TF.mean(0)) / np.where(spread_F > 0, spread_F, 1)).astype(np.float32)
     return frames_TF
+
+
+def tokens_of(samples: Samples) -> Frames:
+    """tokens_TG: four frames each, the last one filled up with zeros."""
+    return as_tokens(features(samples))
+
+
+def as_tokens(frames_TF: Frames) -> Frames:
+    """tokens_TG of frames."""
+    padded_TF = np.pad(frames_TF, ((0, -len(frames_TF) % FRAMES), (0, 0)))
+    return padded_TF.reshape(-1, FRAMES * frames_TF.shape[1])
