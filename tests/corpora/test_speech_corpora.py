@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from wherewhat.corpora.speech.base import SpeechCorpus
-from wherewhat.corpora.speech.digits import LEADING, NEW_SPEAKER, SILENCE, SpokenDigits, loud, quietest
+from wherewhat.corpora.speech.digits import NEW_SPEAKER, SpokenDigits, loud, quietest
 from wherewhat.corpora.speech.features import RATE
 from wherewhat.corpora.speech.recordings import RecordedSpeech
 from wherewhat.corpora.speech.registry import SPEECH, speech_corpus_from
-from wherewhat.corpora.speech.tones import HIGH, KEYS, LOW, TouchTones, tone
+from wherewhat.corpora.speech.tones import HIGH, KEYS, LEADING, LOW, SILENCE, TouchTones, tone
 from wherewhat.corpora.speech.waves import read_wave, write_wave
 from wherewhat.errors import UserError
 
@@ -43,6 +43,8 @@ def test_an_utterance_is_always_the_same() -> None:
     assert {len(tones.utterance(1, "train", number).words) for number in range(60)} == {1, 2, 3, 4, 5}
     assert len(tones.utterance(1, "20 digits", 0).words) == 20
     assert tones.labels(("0", "9")) == [1, 10]
+    spoken, late = (tones.utterance(1, split, 4) for split in ("test", LEADING))
+    assert late.words == spoken.words and len(late.samples) == len(spoken.samples) + SILENCE
 
 
 def test_strings_of_digits_keep_test_recordings_and_a_speaker_apart(folder: Path) -> None:

@@ -21,6 +21,7 @@ NAMES = (
     "counting",
     "row-sums",
     "latin-square",
+    "speech",
     "control",
 )
 PAGES: dict[str, str] = {name: f"wherewhat.studies.{name.replace('-', '_')}.page" for name in NAMES}  # their modules

@@ -10,7 +10,7 @@ import numpy as np
 
 from wherewhat.corpora.speech.base import SpeechCorpus, Utterance
 from wherewhat.corpora.speech.features import RATE, Samples
-from wherewhat.corpora.speech.tones import DIGITS, LONG
+from wherewhat.corpora.speech.tones import DIGITS, LEADING, LONG, SILENCE
 from wherewhat.corpora.speech.waves import read_wave
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
@@ -21,8 +21,7 @@ HELD_OUT = 5  # recordings of every digit and speaker, the first ones, that are 
 PEAK = 0.5  # of every recording
 QUIET = 20 * RATE // 1000  # samples of the quietest stretch, which fills gaps
 GAP_MS = (30, 200)
-SILENCE = RATE  # samples of leading silence in one of the tests
-NEW_SPEAKER, LEADING = "new speaker", "leading silence"
+NEW_SPEAKER = "new speaker"  # a test with the speaker who is not in training
 
 
 @dataclass(frozen=True)

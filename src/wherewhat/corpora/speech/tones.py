@@ -16,6 +16,7 @@ KEYS = ("123A", "456B", "789C", "*0#D")
 DIGITS = tuple("0123456789")
 LOUDNESS, NOISE = 0.25, 0.05  # amplitudes of each sine, and of noise
 TONE_MS, GAP_MS = (60, 180), (20, 120)
+LEADING, SILENCE = "leading silence", RATE  # a test, and how many samples come before its utterances
 LONG = (10, 15, 20)  # digits of utterances in the tests of longer ones
 
 
@@ -37,21 +38,21 @@ class TouchTones(SpeechCorpus):
 
     @property
     def splits(self) -> tuple[str, ...]:
-        return ("train", "test", *(f"{count} digits" for count in LONG))
+        return ("train", "test", LEADING, *(f"{count} digits" for count in LONG))
 
     def size(self, split: str) -> int | None:
         return None
 
     def utterance(self, seed: int, split: str, index: int) -> Utterance:
         look_up("split", split, dict.fromkeys(self.splits))
-        stream = Stream(seed, self.name, split, index)
+        stream = Stream(seed, self.name, "test" if split == LEADING else split, index)
         count = int(split.split()[0]) if split.endswith("digits") else stream.between(self.shortest, self.longest)
         words = tuple(str(stream.below(10)) for _ in range(count))
         gap = stream.between(*GAP_MS)
         pieces = [np.zeros(gap * RATE // 1000)]
         for word in words:
             pieces += [tone(word, stream.between(*TONE_MS)), np.zeros(stream.between(*GAP_MS) * RATE // 1000)]
-        samples = np.concatenate(pieces)
+        samples = np.concatenate([np.zeros(SILENCE if split == LEADING else 0), *pieces])
         noise = stream.many_below(2**20, len(samples)) / 2**19 - 1
         return Utterance(samples + NOISE * noise, words)
 

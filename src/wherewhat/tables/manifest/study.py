@@ -225,6 +225,20 @@ class LatinSquareSection(TrainedSection):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SpeechSection(TrainedSection):
+    """Arms and tests of the study of speech, what was recognised, and the utterance of the pictures."""
+
+    arms: Sequence[str] = ()
+    tests: Sequence[str] = ()
+    corpus: str = ""
+    unit: str = "word"
+    steps: Count | None = None
+    samples: Count | None = None  # utterances of every test
+    utterance: Sequence[str] = ()  # what is said in the one that is drawn
+    words: Sequence[str] = ()  # that can be said
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControlSection:
     """The model that was edited, its texts, and the heads that were chosen."""
 
@@ -245,6 +259,7 @@ LocalityManifest = StudyManifest[LocalitySection]
 NopeManifest = StudyManifest[NopeSection]
 RowSumsManifest = StudyManifest[RowSumsSection]
 ScratchpadManifest = StudyManifest[ScratchpadSection]
+SpeechManifest = StudyManifest[SpeechSection]
 SyntaxManifest = StudyManifest[SyntaxSection]
 WordSwapManifest = StudyManifest[WordSwapSection]
 SECTIONS: dict[str, type[Any]] = {
@@ -258,6 +273,7 @@ SECTIONS: dict[str, type[Any]] = {
     "nope": NopeSection,
     "row-sums": RowSumsSection,
     "scratchpad": ScratchpadSection,
+    "speech": SpeechSection,
     "syntax": SyntaxSection,
     "word-swap": WordSwapSection,
 }
