@@ -33,6 +33,7 @@ from wherewhat.studies.speech.names import (
 from wherewhat.studies.speech.settings import ARMS
 
 MARGIN = 0.02  # a difference of error rates below two points counts as small
+BLIND = "A net without positions in attention errs more too, so the cause is how features hear silence, not positions."
 LEARNT = 0.5  # the error rate from which a net has not learnt to recognise
 
 
@@ -187,7 +188,8 @@ def leading_silence(table: ResultTable) -> Verdict:
         return Verdict("No net was tested with leading silence", "unknown")
     ours = "; ".join(f"{label(arm)} {gap.points()}" for arm, gap in gaps.items())
     signs = [{"agrees": 1, "disagrees": -1}.get(no_worse(gap), 0) for gap in gaps.values()]
-    return Verdict(f"More errors with silence: {ours}", open_verdict(signs))
+    why = "" if NONE not in gaps or gaps[NONE].low <= 0 else BLIND
+    return Verdict(f"More errors with silence: {ours}", open_verdict(signs), why)
 
 
 @claim(

@@ -28,7 +28,7 @@ PICTURE_SEED = 1  # of the utterance that is drawn
 PICTURE_WORDS, PICTURE_TOKENS = 4, 75  # at least and at most
 SEARCHED = 50  # utterances among which one is chosen to be drawn
 FAINT = 0.01  # attention and probabilities below it are not drawn
-BAND_PAIR, FRAME_PAIR = 2, 2  # neighbours that are one cell of the spectrogram
+CELLS = 4000  # of a spectrogram at most; of a longer one, neighbouring bands and frames are one cell
 
 
 def error_rows(counts: Sequence[ErrorCount], test: str, seed: int) -> Iterator[Measured]:
@@ -129,11 +129,12 @@ def spectrogram_rows(corpus: SpeechCorpus) -> Iterator[Measured]:
     """The energies of the drawn utterance as a net hears them: item is the band, `at` the time in seconds."""
     samples = corpus.utterance(PICTURE_SEED, tested_split(corpus), picture_number(corpus)).samples
     frames_TF = features(samples)
-    frames, bands = (size // pair * pair for size, pair in zip(frames_TF.shape, (FRAME_PAIR, BAND_PAIR), strict=True))
-    cells = frames_TF[:frames, :bands].reshape(frames // FRAME_PAIR, FRAME_PAIR, bands // BAND_PAIR, BAND_PAIR)
-    for (time, band), value in np.ndenumerate(cells.mean((1, 3))):
-        seconds = round(time * FRAME_PAIR * HOP / RATE, 3)
-        yield "spectrogram", str(band * BAND_PAIR), seconds, "energy", round(float(value), 3), None, None
+    pair = 1 if frames_TF.size <= CELLS else 2
+    frames, bands = (size // pair for size in frames_TF.shape)
+    cells = frames_TF[: frames * pair, : bands * pair].reshape(frames, pair, bands, pair).mean((1, 3))
+    for (time, band), value in np.ndenumerate(cells):
+        seconds = round(time * pair * HOP / RATE, 3)
+        yield "spectrogram", str(band * pair), seconds, "energy", round(float(value), 3), None, None
 
 
 @torch.no_grad()

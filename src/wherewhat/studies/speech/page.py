@@ -14,11 +14,12 @@ from wherewhat.report.blocks import marks
 from wherewhat.report.blocks.axes import MUTED, WHAT, WHERE, colour, legend, names, shade, share, x, y
 from wherewhat.report.blocks.chart import ViewRows, chart, forest, lines
 from wherewhat.report.blocks.claims import claims_section
-from wherewhat.report.blocks.layout import answer_section, columns, counted, panel, present, run_time, small
+from wherewhat.report.blocks.layout import answer_section, columns, counted, panel, present, run_time
 from wherewhat.report.blocks.marks import ROWS, estimates, named, rule
 from wherewhat.report.blocks.numbers import plus_minus, side
 from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
+from wherewhat.report.core.html import join, tag
 from wherewhat.report.core.page import Page, Section
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.speech.names import (
@@ -126,10 +127,7 @@ def lede(name: str, about: SpeechSection) -> str:
 def answer(table: ResultTable, about: SpeechSection) -> Section:
     """The first screen: error rates of every test, and what a step of training costs."""
     views = {test: list(error_rows(table, about, test)) for test in about.tests}
-    most = max((row["high"] or row["value"] for rows in views.values() for row in rows), default=1.0)
-    across = x(
-        "value", "error rate", domain=[0, min(1.0, most * 1.05)], nice=False, format="%", tickCount=5, clamp=True
-    )
+    across = x("value", "error rate", zero=True, nice=True, format="~%", tickCount=4, padding=6)
     place = {"x": across, "y": names("name", labelLimit=170)}
     layers = estimates(ROWS, place, colour=tint(about))
     drawn = chart(
@@ -138,7 +136,7 @@ def answer(table: ResultTable, about: SpeechSection) -> Section:
         layers,
         tip="{name}: {value:share}",
         label="error rate by encoding",
-        height=50 + 30 * len(about.arms),
+        height=50 + 34 * len(about.arms),
         figure=True,
         title="Error rate",
     )
@@ -188,13 +186,12 @@ def picture(table: ResultTable, about: SpeechSection) -> Section | None:
     until = length_of(table)
     if table.where(part="spectrogram").is_empty() or not until:
         return None
-    until = round(until + 0.04, 2)
     drawn = [spectrogram(table, until), attention_map(table, about, until), decoded(table, about, until)]
     return Section(
         "picture",
         "One utterance",
         lede("picture", about),
-        panel(*(small(each.title, each, level="h3") for each in drawn if each is not None)),
+        join(*(panel(each, title=each.title) for each in drawn if each is not None)),
         "Picture",
     )
 
@@ -207,7 +204,15 @@ def longer(table: ResultTable, about: SpeechSection) -> Section | None:
     drawn = lines(
         "longer",
         rows,
-        x=x("at", "digits per utterance", zero=True, nice=False, grid=False, values=[TRAINED, *LONG], padding=8),
+        x=x(
+            "at",
+            "digits per utterance",
+            domain=[0, LONG[-1] + 0.5],
+            nice=False,
+            grid=False,
+            values=[TRAINED, *LONG],
+            labelExpr=f"datum.value == {TRAINED} ? '1 to 5' : datum.label",
+        ),
         y=share(y, "value", "error rate", domain=False, zero=True),
         colour=tint(about, shown=legend(symbolType="stroke", symbolStrokeWidth=3, labelLimit=200)),
         label="error rate by number of digits",
@@ -300,7 +305,7 @@ def frequencies(table: ResultTable) -> Section | None:
     drawn = lines(
         "frequencies",
         rows,
-        x=x("at", "seconds per turn", scale="log", grid=False, format="~g", padding=8),
+        x=x("at", "seconds per turn", scale="log", nice=False, grid=False, format="~s", tickCount=6, padding=12),
         y=share(y, "value", "of the variance of logits", domain=False, zero=True),
         colour=colour("name", {label(ROPE): WHERE}),
         intervals="none",
@@ -317,17 +322,22 @@ def frequencies(table: ResultTable) -> Section | None:
 def published(table: ResultTable, about: SpeechSection) -> Section:
     """Published comparisons, and ours."""
     rows: list[list[Any]] = [
-        [each.source, each.data, rate(each.relative), rate(each.rope), each.note] for each in COMPARISONS
+        [f"{each.source}: {each.data}", rate(each.relative), rate(each.rope), words(each.note)] for each in COMPARISONS
     ]
     for test in about.tests:
         ours, theirs = (table.row(arm, error(test)) for arm in (ROPE, RELATIVE))
         if ours and theirs:
             gap = table.estimate(ROPE, difference(test, RELATIVE))
             note = f"RoPE minus relative: {gap.points()}" if gap.known else ""
-            rows.append([f"ours, {test}", about.corpus, tenths(theirs["value"]), tenths(ours["value"]), note])
-    headings = ["comparison", "data", "relative, %", "RoPE, %", ""]
+            rows.append([f"ours: {test}", tenths(theirs["value"]), tenths(ours["value"]), words(note)])
+    headings = ["comparison", "relative, %", "RoPE, %", ""]
     body = panel(table_of(headings, rows, label="published error rates beside ours"))
     return Section("published", "Published, and ours", lede("published", about), body, "Published")
+
+
+def words(text: str) -> Any:
+    """A cell of words rather than numbers."""
+    return tag("td", text, class_="word")
 
 
 def rate(value: float | None) -> str:

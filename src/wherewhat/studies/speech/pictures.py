@@ -18,8 +18,12 @@ from wherewhat.tables.manifest.study import SpeechSection
 Rows = Sequence[Mapping[str, Any]]
 TOKEN = TOKEN_MS / 1000  # seconds
 HERTZ = (250, 500, 1000, 2000)  # ticks of the spectrogram
-EXTENT: dict[str, Any] = {"minExtent": 64, "maxExtent": 64}  # the room beside all pictures, so that times stand below each other
+EXTENT: dict[str, Any] = {
+    "minExtent": 64,
+    "maxExtent": 64,
+}  # the room beside all pictures, so that times stand below each other
 BLANK = "blank"
+FAINT = 0.05  # probabilities below it are not drawn
 
 
 def times(title: str | None, until: float) -> Any:
@@ -29,8 +33,8 @@ def times(title: str | None, until: float) -> Any:
 
 def length_of(table: ResultTable) -> float:
     """How many seconds the utterance has."""
-    times_ = table.rows.filter(pl.col("part").is_in(["spectrogram", "decoded"]))["at"].to_list()
-    return float(max(times_, default=0.0))
+    tokens = table.where(part="decoded")["at"].to_list() or table.where(part="spectrogram")["at"].to_list()
+    return round(max(tokens) + TOKEN, 2) if tokens else 0.0
 
 
 def spectrogram(table: ResultTable, until: float) -> Chart:
@@ -56,7 +60,7 @@ def spectrogram(table: ResultTable, until: float) -> Chart:
     places = [float(sum(peak < hertz for peak in peaks)) for hertz in HERTZ]
     words = {place: f"{hertz:,} Hz" for place, hertz in zip(places, HERTZ, strict=True)}
     text = " : ".join(f"datum.value == {place} ? '{word}'" for place, word in words.items()) + " : ''"
-    up = y("low", None, domain=[0, FILTERS], nice=False, grid=False, values=places, labelExpr=text, **EXTENT)
+    up = y("low", "frequency", domain=[0, FILTERS], nice=False, grid=False, values=places, labelExpr=text, **EXTENT)
     layer = ROWS.mark_rect(tooltip=TIP, clip=True).encode(**{**place, "y": up, "y2": alt.Y2("high")})
     return chart(
         "spectrogram",
@@ -86,15 +90,17 @@ def attention_map(table: ResultTable, about: SpeechSection, until: float) -> Cha
     down = y("query", "query, s", domain=[0, until], reverse=True, nice=False, grid=False, format=".1f", **EXTENT)
     layer = ROWS.mark_rect(tooltip=TIP, clip=True).encode(**{**place, "y": down, "y2": alt.Y2("below")})
     line = named("itself").mark_line(stroke=MUTED, strokeWidth=1, strokeDash=[2, 3], opacity=0.7)
-    diagonal = line.encode(x=x("at"), y=y("query"))
+    diagonal = line.encode(x=x("at", "key, s"), y=y("query", "query, s"))
     ends = [{"at": at, "query": at} for at in (0.0, until)]
+    whole = {"x": place["x"], "x2": place["x2"], "y": down, "y2": alt.Y2("below")}
+    area = named("area").mark_rect(fill=shade("chance", 3)).encode(**whole)
     return chart(
         "attention",
         views,
-        [layer, diagonal],
+        [area, layer, diagonal],
         tip="from {query:.2f} s to {at:.2f} s: {value:.2f}",
         label="attention of one head over time",
-        tables={"itself": ends},
+        tables={"itself": ends, "area": [{"at": 0.0, "until": until, "query": 0.0, "below": until}]},
         height=300,
         figure=True,
         title="Where a head looks",
@@ -131,12 +137,14 @@ def decoded(table: ResultTable, about: SpeechSection, until: float) -> Chart | N
     colours = alt.Color("value", type="quantitative", scale=scale, legend=None)
     faint = alt.condition("datum.blank", alt.value(0.18), alt.value(1))
     down = names("word", labelLimit=60, **EXTENT)
-    down["scale"] = alt.Scale(domain=lines)
+    down["scale"], down["title"] = alt.Scale(domain=lines), about.unit
     cells = ROWS.mark_rect(tooltip=TIP, clip=True, stroke=PAPER, strokeWidth=1).encode(
         x=times("time, s", until), x2=alt.X2("until"), y=down, color=colours, opacity=faint
     )
     says = ROWS.transform_filter("datum.says != ''")
-    written = text_labels(says, "says", {"x": x("middle"), "y": down}, dy=-19, fontSize=13, fontWeight=700, color=INK)
+    written = text_labels(
+        says, "says", {"x": x("middle", "time, s"), "y": down}, dy=-25, fontSize=13, fontWeight=700, color=INK
+    )
     return chart(
         "decoded",
         views,
@@ -161,7 +169,7 @@ def decoded_rows(table: ResultTable, arm: str) -> Iterator[Mapping[str, Any]]:
     for at, word in sorted(likeliest.items()):
         begins |= {(at, word)} if word and word != before else set()
         before = word
-    for word, at, value in first.select("item", "at", "value").iter_rows():
+    for word, at, value in first.filter(pl.col("value") >= FAINT).select("item", "at", "value").iter_rows():
         place = {"at": at, "middle": round(at + TOKEN / 2, 3), "until": round(at + TOKEN, 3)}
         says = word if (at, word) in begins else ""
         yield {**place, "word": word or BLANK, "blank": not word, "says": says, "value": value}
