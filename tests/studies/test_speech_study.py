@@ -166,7 +166,8 @@ def test_the_study_runs_to_its_page(study_run: StudyRun) -> None:
 
 def test_the_page_is_drawn_without_torch(study_run: StudyRun, tmp_path: Path) -> None:
     study_run.save(tmp_path / "run")
-    script = f"import sys, wherewhat.cli.main as m; m.main(['report', {str(tmp_path / 'run')!r}]); print('torch' in sys.modules)"
+    words = ["report", str(tmp_path / "run")]
+    script = f"import sys, wherewhat.cli.main as m; m.main({words!r}); print('torch' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert shown.stdout.strip().endswith("False")
 
@@ -180,7 +181,9 @@ def test_a_table_without_errors_is_refused(study_run: StudyRun) -> None:
 
 
 def made_up(
-    rates: Mapping[tuple[str, str], tuple[int, ...]], more: tuple[Row, ...] = (), arms: tuple[str, ...] = (ROPE, RELATIVE)
+    rates: Mapping[tuple[str, str], tuple[int, ...]],
+    more: tuple[Row, ...] = (),
+    arms: tuple[str, ...] = (ROPE, RELATIVE),
 ) -> ResultTable:
     """A table from the edits of utterances of ten words each, by arm and test."""
     rows: list[Row] = []

@@ -13,6 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from wherewhat.corpora.speech.base import BLANK, SpeechCorpus
 from wherewhat.corpora.speech.features import FILTERS, FRAMES, TOKEN_MS, tokens_of
 from wherewhat.corpora.speech.registry import SPEECH, speech_corpus_from
+from wherewhat.corpora.vocabulary import WordVocabulary
 from wherewhat.errors import UserError
 from wherewhat.models.folder import StoredNet
 from wherewhat.names import look_up
@@ -72,6 +73,9 @@ class SpeechSettings(TrainingSettings):
 
     def ready(self) -> Self:
         self.speech.check()
+        return self.fitted(None)
+
+    def fitted(self, words: WordVocabulary | None) -> Self:
         return replace(self, net=replace(self.net, vocabulary=len(self.speech.vocabulary) + 1))
 
     def objective(self) -> "SpeechObjective":
