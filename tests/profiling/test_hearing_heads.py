@@ -16,6 +16,7 @@ from wherewhat.cli.main import main
 from wherewhat.corpora.speech.digits import SpokenDigits
 from wherewhat.corpora.speech.features import tokens_of
 from wherewhat.corpora.speech.tones import TouchTones
+from wherewhat.editing.edit import edit
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.errors import UserError
 from wherewhat.models.folder import save_model
@@ -120,3 +121,19 @@ def test_a_page_is_drawn(folder: Path, tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["texts"]["count"] == 3 and "0.04 s" in (tmp_path / "run" / "report.html").read_text()
     assert np.isfinite(pl.read_parquet(tmp_path / "run" / "offsets.parquet")["mass"].to_numpy()).all()
+
+
+@torch.no_grad()
+def test_an_edit_changes_what_a_net_hears_and_is_undone(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net, frames_BTG = (
+        build(NET, seed=2).eval(),
+        torch.from_numpy(tokens_of(TouchTones().utterance(1, "test", 0).samples)),
+    )
+    before = net(frames_BTG[None])
+    with edit(net, unrotate=["all"]):
+        assert not torch.allclose(net(frames_BTG[None]), before)
+    assert torch.equal(net(frames_BTG[None]), before)
+    assert main(["edit", str(folder), "--drop", "high:0.25", "--out", str(tmp_path / "run"), "--quiet"]) == 2
+    assert "hears speech, and an edit is measured by the loss on text; edit it in Python" in capsys.readouterr().err

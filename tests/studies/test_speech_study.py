@@ -19,6 +19,7 @@ from wherewhat.errors import UserError
 from wherewhat.jobs.job import JobContext
 from wherewhat.nets.build import build
 from wherewhat.nets.trunk import Trunk
+from wherewhat.report.core.render import render
 from wherewhat.runs.registry import StudyRun
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.engine.study import Request
@@ -26,7 +27,7 @@ from wherewhat.studies.pages import page_of_study
 from wherewhat.studies.reproduce import reproduce
 from wherewhat.studies.speech.claims import CLAIMS
 from wherewhat.studies.speech.cost import interleaved, kept_bytes, parameters
-from wherewhat.studies.speech.measures import attention_of, picture_rows, rows_of_tests
+from wherewhat.studies.speech.measures import attention_of, picture_rows, reach_of, rows_of_tests
 from wherewhat.studies.speech.names import (
     COST,
     EARLY,
@@ -45,6 +46,7 @@ from wherewhat.studies.speech.names import (
     TRAINING_BATCH,
     UNIFORM,
 )
+from wherewhat.studies.speech.pictures import decoded_rows
 from wherewhat.studies.speech.run import STUDY, difference_rows, run
 from wherewhat.studies.speech.settings import ARMS, SCALES, SpeechCondition, SpeechScale, conditions, prepare
 from wherewhat.training.speech_training import error_rate, recognise, utterances
@@ -106,9 +108,7 @@ def test_reach_is_the_mean_distance_weighed_by_attention() -> None:
     attention_QK, total = layers[1][0], 0.0
     for query, row in enumerate(attention_QK.tolist()):
         total += sum(weight * 40 * abs(query - key) for key, weight in enumerate(row)) / len(attention_QK)
-    from wherewhat.studies.speech.measures import _reach
-
-    assert float(_reach(layers[1])[0]) == pytest.approx(total, rel=1e-5)
+    assert float(reach_of(layers[1])[0]) == pytest.approx(total, rel=1e-5)
 
 
 def test_pictures_show_one_utterance() -> None:
@@ -128,13 +128,6 @@ def test_relative_positions_have_the_weights_that_were_published_and_keep_more()
     assert kept_bytes(rope, batch) == kept_bytes(rope, batch) < kept_bytes(relative, batch)
     times = interleaved({ROPE: rope, RELATIVE: relative}, batch, rounds=2, steps=1)
     assert [len(rounds) for rounds in times] == [2, 2] and min(map(min, times)) > 0
-
-
-def test_kept_bytes_are_those_of_a_layer_that_can_be_counted() -> None:
-    rope = build(MICRO.training(ROPE, 0).net, seed=0).train()
-    one, two = (utterances(TouchTones(), 1, LONGEST, range(count)) for count in (1, 1))
-    assert kept_bytes(rope, one) == kept_bytes(rope, two)
-    assert kept_bytes(rope, one) > one.frames_BTG.numel() * 4
 
 
 def test_the_cost_is_measured_in_one_run(tmp_path: Path) -> None:
@@ -160,8 +153,18 @@ def test_the_study_runs_to_its_page(study_run: StudyRun) -> None:
     assert len(manifest.claims) == len(CLAIMS) and list(manifest.about.arms) == [ROPE, RELATIVE, NONE]
     page = page_of_study(study_run.result, manifest)
     assert [section.name for section in page.sections][:3] == ["answer", "picture", "longer"]
-    html = study_run.render() if hasattr(study_run, "render") else str(page)
-    assert "RoPE" in html
+    assert "RoPE" in render(page) and page.title == "Rotary positions for speech"
+
+
+def test_words_are_said_where_they_begin() -> None:
+    likeliest = ["", "3", "3", "", "3", "7", "7", ""]
+    rows: list[Row] = [("decoded", ROPE, word, 0.04 * number, 0, "probability", 0.9, None, None)
+                       for number, word in enumerate(likeliest)]  # fmt: skip
+    rows += [("decoded", ROPE, "9", 0.04 * number, 0, "probability", 0.06, None, None) for number in range(8)]
+    shown = [(row["at"], row["says"]) for row in decoded_rows(table_of(rows), ROPE) if row["says"]]
+    assert [word for _, word in shown] == ["3", "3", "7"] and [at for at, _ in shown] == pytest.approx(
+        [0.04, 0.16, 0.2]
+    )
 
 
 def test_the_page_is_drawn_without_torch(study_run: StudyRun, tmp_path: Path) -> None:

@@ -57,8 +57,10 @@ def head_rows(net: Trunk, corpus: SpeechCorpus, *, seed: int, samples: int) -> I
     split = tested_split(corpus)
     batches = [utterances(corpus, seed, split, [number]).frames_BTG for number in range(_count(corpus, split, samples))]
     batches = [frames_BTG for frames_BTG in batches if frames_BTG.shape[1] > 1]
-    reach_NLH = np.array([[_reach(each).tolist() for each in attention_of(net, frames)] for frames in batches])
-    uniform_N = [float(_reach(torch.full((1, size, size), 1 / size))[0]) for size in (len(each[0]) for each in batches)]
+    reach_NLH = np.array([[reach_of(each).tolist() for each in attention_of(net, frames)] for frames in batches])
+    uniform_N = [
+        float(reach_of(torch.full((1, size, size), 1 / size))[0]) for size in (len(each[0]) for each in batches)
+    ]
     for layer, head in np.ndindex(reach_NLH.shape[1:]):
         yield "heads", f"L{layer}H{head}", None, REACH, *_mean(reach_NLH[:, layer, head].tolist())
     yield "heads", UNIFORM, None, REACH, *_mean(uniform_N)
@@ -76,7 +78,7 @@ def _mean(values: Sequence[float]) -> tuple[float, float | None, float | None]:
     return student(values) if len(values) > 1 else (values[0], None, None)
 
 
-def _reach(attention_HQK: Tensor) -> Tensor:
+def reach_of(attention_HQK: Tensor) -> Tensor:
     """reach_H: the mean distance between query and key, weighed by attention, in milliseconds."""
     slots_T = torch.arange(attention_HQK.shape[-1])
     distance_QK = (slots_T[:, None] - slots_T).abs()

@@ -1,6 +1,7 @@
 """One utterance as pictures: what is heard, where a head looks, and what is recognised, all over time. Torch-free."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -161,15 +162,9 @@ def decoded_rows(table: ResultTable, arm: str) -> Iterator[Mapping[str, Any]]:
     """The probabilities of an arm's first seed; the first token of every word that is recognised says it."""
     rows = table.where(part="decoded", subject=arm)
     first = rows.filter(seed=rows["seed"].min()) if rows.height else rows
-    likeliest: dict[float, str] = {}
-    for (at,), group in first.sort("at", "value").group_by("at", maintain_order=True):
-        likeliest[float(str(at))] = group["item"][-1]
-    before = ""
-    begins = set()
-    for at, word in sorted(likeliest.items()):
-        begins |= {(at, word)} if word and word != before else set()
-        before = word
+    likeliest = first.sort("value").group_by("at").last().sort("at").select("at", "item").rows()
+    begins = {here for before, here in pairwise([(-1.0, ""), *likeliest]) if here[1] != before[1]}
     for word, at, value in first.filter(pl.col("value") >= FAINT).select("item", "at", "value").iter_rows():
         place = {"at": at, "middle": round(at + TOKEN / 2, 3), "until": round(at + TOKEN, 3)}
-        says = word if (at, word) in begins else ""
+        says = word if (at, word) in begins else ""  # blanks say nothing
         yield {**place, "word": word or BLANK, "blank": not word, "says": says, "value": value}
