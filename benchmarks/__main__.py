@@ -16,6 +16,7 @@ from benchmarks import (
     memory,
     path,
     pretraining,
+    speech,
     sweeps,
     training,
     where_or_what,
@@ -39,6 +40,7 @@ ROOMS = {
     "dependencies": dependencies,
     "sweeps": sweeps,
     "length": length,
+    "speech": speech,
 }
 
 

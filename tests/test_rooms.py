@@ -114,7 +114,8 @@ BORDERS = {
     "mlflow": {"tracking"},
     "tensorboard": {"tracking"},
     "conllu": {"corpora"},
-    "scipy": {"comparing", "stats", "studies"},  # elsewhere than in stats only solvers: pairing, roots, sparse matrices
+    # elsewhere than in stats only solvers (pairing, roots, sparse matrices) and the resampling of recordings
+    "scipy": {"comparing", "corpora", "stats", "studies"},
     "tokenizers": {"corpora"},
     "torch": {
         "attribution",

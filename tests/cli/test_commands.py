@@ -144,7 +144,7 @@ def test_train_and_profile_what_came_of_it(tmp_path: Path, capsys):
 
 
 @pytest.mark.parametrize(
-    "what", ["models", "encodings", "scores", "probes", "tasks", "corpora", "questions", "recipes"]
+    "what", ["models", "encodings", "scores", "probes", "tasks", "corpora", "speech", "questions", "recipes"]
 )
 def test_list_says_one_line_each(what: str, capsys):
     assert main(["list", what]) == 0

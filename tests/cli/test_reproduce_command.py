@@ -89,8 +89,8 @@ def test_it_answers_in_json(tmp_path: Path, capsys):
         (
             ["control", "--resume"],
             "control studies a given model in one go, without runs to resume; leave --resume out (canonical, dynamics, "
-            "locality, syntax, word-swap, length, scratchpad, nope, counting, latin-square, row-sums and attribution can "
-            "resume)",
+            "locality, syntax, word-swap, length, scratchpad, nope, counting, latin-square, row-sums, attribution and "
+            "speech can resume)",
         ),
         (
             ["control", "--workers", "2"],

@@ -91,7 +91,7 @@ def first_device(model: nn.Module) -> torch.device:
 def run(model: nn.Module, batch: Batch) -> None:
     """One forward pass, as cheap as the model allows: no cache, and no token logits of our own nets."""
     if isinstance(model, Trunk):
-        model.hidden(batch.ids_BT, batch.real_BT)
+        model.hidden(batch.ids_BT if batch.frames_BTG is None else batch.frames_BTG, batch.real_BT)
     else:
         model(**inputs_for(model, batch))
 

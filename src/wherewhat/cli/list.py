@@ -13,6 +13,7 @@ import typer
 from wherewhat.cli.options import Json
 from wherewhat.names import look_up
 
+OF_CONFORMERS = ("kernel", "chunk", "features", "pre_projection")  # fields that other nets do not have
 Entry = str | dict[str, Any]  # one line, or facts by name
 
 
@@ -20,7 +21,8 @@ def list_(
     what: Annotated[
         str,
         typer.Argument(
-            help="models, encodings, scores, probes, tasks, corpora, questions, texts, recipes or reproductions."
+            help="models, encodings, scores, probes, tasks, corpora, speech, questions, texts, recipes or "
+            "reproductions."
         ),
     ],
     name: Annotated[str | None, typer.Argument(help="Only this one, with its options, sizes or settings.")] = None,
@@ -34,7 +36,11 @@ def list_(
     module, registry, describe = look_up("list", what, LISTS)
     records = getattr(import_module(f"wherewhat.{module}"), registry)
     if name is not None:
-        records = {name: look_up({"corpora": "corpus"}.get(what, what.removesuffix("s")), name, records)}
+        records = {
+            name: look_up(
+                {"corpora": "corpus", "speech": "speech corpus"}.get(what, what.removesuffix("s")), name, records
+            )
+        }
         describe = _recipe if what == "recipes" else describe
     entries: Mapping[str, Entry] = {key: describe(key, record) for key, record in records.items()}
     if as_json:
@@ -103,7 +109,7 @@ def _recipe(name: str, record: Any) -> Entry:
     settings = record.settings()
     plain = settings.to_dict()
     sizes = {part: {key: value for key, value in of.items() if key != "name"} for part, of in settings.parts(plain)}
-    fixed = {*settings.decided, *(() if settings.net.kind == "conformer" else ("kernel",))}
+    fixed = {*settings.decided, *(() if settings.net.kind == "conformer" else OF_CONFORMERS)}
     net = {key: value for key, value in plain.pop("net").items() if key not in fixed}
     learnt = plain.pop(settings.learns)
     names = [
@@ -120,6 +126,7 @@ LISTS: dict[str, tuple[str, str, Callable[[str, Any], Entry]]] = {
     "probes": ("probing.registry", "PROBES", _question),
     "tasks": ("tasks.registry", "TASKS", _task),
     "corpora": ("corpora.registry", "CORPORA", _about),
+    "speech": ("corpora.speech.registry", "SPEECH", _about),
     "questions": (
         "corpora.questions",
         "QUESTIONS",

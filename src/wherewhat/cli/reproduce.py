@@ -57,6 +57,10 @@ class StudyOptions:
         list[Path],
         option(TEXTS, "FILE", "For locality: a further question, `label<tab>text` per line. Repeatable."),
     ] = field(default_factory=list)
+    speech: Annotated[
+        Path | None,
+        option(TEXTS, "DIR", "For speech: recordings of digits, or of what `transcripts.tsv` says, to train on."),
+    ] = None
     encodings: Annotated[
         str | None,
         option(STUDY, "A,B,…|all", "For length: the encodings to compare (default: the published and rope)."),
@@ -109,6 +113,7 @@ def reproduce(
         "--text": text,
         "--dataset": options.dataset,
         "--task": options.task,
+        "--speech": options.speech,
         "--encodings": options.encodings,
         "--shift": options.shift,
     }
@@ -135,6 +140,7 @@ def reproduce(
             loading=load_settings,
             files=() if takes_model else text,
             tasks=options.task,
+            speech=options.speech,
             encodings=encodings,
             shift=options.shift or 0,
             folder=folder,
@@ -194,6 +200,7 @@ NOT_TAKEN = {
     "--text": (_OWN_NETS, "read yours"),
     "--dataset": (_OWN_NETS, "studies a model you name"),
     **dict.fromkeys(("--encodings", "--shift"), ("has its own conditions", "takes it")),
+    "--speech": ("hears no recordings", "hears yours"),
     "--task": ("asks only its own questions", "asks yours too"),
     "--resume": ("studies a given model in one go, without runs to resume", "can resume"),
     **dict.fromkeys(EngineOptions().given, (_ONE_GO, "take it")),

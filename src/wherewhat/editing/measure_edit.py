@@ -83,6 +83,10 @@ def measure_edit(
     began = time.perf_counter()
     settings, loading = _without_hidden(settings_from(measure_edit, settings, options)), loading or LoadSettings()
     loaded = _load(model, tokenizer, loading)
+    if loaded.hears:
+        raise UserError(
+            f"{loaded.id} hears speech, and an edit is measured by the loss on text; edit it in Python with `ww.edit`"
+        )
     layers = survey(loaded.module)
     edits = edit.rotary or bool(edit.ablate)  # a sweep may be all there is
     steps = _checked_steps(loaded, edit, each, layers)

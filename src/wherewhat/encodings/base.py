@@ -51,6 +51,7 @@ class Context:
     real_BK: Tensor | None = None  # bool, False for padding; None: no padding
     notes: Notes = field(default_factory=dict)  # of all K tokens
     one_reading: bool = False  # handed from block to block by a net that reads once
+    chunk: int = 0  # tokens that see each other and all earlier chunks, for reading while more is coming; 0: all
     made: dict[Hashable, Any] = field(default_factory=dict, init=False)  # what `once` has made so far
 
     @classmethod
@@ -137,14 +138,18 @@ class Context:
 
     def _allowed(self) -> Tensor:
         slots_Q, slots_K = self.slots_Q, torch.arange(self.length, device=self.key_positions_BK.device)
-        earliest_K = slots_K if self.causal else torch.zeros_like(slots_K)  # the first query that may see the key
+        if self.chunk and not self.causal:
+            earliest_K = slots_K // self.chunk * self.chunk
+        else:
+            earliest_K = slots_K if self.causal else torch.zeros_like(slots_K)  # the first query that may see the key
         allowed_BHQK = (earliest_K[None, :] <= slots_Q[:, None])[None, None]
         return allowed_BHQK if self.real_BK is None else allowed_BHQK & self.real_BK[:, None, None, :]
 
     @property
     def needs_mask(self) -> bool:
         """False where a fused kernel's own causal flag is equivalent to `allowed_BHQK`."""
-        return self.real_BK is not None or (self.causal and self.rows_Q is not None)
+        chunked = 0 < self.chunk < self.length and not self.causal
+        return chunked or self.real_BK is not None or (self.causal and self.rows_Q is not None)
 
     def _at_queries(self, of_keys: Tensor) -> Tensor:
         return of_keys if self.rows_Q is None else of_keys[..., self.rows_Q]

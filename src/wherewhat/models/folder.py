@@ -17,6 +17,8 @@ from safetensors.torch import load, save
 from wherewhat.corpora.base import Corpus
 from wherewhat.corpora.question_corpus import QuestionCorpus, question_corpus_from
 from wherewhat.corpora.registry import corpus_from
+from wherewhat.corpora.speech.base import SpeechCorpus
+from wherewhat.corpora.speech.registry import speech_corpus_from
 from wherewhat.corpora.vocabulary import WordVocabulary
 from wherewhat.errors import UserError
 from wherewhat.models.stored import WEIGHTS, StoredTensor, read_json, read_stored
@@ -57,6 +59,7 @@ class StoredNet:
     words: WordVocabulary | None = None  # of a net that reads words
     corpus: Corpus | None = None  # that it was trained on
     question_corpus: QuestionCorpus | None = None  # that it was trained on
+    speech: SpeechCorpus | None = None  # that it was trained on
     alone: AloneTask | None = None  # the task that it was trained on, in place of `tasks`, if that is learnt alone
 
     @property
@@ -71,20 +74,26 @@ def save_model(
     *,
     tasks: Sequence[AnyTask] = (),
     reads: NetTexts | None = None,
+    speech: SpeechCorpus | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a net and what it was trained on atomically: a kill leaves the earlier net, or this one."""
-    write_run(folder, model_files(net, tasks=tasks, reads=reads, extra=extra), earlier=FILES)
+    write_run(folder, model_files(net, tasks=tasks, reads=reads, speech=speech, extra=extra), earlier=FILES)
 
 
 def model_files(
-    net: Trunk, *, tasks: Sequence[AnyTask] = (), reads: NetTexts | None = None, extra: Mapping[str, Any] | None = None
+    net: Trunk,
+    *,
+    tasks: Sequence[AnyTask] = (),
+    reads: NetTexts | None = None,
+    speech: SpeechCorpus | None = None,
+    extra: Mapping[str, Any] | None = None,
 ) -> dict[str, bytes]:
     """The files of a net's folder, by their names."""
     # Cloned: a module that several blocks share has several names, and the file needs separate tensors.
     weights = {name: tensor.detach().clone() for name, tensor in net.state_dict().items()}
     config = {"wherewhat_net": FORMAT, "net": net.config.to_dict(), "tasks": tasks_to_list(tasks)}
-    config |= {"reads": reads is not None}
+    config |= {"reads": reads is not None} | ({} if speech is None else {"speech": speech.plain()})
     files = {WEIGHTS: save(weights, metadata={"format": "pt"})}
     if reads is not None:
         config |= {} if reads.corpus is None else {"corpus": reads.corpus.plain()}
@@ -101,6 +110,7 @@ def load_model(folder: Path) -> StoredNet:
     tasks = _read_tasks(config.pop("tasks"), net.config, path)
     corpus = _read_learnt(config.pop("corpus", None), corpus_from, f"the corpus in {path}")
     question_corpus = _read_learnt(config.pop("question", None), question_corpus_from, f"the question in {path}")
+    speech = _read_learnt(config.pop("speech", None), speech_corpus_from, f"the speech in {path}")
     reads = config.pop("reads", corpus is not None)
     if not isinstance(reads, bool):
         raise UserError(f"{path} gives reads as {reads!r}; it must be true or false")
@@ -108,7 +118,7 @@ def load_model(folder: Path) -> StoredNet:
     _fill(net, folder / WEIGHTS)
     answering = tuple(each for each in tasks if isinstance(each, Balanced))
     alone = next((each for each in tasks if not isinstance(each, Balanced)), None)
-    return StoredNet(net.eval(), answering, config, words, corpus, question_corpus, alone)
+    return StoredNet(net.eval(), answering, config, words, corpus, question_corpus, speech, alone)
 
 
 def holds_net(folder: Path) -> bool:
@@ -169,7 +179,13 @@ def _check_sizes(net: Any, stored: Mapping[str, StoredTensor], path: Path) -> No
         if isinstance(given, int) and given != size and given > 0:  # what is not a size is refused by NetConfig
             raise UserError(f"{path} gives {name} as {given!r:.40} and its weights have {size}; copy both files again")
     largest = max(max(each.shape, default=1) for each in stored.values())
-    for name, times in (("mlp", held["width"]), ("kernel", 1), ("readout_queries", 1), ("readout_classes", 1)):
+    for name, times in (
+        ("mlp", held["width"]),
+        ("kernel", 1),
+        ("readout_queries", 1),
+        ("readout_classes", 1),
+        ("features", 1),
+    ):
         given = net.get(name)
         if isinstance(given, int) and given * times > max(largest, SMALL):
             raise UserError(

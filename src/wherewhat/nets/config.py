@@ -10,6 +10,7 @@ from wherewhat.encodings.registry import ENCODINGS, Shape, encoding_for
 from wherewhat.errors import UserError
 from wherewhat.names import look_up, suggestion
 
+FRAMES = 4  # of a recording that become one token of a net that hears
 KINDS = {
     "decoder": "every token sees itself and what came before",
     "encoder": "every token sees all tokens",
@@ -38,6 +39,9 @@ class NetConfig:
     mlp: int = 4  # hidden width of the MLP as a multiple of `width`; 0: no MLP at all
     block: str = "pre_norm"  # where norms are; conformers have blocks of their own
     kernel: int = 31  # how many tokens the convolution of a conformer spans, itself in the middle; only for conformers
+    chunk: int = 0  # tokens of a conformer that are read together, before more has come; 0: all
+    features: int = 0  # values per token of a net that hears speech in place of reading token ids; 0: token ids
+    pre_projection: bool = False  # apply the rotation of a conformer to what queries and keys are projected from
     encoding: str = "rope"
     encoding_options: Mapping[str, Any] = field(default_factory=dict)
     length: int = 512  # the longest sequence meant to be read; only some encodings insist on it
@@ -59,6 +63,15 @@ class NetConfig:
             raise UserError(f"a net's kernel must be odd, to reach as far ahead as back; got {self.kernel}")
         if self.kind == "conformer" and self.block != "pre_norm":
             raise UserError(f"a conformer has blocks of its own and cannot have {self.block} ones; leave block out")
+        given = [name for name in ("chunk", "features", "pre_projection") if getattr(self, name)]
+        if self.kind != "conformer" and given:
+            raise UserError(f"{given[0]} is for conformers, and the net is of kind {self.kind}; leave it out")
+        if not isinstance(self.pre_projection, bool):
+            raise UserError(f"a net's pre_projection must be true or false, got {self.pre_projection!r}")
+        if self.features % FRAMES:
+            raise UserError(
+                f"a net's features must be a multiple of {FRAMES}, the frames of a token; got {self.features}"
+            )
         if not isinstance(self.token_sigma, int | float) or not 0 <= self.token_sigma < math.inf:
             raise UserError(f"a net's token_sigma must be a number of at least 0, got {self.token_sigma!r}")
         if (self.readout_queries > 0) != (self.readout_classes > 0):
@@ -131,4 +144,6 @@ _LEAST = {
     "length": 1,
     "readout_queries": 0,
     "readout_classes": 0,
+    "chunk": 0,
+    "features": 0,
 }

@@ -15,6 +15,7 @@ from wherewhat.errors import UserError
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.past import Past
 from wherewhat.nets.readout import Readout
+from wherewhat.nets.subsampling import Subsampling
 
 LABELLER = 0.02  # initial standard deviation of the classification layer
 
@@ -36,7 +37,8 @@ class Trunk(nn.Module, ABC):
         # PyTorch draws weights from its global generator, which is left as it was; ours are drawn below. (Layers on the
         # device "meta" would have none, but importing what PyTorch needs for that takes longer than drawing them.)
         with torch.random.fork_rng(devices=[]), torch.device("cpu"):
-            self.tokens = nn.Embedding(config.vocabulary, config.width)
+            self.tokens = nn.Embedding(config.vocabulary, config.width)  # of no use to a net that hears
+            self.hearing = Subsampling(config) if config.features else None
             self.blocks = nn.ModuleList(self.new_block() for _ in range(config.layers))
             self.norm = nn.LayerNorm(config.width) if config.block == "pre_norm" else nn.Identity()
             self.head = nn.Linear(config.width, config.vocabulary)
@@ -57,8 +59,9 @@ class Trunk(nn.Module, ABC):
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         """Draw all weights: as PyTorch does, but tokens from N(0, token_sigma²) and everything from `generator`."""
-        for module in (*self.blocks.modules(), self.norm, self.head):
-            if isinstance(module, nn.Linear | nn.Conv1d):
+        hearing = () if self.hearing is None else self.hearing.modules()
+        for module in (*self.blocks.modules(), self.norm, self.head, *hearing):
+            if isinstance(module, nn.Linear | nn.Conv1d | nn.Conv2d):
                 draw_uniform(module.weight, module.bias, generator)
             elif isinstance(module, nn.LayerNorm | nn.BatchNorm1d):
                 module.reset_parameters()
@@ -95,7 +98,12 @@ class Trunk(nn.Module, ABC):
         Positions are counted from `first`.
         """
         self._check(ids_BT, real_BT)
-        return self.hidden_of(self.tokens(ids_BT), real_BT, past, first=first)
+        return self.hidden_of(self.embedded(ids_BT, real_BT), real_BT, past, first=first)
+
+    def embedded(self, ids_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        """x_BTD, what blocks read: embeddings of token ids, or of the frames_BTG of a net that hears."""
+        x_BTD: Tensor = self.tokens(ids_BT) if self.hearing is None else self.hearing(ids_BT, real_BT)
+        return x_BTD
 
     def hidden_of(
         self, x_BTD: Tensor, real_BT: Tensor | None = None, past: Past | None = None, *, first: int = 0
@@ -146,9 +154,13 @@ class Trunk(nn.Module, ABC):
             raise UserError(
                 f"only a decoder reads in pieces and this net is of kind {self.config.kind}; leave `past` out"
             )
-        return replace(context, one_reading=True, key_positions_BK=context.key_positions_BK + first)
+        positions_BK = context.key_positions_BK + first
+        return replace(context, one_reading=True, key_positions_BK=positions_BK, chunk=self.config.chunk)
 
     def _check(self, ids_BT: Tensor, real_BT: Tensor | None) -> None:
+        if self.config.features:
+            self._check_frames(ids_BT, real_BT)
+            return
         if ids_BT.dim() != 2 or ids_BT.numel() == 0:
             raise UserError(f"a net reads token ids [batch, tokens], at least one; got shape {list(ids_BT.shape)}")
         low, high = (int(end) for end in ids_BT.aminmax())
@@ -160,6 +172,19 @@ class Trunk(nn.Module, ABC):
         if real_BT is not None and (real_BT.shape != ids_BT.shape or real_BT.dtype != torch.bool):
             raise UserError(
                 f"real_BT must be bool and shaped like the ids {list(ids_BT.shape)}; "
+                f"got {real_BT.dtype} {list(real_BT.shape)}"
+            )
+
+    def _check_frames(self, frames_BTG: Tensor, real_BT: Tensor | None) -> None:
+        features = self.config.features
+        if frames_BTG.dim() != 3 or frames_BTG.shape[-1] != features or frames_BTG.numel() == 0:
+            raise UserError(
+                f"this net hears frames [batch, tokens, {features}], at least one token; "
+                f"got shape {list(frames_BTG.shape)}"
+            )
+        if real_BT is not None and (real_BT.shape != frames_BTG.shape[:2] or real_BT.dtype != torch.bool):
+            raise UserError(
+                f"real_BT must be bool and shaped like the tokens {list(frames_BTG.shape[:2])}; "
                 f"got {real_BT.dtype} {list(real_BT.shape)}"
             )
 

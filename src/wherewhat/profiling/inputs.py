@@ -12,6 +12,7 @@ from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_na
 from wherewhat.capture.tokens.encode import EncodedTexts, encode, own_texts
 from wherewhat.errors import UserError
 from wherewhat.profiling.settings import ProfileSettings
+from wherewhat.scores.base import HIDDEN_STATE, POSITIONAL_PART, REPEATED_TOKENS
 from wherewhat.tables.texts import Text
 
 TextInput = str | Text | Tensor | Sequence[int] | np.ndarray  # a string, or token ids
@@ -29,6 +30,8 @@ def encode_texts(
     model: LoadedModel, texts: Iterable[TextInput] | EncodedTexts | None, settings: ProfileSettings
 ) -> EncodedTexts:
     """The token ids to run, and what was cut: of the given texts, or of the task that a net was trained on."""
+    if model.hears:
+        _refuse_of_words(model, settings)
     if texts is None and settings.add_bos:
         raise UserError(f"{model.id} is to read texts of its own, which begin as they are; leave out --add-bos")
     if isinstance(texts, EncodedTexts):
@@ -49,6 +52,20 @@ def encode_texts(
         max_texts=settings.max_texts,
         add_bos=settings.add_bos,
     )
+
+
+def _refuse_of_words(model: LoadedModel, settings: ProfileSettings) -> None:
+    """Refuse what needs words that can be repeated or moved, of a net that hears."""
+    options = {
+        "--positional": settings.positional is not None or settings.named(POSITIONAL_PART),
+        "--random": settings.random is not None or settings.named(REPEATED_TOKENS),
+        "--hidden": settings.hidden or settings.named(HIDDEN_STATE),
+        "--blocks": settings.blocks is not None,
+    }
+    for option in (name for name, is_given in options.items() if is_given):
+        raise UserError(
+            f"{model.id} hears speech, of which no stretch is a word that can be repeated or moved; leave out {option}"
+        )
 
 
 def _string_or_ids(text: TextInput, number: int) -> str | Text | Tensor:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from wherewhat.names import look_up
 from wherewhat.recipes.bert_tiny import bert_tiny
+from wherewhat.recipes.conformer_digits import conformer_digits
 from wherewhat.recipes.copy_tiny import copy_tiny
 from wherewhat.recipes.nli_tiny import nli_tiny
 from wherewhat.recipes.tiny import tiny
@@ -40,6 +41,11 @@ RECIPES: dict[str, Recipe] = {
             "copy_tiny",
             "A small decoder learns to copy, and is tested on longer inputs than it has seen; a minute on a laptop.",
             copy_tiny,
+        ),
+        Recipe(
+            "conformer_digits",
+            "A small conformer learns to recognise touch tones, or spoken digits from recordings; minutes on a laptop.",
+            conformer_digits,
         ),
     ]
 }

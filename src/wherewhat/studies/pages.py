@@ -22,6 +22,7 @@ NAMES = (
     "row-sums",
     "latin-square",
     "attribution",
+    "speech",
     "control",
 )
 PAGES: dict[str, str] = {name: f"wherewhat.studies.{name.replace('-', '_')}.page" for name in NAMES}  # their modules

@@ -12,6 +12,7 @@ from wherewhat.studies.locality.run import STUDY as LOCALITY
 from wherewhat.studies.nope.run import STUDY as NOPE
 from wherewhat.studies.row_sums.run import STUDY as ROW_SUMS
 from wherewhat.studies.scratchpad.run import STUDY as SCRATCHPAD
+from wherewhat.studies.speech.run import STUDY as SPEECH
 from wherewhat.studies.syntax.run import STUDY as SYNTAX
 from wherewhat.studies.word_swap.run import STUDY as WORD_SWAP
 
@@ -19,6 +20,6 @@ STUDIES: dict[str, AnyStudy] = {
     study.name: study
     for study in (
         *(CANONICAL, DYNAMICS, LOCALITY, SYNTAX, WORD_SWAP, LENGTH, SCRATCHPAD, NOPE),
-        *(COUNTING, LATIN_SQUARE, ROW_SUMS, ATTRIBUTION, CONTROL),
+        *(COUNTING, LATIN_SQUARE, ROW_SUMS, ATTRIBUTION, SPEECH, CONTROL),
     )
 }

@@ -32,6 +32,7 @@ def reproduce(
     loading: LoadSettings | None = None,
     files: Sequence[str | Path] = (),
     tasks: Sequence[str | Path] = (),
+    speech: str | Path | None = None,
     encodings: Sequence[str] = (),
     shift: int = 0,
     folder: str | Path | None = None,
@@ -50,7 +51,8 @@ def reproduce(
     `scale` is tiny, small or paper; `seeds` is how many runs of each kind, by default as many as the scale has.
     Only control and attribution take `model` and `loading`, the latter a model by its name that is added to its own
     nets; only control takes `texts` and `source` (what the texts are called); only locality takes
-    `files` (texts to train on) and `tasks` (files of further questions); only length takes `encodings` to compare
+    `files` (texts to train on) and `tasks` (files of further questions); only speech takes `speech` (a folder of
+    recordings to train on); only length takes `encodings` to compare
     (`all` for every one) and `shift` (how far positions are moved at random during training). Finished runs are kept in
     `folder`, from which `resume` goes on. `engine` is local (as many processes as `workers`), ray (the same by Ray,
     also on the cluster at `address` if `folder` is on storage that is `shared` by its nodes) or inline (in this
@@ -68,6 +70,7 @@ def reproduce(
         loading=loading or LoadSettings(),
         files=tuple(map(Path, files)),
         tasks=tuple(map(Path, tasks)),
+        speech=None if speech is None else Path(speech),
         encodings=tuple(encodings),
         shift=shift,
         folder=None if folder is None else Path(folder),

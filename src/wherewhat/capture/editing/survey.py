@@ -97,7 +97,15 @@ def _few_tokens(module: nn.Module) -> Batch:
     ordinary = [id for id in range(min(model.vocabulary, 4 * TOKENS)) if id not in special] or [0]
     ids_T = torch.tensor(ordinary)[torch.arange(tokens) % len(ordinary)]
     rows_Q = torch.tensor([0, tokens // 2, tokens - 1]).unique()
-    return Batch((0,), ids_T[None], torch.ones(1, tokens, dtype=torch.bool), (rows_Q,))
+    frames_BTG = _noise(module, tokens) if model.hears else None
+    return Batch((0,), ids_T[None], torch.ones(1, tokens, dtype=torch.bool), (rows_Q,), frames_BTG=frames_BTG)
+
+
+def _noise(net: nn.Module, tokens: int) -> Tensor:
+    """frames_BTG of noise for a net that hears, the same every time."""
+    assert isinstance(net, Trunk)
+    generator = torch.Generator().manual_seed(0)
+    return torch.randn(1, tokens, net.config.features, generator=generator).to(next(net.parameters()))
 
 
 def _rotations_of_net(

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from wherewhat.corpora.base import Corpus
+from wherewhat.corpora.speech.base import SpeechCorpus
 from wherewhat.corpora.vocabulary import MASK, PAD, UNKNOWN, WordVocabulary
 from wherewhat.errors import UserError, suggests_fields
 from wherewhat.models.folder import StoredNet, load_model, net_folder
@@ -62,6 +63,7 @@ class LoadedModel:
     tokenizer: Any = None  # a transformers tokenizer
     task: Task | AloneTask | None = None  # what one of our nets was trained on: a source of texts
     corpus: Corpus | None = None  # what one of our nets was trained on, with sentences it was not trained on
+    speech: SpeechCorpus | None = None  # what one of our nets was trained on, if it hears
     revision: str | None = None
     path: str | None = None  # its folder, if it is a local one
     notes: tuple[str, ...] = ()  # what a reader of results should know about how it was loaded
@@ -73,6 +75,11 @@ class LoadedModel:
         if isinstance(self.module, Trunk):
             return f"{self.module.config.called} {self.module.config.kind}"
         return str(getattr(getattr(self.module, "config", None), "model_type", type(self.module).__name__))
+
+    @property
+    def hears(self) -> bool:
+        """Whether it is one of our nets that hear speech, whose tokens are stretches of a recording."""
+        return isinstance(self.module, Trunk) and bool(self.module.config.features)
 
     @property
     def net(self) -> dict[str, Any] | None:
@@ -214,7 +221,8 @@ def _own(stored: StoredNet) -> LoadedModel:
             "they may not be those that it was trained on.",
         )
     tokenizer = None if stored.words is None else word_tokenizer(stored.words)
-    return LoadedModel("", stored.net, tokenizer, task, stored.question_corpus or stored.corpus, notes=notes)
+    corpus = stored.question_corpus or stored.corpus
+    return LoadedModel("", stored.net, tokenizer, task, corpus, stored.speech, notes=notes)
 
 
 def word_tokenizer(words: WordVocabulary) -> "PreTrainedTokenizerFast":

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 ALL = 0  # `queries=ALL` reads every row
 LAST = -1  # `queries=LAST` reads only the last row of each text
@@ -20,6 +21,7 @@ class Batch:
     real_BT: Tensor  # bool; the real tokens of a text are contiguous, with padding on either side
     rows: tuple[Tensor, ...]  # one sorted int64 tensor per text
     decoder_ids_BT: Tensor | None = None  # what the decoder of an encoder-decoder reads beside them
+    frames_BTG: Tensor | None = None  # what a net hears in place of ids, which then only number its tokens
 
     def span(self, b: int) -> tuple[int, int]:
         """First and one past the last real token of a text."""
@@ -29,7 +31,8 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device; the rows stay where they are, they only index."""
-        return replace(self, ids_BT=self.ids_BT.to(device), real_BT=self.real_BT.to(device))
+        frames_BTG = None if self.frames_BTG is None else self.frames_BTG.to(device)
+        return replace(self, ids_BT=self.ids_BT.to(device), real_BT=self.real_BT.to(device), frames_BTG=frames_BTG)
 
 
 def sample_rows(length: int, queries: int, generator: torch.Generator) -> Tensor:
@@ -53,7 +56,8 @@ def sample_rows(length: int, queries: int, generator: torch.Generator) -> Tensor
 
 def generator_of(ids_T: Tensor, seed: int, *more: int) -> torch.Generator:
     """The random generator of a text: it depends on the seed and the tokens, not on the order of texts."""
-    content = f"{seed} {more} ".encode() + ids_T.cpu().to(torch.int64).numpy().tobytes()
+    ids_T = ids_T.cpu() if ids_T.is_floating_point() else ids_T.cpu().to(torch.int64)  # frames, or token ids
+    content = f"{seed} {more} ".encode() + ids_T.numpy().tobytes()
     return torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(content).digest()[:7], "big"))
 
 
@@ -74,12 +78,22 @@ def batches(texts: Sequence[Tensor], *, queries: int, seed: int, tokens: int = 2
 
 
 def _pad(group: list[int], texts: Sequence[Tensor], *, queries: int, seed: int) -> Batch:
-    """Pad on the right, where every kind of position encoding ignores it."""
+    """Pad on the right, where every kind of position encoding ignores it.
+
+    Texts are token ids, or the frames of a recording; these are all different, so that their tokens are numbered.
+    """
     longest = max(len(texts[number]) for number in group)
     ids_BT = torch.zeros(len(group), longest, dtype=torch.long)
     real_BT = torch.zeros(len(group), longest, dtype=torch.bool)
     for b, number in enumerate(group):
-        ids_BT[b, : len(texts[number])] = texts[number]
+        text = texts[number]
+        ids_BT[b, : len(text)] = torch.arange(len(text)) if text.is_floating_point() else text
         real_BT[b, : len(texts[number])] = True
     rows = tuple(sample_rows(len(texts[number]), queries, generator_of(texts[number], seed)) for number in group)
-    return Batch(tuple(group), ids_BT, real_BT, rows)
+    frames_BTG = _frames([texts[number] for number in group])
+    return Batch(tuple(group), ids_BT, real_BT, rows, frames_BTG=frames_BTG)
+
+
+def _frames(texts: Sequence[Tensor]) -> Tensor | None:
+    """frames_BTG of recordings; None for token ids."""
+    return pad_sequence(list(texts), batch_first=True) if texts[0].is_floating_point() else None

@@ -2,17 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from wherewhat.capture.loading.load import LoadedModel
+from wherewhat.corpora.speech.base import SpeechCorpus
+from wherewhat.corpora.speech.features import TOKEN_MS, tokens_of
 from wherewhat.errors import UserError
 from wherewhat.tables.texts import Text
 
 OWN = "its own texts"  # in a manifest, where no texts were given
+TEST_SEED = 1  # of the utterances that a net that hears is tested on
 LONGEST = 1024  # tokens per window by default, if the model can hold that many
 
 
@@ -189,6 +192,10 @@ def _bos_to_add(model: LoadedModel) -> int:
 
 def tokenizer_of(model: LoadedModel) -> Any:
     """The tokenizer of a model, which must have one."""
+    if model.hears:
+        raise UserError(
+            f"{model.id} hears speech and cannot read text; leave the text out to use utterances of its corpus"
+        )
     if model.tokenizer is None and model.task is not None:
         raise UserError(
             f"{model.id} knows only the tokens of the tasks that it was trained on ({model.task.name}) and cannot "
@@ -251,6 +258,8 @@ def own_texts(model: LoadedModel, count: int, seed: int, max_tokens: int | None)
         if not sentences:
             raise UserError(f"the corpus of {model.id} has no test sentence; give --text FILE")
         return EncodedTexts.of([_tokenise(tokenizer, sentence.text, window)[0] for sentence in sentences])
+    if model.speech is not None:
+        return own_utterances(model, model.speech, count, max_tokens)
     if model.task is None:
         raise UserError(f"there is no text for {model.id}; give --text FILE (one text per line)")
     if max_tokens is not None and max_tokens < model.task.length:
@@ -262,8 +271,31 @@ def own_texts(model: LoadedModel, count: int, seed: int, max_tokens: int | None)
     return EncodedTexts.of([torch.from_numpy(text_T) for text_T in texts])
 
 
+def own_utterances(model: LoadedModel, speech: SpeechCorpus, count: int, max_tokens: int | None) -> EncodedTexts:
+    """Test utterances of the corpus of a net that hears, as the frames of their tokens."""
+    if max_tokens is not None:
+        raise UserError(f"max_tokens is {max_tokens}, and utterances of {model.id} cannot be cut; leave it out")
+    try:
+        speech.check()
+        split = next((each for each in speech.splits if each != "train"), "train")
+        size = speech.size(split)
+        numbers = range(count if size is None else min(count, size))
+        utterances = [tokens_of(speech.utterance(TEST_SEED, split, number).samples) for number in numbers]
+    except UserError as error:
+        reason = str(error).partition(";")[0]
+        raise UserError(f"the recordings of {model.id} cannot be read: {reason}; put them back") from error
+    whole = EncodedTexts.of([torch.from_numpy(tokens_TG) for tokens_TG in utterances if len(tokens_TG) > 1])
+    note = (
+        f"This net hears: a token is {TOKEN_MS} ms of an utterance, so an offset of 1 is {TOKEN_MS} ms. Tokens are all "
+        "different, so scores of tokens that occur twice have no value."
+    )
+    return replace(whole, notes=[note])
+
+
 def token_names(model: LoadedModel, ids: Tensor) -> list[str]:
     """The tokens as readable strings."""
+    if model.hears:
+        return [f"{slot * TOKEN_MS / 1000:.2f} s" for slot in range(len(ids))]
     if model.task is not None:
         return [model.task.token(int(id)) for id in ids]
     if model.tokenizer is not None:

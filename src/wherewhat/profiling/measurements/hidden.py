@@ -18,6 +18,7 @@ def is_wanted(context: ProfileContext) -> bool:
         return settings.hidden
     long_enough = max(map(len, context.ids)) >= settings.first + LEAST_SLOTS
     is_hidden = context.attention is not None and context.attention.position_is_hidden
+    is_hidden = is_hidden and not context.model.hears  # stretches of speech cannot be moved one by one
     return bool(settings.named(HIDDEN_STATE)) or (is_hidden and long_enough and not settings.scores)
 
 

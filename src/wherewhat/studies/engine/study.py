@@ -50,6 +50,7 @@ class Request:
     loading: Any = None
     files: tuple[Path, ...] = ()  # texts to train on
     tasks: tuple[Path, ...] = ()  # files of further questions
+    speech: Path | None = None  # a folder of recordings to train on
     encodings: tuple[str, ...] = ()  # to compare; none: those of the scale
     shift: int = 0  # how far positions are moved at random during training
     folder: Path | None = None  # where finished runs are kept; None: nowhere

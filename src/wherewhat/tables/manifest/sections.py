@@ -142,4 +142,5 @@ class TrainingManifest(Manifest):
     read: Mapping[str, Any] | None = None  # sizes and a digest of what was read
     accuracy: float | None = None
     accuracy_valid: float | None = None
+    error: float | None = None  # of nets that hear: edits per word
     loss: float | None = None

@@ -234,6 +234,20 @@ class AttributionStudySection(TrainedSection):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SpeechSection(TrainedSection):
+    """Arms and tests of the study of speech, what was recognised, and the utterance of the pictures."""
+
+    arms: Sequence[str] = ()
+    tests: Sequence[str] = ()
+    corpus: str = ""
+    unit: str = "word"
+    steps: Count | None = None
+    samples: Count | None = None  # utterances of every test
+    utterance: Sequence[str] = ()  # what is said in the one that is drawn
+    words: Sequence[str] = ()  # that can be said
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControlSection:
     """The model that was edited, its texts, and the heads that were chosen."""
 
@@ -255,6 +269,7 @@ LocalityManifest = StudyManifest[LocalitySection]
 NopeManifest = StudyManifest[NopeSection]
 RowSumsManifest = StudyManifest[RowSumsSection]
 ScratchpadManifest = StudyManifest[ScratchpadSection]
+SpeechManifest = StudyManifest[SpeechSection]
 SyntaxManifest = StudyManifest[SyntaxSection]
 WordSwapManifest = StudyManifest[WordSwapSection]
 SECTIONS: dict[str, type[Any]] = {
@@ -269,6 +284,7 @@ SECTIONS: dict[str, type[Any]] = {
     "nope": NopeSection,
     "row-sums": RowSumsSection,
     "scratchpad": ScratchpadSection,
+    "speech": SpeechSection,
     "syntax": SyntaxSection,
     "word-swap": WordSwapSection,
 }

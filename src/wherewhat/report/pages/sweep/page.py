@@ -25,7 +25,7 @@ from wherewhat.tables.files import AGAIN
 from wherewhat.tables.manifest.sweep import SweepManifest
 
 MOST_LINES = 7  # of a chart with a colour each; more points are chosen by how well they did
-FALLING = ("loss",)  # measures of which less is better
+FALLING = ("loss", "error")  # measures of which less is better
 LAYER_TONES = [f"var(--layer-{number})" for number in range(7)]
 DONE = "done"
 OF_LENGTH = re.compile(r"(.+) length (\d+(?:x\d+)*)")  # a measure of the samples of one length, or of several lengths

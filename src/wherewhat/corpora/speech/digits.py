@@ -1,0 +1,118 @@
+"""Strings of spoken digits, put together from recordings of single ones by the same speaker."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from wherewhat.corpora.speech.base import SpeechCorpus, Utterance
+from wherewhat.corpora.speech.features import RATE, Samples
+from wherewhat.corpora.speech.tones import DIGITS, LEADING, LONG, SILENCE
+from wherewhat.corpora.speech.waves import read_wave
+from wherewhat.errors import UserError
+from wherewhat.names import look_up
+from wherewhat.tasks.stream import Stream
+
+NAME = re.compile(r"(\d)_([a-z]+)_(\d+)\.wav")  # digit, speaker and number of a recording
+HELD_OUT = 5  # recordings of every digit and speaker, the first ones, that are for testing
+PEAK = 0.5  # of every recording
+QUIET = 20 * RATE // 1000  # samples of the quietest stretch, which fills gaps
+GAP_MS = (30, 200)
+NEW_SPEAKER = "new speaker"  # a test with the speaker who is not in training
+
+
+@dataclass(frozen=True)
+class SpokenDigits(SpeechCorpus):
+    """One to five digits of one speaker; tests have recordings, or a speaker, that are not in training."""
+
+    folder: str
+    held_out: str = "lucas"  # the speaker who is not in training
+    shortest: int = 1
+    longest: int = 5
+    name: ClassVar[str] = "digits"
+
+    def check(self) -> None:
+        speakers = {speaker for _, speaker, _ in recordings(self.folder)}
+        if self.held_out not in speakers:
+            raise UserError(
+                f"no recording in {self.folder} is of {self.held_out}; speakers: {', '.join(sorted(speakers))}"
+            )
+        if len(speakers) < 2:
+            raise UserError(f"{self.folder} has one speaker alone; give recordings of two or more")
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        return DIGITS
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        return ("train", "test", NEW_SPEAKER, LEADING, *(f"{count} digits" for count in LONG))
+
+    def size(self, split: str) -> int | None:
+        return None
+
+    @property
+    def speakers(self) -> list[str]:
+        """Those in training."""
+        return sorted({speaker for _, speaker, _ in recordings(self.folder)} - {self.held_out})
+
+    def utterance(self, seed: int, split: str, index: int) -> Utterance:
+        look_up("split", split, dict.fromkeys(self.splits))
+        stream = Stream(seed, self.name, "test" if split == LEADING else split, index)
+        count = int(split.split()[0]) if split.endswith("digits") else stream.between(self.shortest, self.longest)
+        speaker = self.held_out if split == NEW_SPEAKER else stream.pick(self.speakers)
+        words = [stream.below(10) for _ in range(count)]
+        takes = [loud(stream.pick(self._paths(word, speaker, split == "train"))) for word in words]
+        quiet = quietest(takes)
+        pieces = [np.zeros(0)]
+        for take in takes:
+            gap = stream.between(*GAP_MS) * RATE // 1000
+            pieces += [np.resize(quiet, gap), take]
+        pieces.append(np.resize(quiet, stream.between(*GAP_MS) * RATE // 1000))
+        samples = np.concatenate([np.resize(quiet, SILENCE if split == LEADING else 0), *pieces])
+        return Utterance(samples, tuple(map(str, words)))
+
+    def _paths(self, digit: int, speaker: str, train: bool) -> list[Path]:
+        known = recordings(self.folder)
+        numbers = sorted(number for d, s, number in known if d == digit and s == speaker)
+        chosen = [known[digit, speaker, number] for number in numbers if (number >= HELD_OUT) == train]
+        if not chosen:
+            raise UserError(
+                f"{self.folder} has no recording of {digit} by {speaker} for {'training' if train else 'testing'}; "
+                f"numbers below {HELD_OUT} are for testing, the others for training"
+            )
+        return chosen
+
+
+@cache
+def recordings(folder: str) -> dict[tuple[int, str, int], Path]:
+    """The files of a folder by digit, speaker and number; files of other names are no recordings."""
+    if not Path(folder).is_dir():
+        raise UserError(f"{folder} is no folder; give one with recordings such as 7_george_12.wav")
+    matches = {path: NAME.fullmatch(path.name) for path in sorted(Path(folder).iterdir())}
+    known = {(int(match[1]), match[2], int(match[3])): path for path, match in matches.items() if match}
+    if not known:
+        raise UserError(f"{folder} has no recordings such as 7_george_12.wav; put WAV files of that kind into it")
+    return known
+
+
+@cache
+def loud(path: Path) -> Samples:
+    """A recording whose loudest sample is 0.5."""
+    samples = read_wave(path)
+    return samples * (PEAK / max(float(np.abs(samples).max()), 1e-9))
+
+
+def quietest(takes: list[Samples]) -> Samples:
+    """The 20 ms with the least energy in any of these recordings."""
+    stretches = []
+    for take in takes:
+        sums = np.cumsum(np.concatenate([[0.0], take**2]))
+        size = min(QUIET, len(take))
+        energy = sums[size:] - sums[:-size]
+        first = int(energy.argmin())
+        stretches.append((float(energy[first]) / size, take[first : first + size]))
+    return min(stretches, key=lambda pair: pair[0])[1]

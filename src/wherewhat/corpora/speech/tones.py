@@ -1,0 +1,69 @@
+"""Touch tones: every digit is two sines, as a telephone dials it. Generated, so that nothing has to be recorded."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from wherewhat.corpora.speech.base import SpeechCorpus, Utterance
+from wherewhat.corpora.speech.features import RATE
+from wherewhat.errors import UserError
+from wherewhat.names import look_up
+from wherewhat.tasks.stream import Stream
+
+LOW, HIGH = (697, 770, 852, 941), (1209, 1336, 1477, 1633)  # hertz, by row and column of the keys
+KEYS = ("123A", "456B", "789C", "*0#D")
+DIGITS = tuple("0123456789")
+LOUDNESS, NOISE = 0.25, 0.05  # amplitudes of each sine, and of noise
+TONE_MS, GAP_MS = (60, 180), (20, 120)
+LEADING, SILENCE = "leading silence", RATE  # a test, and how many samples come before its utterances
+LONG = (10, 15, 20)  # digits of utterances in the tests of longer ones
+
+
+@dataclass(frozen=True)
+class TouchTones(SpeechCorpus):
+    """Digits dialled one after the other, with gaps of noise between them."""
+
+    shortest: int = 1
+    longest: int = 5
+    name: ClassVar[str] = "tones"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.shortest <= self.longest:
+            raise UserError(f"touch tones have from 1 digit on; got {self.shortest} to {self.longest}")
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        return DIGITS
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        return ("train", "test", LEADING, *(f"{count} digits" for count in LONG))
+
+    def size(self, split: str) -> int | None:
+        return None
+
+    def utterance(self, seed: int, split: str, index: int) -> Utterance:
+        look_up("split", split, dict.fromkeys(self.splits))
+        stream = Stream(seed, self.name, "test" if split == LEADING else split, index)
+        count = int(split.split()[0]) if split.endswith("digits") else stream.between(self.shortest, self.longest)
+        words = tuple(str(stream.below(10)) for _ in range(count))
+        gap = stream.between(*GAP_MS)
+        pieces = [np.zeros(gap * RATE // 1000)]
+        for word in words:
+            pieces += [tone(word, stream.between(*TONE_MS)), np.zeros(stream.between(*GAP_MS) * RATE // 1000)]
+        samples = np.concatenate([np.zeros(SILENCE if split == LEADING else 0), *pieces])
+        noise = stream.many_below(2**20, len(samples)) / 2**19 - 1
+        return Utterance(samples + NOISE * noise, words)
+
+
+def tone(key: str, milliseconds: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """The samples of one key.
+
+    >>> len(tone("5", 100))
+    800
+    """
+    row = next(number for number, keys in enumerate(KEYS) if key in keys)
+    times = np.arange(milliseconds * RATE // 1000) / RATE
+    waves = [LOUDNESS * np.sin(2 * np.pi * hertz * times) for hertz in (LOW[row], HIGH[KEYS[row].index(key)])]
+    return np.asarray(sum(waves))

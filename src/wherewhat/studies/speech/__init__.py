@@ -1,0 +1,1 @@
+"""Speech: rotary against relative positions in a conformer that recognises digits."""

@@ -1,0 +1,264 @@
+"""What was published about rotary positions in conformers, and what we ask beyond it, each above its test."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from wherewhat.corpora.speech.digits import NEW_SPEAKER
+from wherewhat.corpora.speech.tones import LEADING
+from wherewhat.formatting import percent, tenths
+from wherewhat.published.speech import FASTER
+from wherewhat.stats.estimate import Estimate
+from wherewhat.stats.verdict import UNPUBLISHED, if_unpublished, open_verdict, sign_of
+from wherewhat.studies.engine.claims import Claim, Verdict, claim
+from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.speech.names import (
+    EARLY,
+    LONGEST,
+    MEMORY,
+    NONE,
+    PARAMETERS,
+    REACH,
+    RELATIVE,
+    ROPE,
+    TEST,
+    TIME,
+    TIME_RATIO,
+    TRAINING_BATCH,
+    UNIFORM,
+    cost,
+    difference,
+    error,
+    label,
+)
+from wherewhat.studies.speech.settings import ARMS
+
+MARGIN = 0.02  # a difference of error rates below two points counts as small
+BLIND = "A net without positions in attention errs more too, so the cause is how features hear silence, not positions."
+LEARNT = 0.5  # the error rate from which a net has not learnt to recognise
+
+
+def rates(table: ResultTable, arms: Sequence[str], test: str = TEST) -> dict[str, float]:
+    """By arm, the error rate in a test, where there is one."""
+    known = {arm: table.value(arm, error(test)) for arm in arms}
+    return {arm: value for arm, value in known.items() if not math.isnan(value)}
+
+
+def list_rates(values: Mapping[str, float]) -> str:
+    """Error rates in per cent, one after the other.
+
+    >>> list_rates({"rope": 0.0123, "transformer_xl": 0.5})
+    'RoPE 1.2\\xa0%, relative 50.0\\xa0%'
+    """
+    return ", ".join(f"{label(arm)} {tenths(value)}\N{NO-BREAK SPACE}%" for arm, value in values.items())
+
+
+def no_worse(gap: Estimate) -> str:
+    """The verdict on a claim that errors are no more, by the interval of the difference.
+
+    They are no more if the interval ends below two points, and clearly more if it begins above 0; both is in part.
+
+    >>> [no_worse(Estimate(*ends)) for ends in ((0, -0.01, 0.01), (0.01, 0.005, 0.015), (0.03, 0.01, 0.05))]
+    ['agrees', 'in part', 'disagrees']
+    >>> no_worse(Estimate(0.01, -0.01, 0.03)), no_worse(Estimate())
+    ('unknown', 'unknown')
+    """
+    small, more = gap.high < MARGIN, gap.low > 0
+    return "in part" if small and more else "agrees" if small else "disagrees" if more else "unknown"
+
+
+def unlearnt(table: ResultTable, *arms: str) -> Verdict | None:
+    """A verdict that stays open where one of these arms is missing, or has not learnt to recognise."""
+    values = rates(table, arms)
+    if len(values) < len(arms):
+        return Verdict(f"{' and '.join(label(arm) for arm in arms)} were not both trained", "unknown")
+    if max(values.values()) > LEARNT:
+        return Verdict(f"Not every net has learnt to recognise: {list_rates(values)}", "unknown")
+    return None
+
+
+@claim(
+    "A conformer with rotary positions recognises as well as one with relative positions.",
+    "8.70 % and 7.27 % fewer errors in arXiv 2107.05907; the larger comparisons since then find 0 to 2.5 % fewer",
+    answers={
+        "agrees": "RoPE recognises as well as relative positions",
+        "in part": "RoPE recognises slightly worse than relative positions, by less than two points",
+        "disagrees": "RoPE recognises worse than relative positions",
+        "unknown": "Whether RoPE recognises as well as relative positions is open",
+    },
+)
+def as_good(table: ResultTable) -> Verdict:
+    """By the difference of error rates over the same test utterances; two points count as small."""
+    if open_ := unlearnt(table, ROPE, RELATIVE):
+        return open_
+    gap = table.estimate(ROPE, difference(TEST, RELATIVE))
+    ours = f"Error rates: {list_rates(rates(table, (ROPE, RELATIVE)))}; RoPE minus relative {gap.points()}"
+    if others := rates(table, (ROPE, RELATIVE), NEW_SPEAKER):
+        ours += f"; new speaker: {list_rates(others)}"
+    return Verdict(ours, no_worse(gap))
+
+
+@claim(
+    "A step of training is faster with rotary positions than with relative ones.",
+    f"training takes {percent(FASTER[0])} less time on LibriSpeech, up to {percent(FASTER[1])} less elsewhere",
+    answers={
+        "agrees": "A step of training is faster with RoPE",
+        "disagrees": "A step of training is no faster with RoPE",
+        "unknown": "Which trains faster is open",
+    },
+)
+def faster(table: ResultTable) -> Verdict:
+    """By the ratio of times per step, round by round, on a batch of training."""
+    gap = table.estimate(ROPE, cost(TIME_RATIO))
+    if not gap.known:
+        return Verdict("Times were not measured", "unknown")
+    ratio = f"{gap.value:.2f} ({gap.low:.2f} to {gap.high:.2f})"
+    steps = [table.value(arm, cost(TIME)) for arm in (ROPE, RELATIVE)]
+    ours = f"RoPE takes {ratio} times as long per step, {steps[0]:.0f} against {steps[1]:.0f} ms"
+    long = table.estimate(ROPE, cost(TIME_RATIO, LONGEST))
+    if long.known:
+        ours += f"; on utterances of {LONGEST}, {long.value:.2f} ({long.low:.2f} to {long.high:.2f}) times"
+    return Verdict(ours, {1: "disagrees", -1: "agrees", 0: "unknown"}[sign_of(gap.low - 1, gap.high - 1)])
+
+
+@claim(
+    "A conformer with rotary positions has fewer weights.",
+    "44.80M against 47.06M in PaddleSpeech's recipes; D² + 2D fewer per block",
+)
+def smaller(table: ResultTable) -> Verdict:
+    """By counting the weights."""
+    ours, theirs = (table.value(arm, cost(PARAMETERS)) for arm in (ROPE, RELATIVE))
+    if math.isnan(ours + theirs):
+        return Verdict("Weights were not counted", "unknown")
+    return Verdict(
+        f"{ours:,.0f} against {theirs:,.0f}, {percent(1 - ours / theirs)} fewer",
+        "agrees" if ours < theirs else "disagrees",
+    )
+
+
+@claim(
+    "A step of training needs less memory with rotary positions.",
+    f"{UNPUBLISHED}: it follows from the table of distances that relative positions build",
+)
+def lighter(table: ResultTable) -> Verdict:
+    """By what a forward pass keeps for the backward pass, on the batches that were measured."""
+    pairs = {
+        batch: [table.value(arm, cost(MEMORY, batch)) for arm in (ROPE, RELATIVE)]
+        for batch in (TRAINING_BATCH, LONGEST)
+    }
+    known = {batch: pair for batch, pair in pairs.items() if not math.isnan(sum(pair))}
+    if not known:
+        return Verdict("Memory was not counted", "unknown")
+    ours = "; ".join(f"{batch}: {rope:.0f} against {other:.0f} MB" for batch, (rope, other) in known.items())
+    return Verdict(ours, open_verdict([1 if rope < other else -1 for rope, other in known.values()]))
+
+
+@claim(
+    f"On {LONGEST}, four times as many as in training, relative positions err less than rotary ones.",
+    f"{UNPUBLISHED}: our expectation, as RoPE meets distances that it was not trained on",
+    answers={
+        "seen": f"On {LONGEST}, relative positions err less than RoPE",
+        "not seen": f"On {LONGEST}, RoPE errs less than relative positions",
+        "unknown": f"On {LONGEST}, RoPE and relative positions do not clearly differ",
+    },
+)
+def longer(table: ResultTable) -> Verdict:
+    """By the difference of error rates over the same long utterances."""
+    if open_ := unlearnt(table, ROPE, RELATIVE):
+        return open_
+    gap = table.estimate(ROPE, difference(LONGEST, RELATIVE))
+    if not gap.known:
+        return Verdict(f"There is no test of {LONGEST}", "unknown")
+    values = rates(table, table.scale.arms, LONGEST)
+    return Verdict(
+        f"{LONGEST}: {list_rates(values)}; RoPE minus relative {gap.points()}",
+        open_verdict([sign_of(gap.low, gap.high)]),
+    )
+
+
+@claim(
+    "One second of silence in front changes nothing for encodings that ignore where an utterance begins.",
+    f"{UNPUBLISHED}: a law of these encodings; features that are normalised with the silence may still change",
+)
+def leading_silence(table: ResultTable) -> Verdict:
+    """By the difference with and without silence, for every shift-invariant arm that has learnt to recognise."""
+    arms = [arm for arm, rate in rates(table, table.scale.arms).items() if ARMS[arm].shifts and rate <= LEARNT]
+    gaps = {arm: table.estimate(arm, difference(LEADING, TEST)) for arm in arms}
+    gaps = {arm: gap for arm, gap in gaps.items() if gap.known}
+    if not gaps:
+        return Verdict("No net was tested with leading silence", "unknown")
+    ours = "; ".join(f"{label(arm)} {gap.points()}" for arm, gap in gaps.items())
+    signs = [{"agrees": 1, "disagrees": -1}.get(no_worse(gap), 0) for gap in gaps.values()]
+    why = "" if NONE not in gaps or gaps[NONE].low <= 0 else BLIND
+    return Verdict(f"More errors with silence: {ours}", open_verdict(signs), why)
+
+
+@claim(
+    "Without any positions in attention a conformer recognises as well, since its convolution carries order.",
+    f"{UNPUBLISHED} for speech recognition at this size",
+    answers={
+        "seen": "Without positions in attention it recognises as well: the convolution carries enough order",
+        "in part": "Without positions in attention it recognises slightly worse, by less than two points",
+        "not seen": "Without positions in attention it recognises worse than with RoPE",
+        "unknown": "Whether positions in attention matter is open",
+    },
+)
+def without_positions(table: ResultTable) -> Verdict:
+    """By the difference to RoPE over the same test utterances."""
+    if open_ := unlearnt(table, ROPE):
+        return open_
+    gap = table.estimate(NONE, difference(TEST, ROPE))
+    if not gap.known:
+        return Verdict("No net without positions was trained", "unknown")
+    ours = f"Error rates: {list_rates(rates(table, (NONE, ROPE)))}; without minus RoPE {gap.points()}"
+    return Verdict(ours, if_unpublished(no_worse(gap)))
+
+
+@claim(
+    "Rotating the layer's input before the projections, rather than queries and keys, errs more on longer utterances.",
+    f"{UNPUBLISHED}: some published checkpoints rotate there, and their logits do not depend on distances alone",
+)
+def rotated_early(table: ResultTable) -> Verdict:
+    """By the difference to RoPE on the longest utterances."""
+    if EARLY not in table.scale.arms:
+        return Verdict("This scale has no such net", "unknown")
+    if open_ := unlearnt(table, ROPE, EARLY):
+        return open_
+    gap = table.estimate(EARLY, difference(LONGEST, ROPE))
+    if not gap.known:
+        return Verdict(f"There is no test of {LONGEST}", "unknown")
+    ours = f"{LONGEST}: {list_rates(rates(table, (EARLY, ROPE), LONGEST))}; early minus RoPE {gap.points()}"
+    return Verdict(ours, open_verdict([sign_of(gap.low, gap.high)]))
+
+
+@claim(
+    "Heads look nearer than uniform attention would.",
+    f"{UNPUBLISHED}: how far heads look was not published in milliseconds",
+)
+def near_heads(table: ResultTable) -> Verdict:
+    """By the share of heads whose mean distance is below that of uniform attention; three quarters decide."""
+    shares, sentences = [], []
+    for arm in rates(table, table.scale.arms):
+        uniform = table.value(arm, Cell("heads", REACH, UNIFORM))
+        rows = table.where(part="heads", subject=arm, measure=REACH, seed=None)
+        reach = rows.filter(rows["item"] != UNIFORM)["value"].to_list()
+        if reach and not math.isnan(uniform):
+            shares.append(sum(each < uniform for each in reach) / len(reach))
+            span = f"{min(reach):.0f} to {max(reach):.0f} ms"
+            sentences.append(f"{label(arm)} {span}, {percent(shares[-1])} of heads below {uniform:.0f}")
+    if not shares:
+        return Verdict("No heads were measured", "unknown")
+    signs = [1 if share >= 0.75 else -1 if share <= 0.25 else 0 for share in shares]
+    return Verdict("; ".join(sentences), open_verdict(signs))
+
+
+CLAIMS: dict[str, Claim] = {
+    "as good": as_good,
+    "faster": faster,
+    "smaller": smaller,
+    "lighter": lighter,
+    "longer": longer,
+    "leading silence": leading_silence,
+    "without positions": without_positions,
+    "rotated early": rotated_early,
+    "near heads": near_heads,
+}

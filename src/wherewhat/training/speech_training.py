@@ -1,0 +1,201 @@
+"""Training on speech: which words are said, by connectionist temporal classification."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import ctc_loss
+from torch.nn.utils.rnn import pad_sequence
+
+from wherewhat.corpora.speech.base import BLANK, SpeechCorpus
+from wherewhat.corpora.speech.features import FILTERS, FRAMES, TOKEN_MS, tokens_of
+from wherewhat.corpora.speech.registry import SPEECH, speech_corpus_from
+from wherewhat.corpora.vocabulary import WordVocabulary
+from wherewhat.errors import UserError
+from wherewhat.models.folder import StoredNet
+from wherewhat.names import look_up
+from wherewhat.nets.trunk import Trunk, evaluating
+from wherewhat.tasks.stream import Stream
+from wherewhat.training.settings import Objective, Plain, TrainingSettings
+from wherewhat.training.transcripts import collapsed, edit_distance, frames_needed
+
+AT_ONCE = 32  # utterances per batch in evaluation
+TOKEN_VALUES = FRAMES * FILTERS  # values per token
+TEST = "test"
+
+
+@dataclass(frozen=True)
+class SpeechBatch:
+    """Utterances side by side, with padding after them."""
+
+    frames_BTG: Tensor  # float32
+    real_BT: Tensor
+    labels: tuple[list[int], ...]  # of the words that are said
+
+    @property
+    def tokens_B(self) -> Tensor:
+        """How many tokens each utterance has."""
+        return self.real_BT.sum(-1)
+
+
+@dataclass(frozen=True)
+class ErrorCount:
+    """How an utterance was recognised: edits, and the words that are said."""
+
+    edits: int
+    words: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeechSettings(TrainingSettings):
+    """One training run on a speech corpus."""
+
+    learns: ClassVar[str] = "speech"
+    ends: ClassVar[Mapping[str, str]] = {"error": "error rate"}
+    decided: ClassVar[Mapping[str, str]] = {
+        "features": "it follows from how recordings are heard",
+        "vocabulary": "it follows from the words of the corpus",
+    }
+
+    speech: SpeechCorpus
+    mask_bands: int = 0  # at most so many neighbouring bands of every training utterance are left out
+    mask_frames: int = 0  # and so many neighbouring frames
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("mask_bands", 0 <= self.mask_bands < FILTERS, f"from 0 to {FILTERS - 1}")
+        self._check("mask_frames", self.mask_frames >= 0, "at least 0")
+        if self.net.features != TOKEN_VALUES:
+            raise UserError(f"a net that learns speech has features = {TOKEN_VALUES}; got {self.net.features}")
+
+    def ready(self) -> Self:
+        self.speech.check()
+        return self.fitted(None)
+
+    def fitted(self, words: WordVocabulary | None) -> Self:
+        return replace(self, net=replace(self.net, vocabulary=len(self.speech.vocabulary) + 1))
+
+    def objective(self) -> "SpeechObjective":
+        return SpeechObjective(self)
+
+    def ending(self, ends: Mapping[str, float]) -> str:
+        return f"{ends['error']:.1%} of the words of fresh utterances recognised wrongly"
+
+    def saved_with_net(self) -> Plain:
+        return {"speech": self.speech}
+
+    @classmethod
+    def target_of(cls, model: StoredNet) -> Any:
+        return model.speech
+
+    @classmethod
+    def target_to_plain(cls, target: SpeechCorpus) -> Plain:
+        return target.plain()
+
+    @classmethod
+    def target_from_plain(cls, plain: Plain) -> SpeechCorpus:
+        return speech_corpus_from(plain)
+
+    @classmethod
+    def parts(cls, plain: Plain) -> list[tuple[str, Plain]]:
+        return [(plain["speech"]["name"], plain["speech"])]
+
+    @classmethod
+    def chosen(cls, text: str, plain: Plain) -> Plain:
+        """A corpus by its name, `digits=FOLDER` or `recordings=FOLDER`."""
+        name, _, folder = text.strip().partition("=")
+        look_up("speech corpus", name, SPEECH)
+        return {"name": name, **({"folder": folder} if folder else {})}
+
+    @classmethod
+    def follows(cls, plain: Plain, before: Plain) -> Plain:
+        return {}
+
+
+class SpeechObjective(Objective):
+    """Say the words of an utterance: the loss is over all alignments of words and frames."""
+
+    def __init__(self, settings: SpeechSettings) -> None:
+        self.settings, self.corpus = settings, settings.speech
+
+    def loss(self, net: Trunk, step: int) -> Tensor:
+        settings = self.settings
+        batch = utterances(self.corpus, settings.data_seed, "train", self.indices(step), check=True)
+        batch = replace(batch, frames_BTG=self.masked(batch, step))
+        return ctc(net(batch.frames_BTG, batch.real_BT), batch)
+
+    def indices(self, step: int) -> list[int]:
+        """The training utterances of a step: each once, or all of a finite corpus in a new order every time."""
+        size, count = self.corpus.size("train"), self.settings.batch
+        numbers = range((step - 1) * count, step * count)
+        if size is None:
+            return list(numbers)
+        orders = {number // size for number in numbers}
+        order = {each: Stream(self.settings.data_seed, "speech", each).shuffle(range(size)) for each in orders}
+        return [order[number // size][number % size] for number in numbers]
+
+    def masked(self, batch: SpeechBatch, step: int) -> Tensor:
+        """The frames of a training batch, with some bands and some frames of every utterance at 0."""
+        bands, frames = self.settings.mask_bands, self.settings.mask_frames
+        if not bands and not frames:
+            return batch.frames_BTG
+        stream, frames_BTG = Stream(self.settings.data_seed, "masks", step), batch.frames_BTG.clone()
+        grid_BTF = frames_BTG.view(len(frames_BTG), -1, FILTERS)
+        for grid_TF, tokens in zip(grid_BTF, batch.tokens_B.tolist(), strict=True):
+            width, height = stream.below(bands + 1), stream.below(frames + 1)
+            grid_TF[:, (first := stream.below(FILTERS - width + 1)) : first + width] = 0
+            grid_TF[(first := stream.below(max(1, FRAMES * tokens - height))) : first + height] = 0
+        return frames_BTG
+
+    def evaluate(self, net: Trunk) -> dict[str, float]:
+        counts = recognise(net, self.corpus, TEST, seed=self.settings.data_seed, samples=self.settings.evaluate_samples)
+        return {"error rate": error_rate(counts), "exact": float(np.mean([count.edits == 0 for count in counts]))}
+
+
+def utterances(
+    corpus: SpeechCorpus, seed: int, split: str, indices: Sequence[int], *, check: bool = False
+) -> SpeechBatch:
+    """Utterances of a split as a batch; `check` refuses those that are too short for their words."""
+    spoken = [corpus.utterance(seed, split, index) for index in indices]
+    labels = tuple(corpus.labels(each.words) for each in spoken)
+    tokens = [torch.from_numpy(tokens_of(each.samples)) for each in spoken]
+    for index, tokens_TG, wanted in zip(indices, tokens, labels, strict=True):
+        if check and len(tokens_TG) < frames_needed(wanted):
+            raise UserError(
+                f"utterance {index} of {split} has {len(tokens_TG)} tokens of {TOKEN_MS} ms, and its words take at "
+                f"least {frames_needed(wanted)}; leave it out"
+            )
+    lengths_B = torch.tensor([len(tokens_TG) for tokens_TG in tokens])
+    frames_BTG = pad_sequence(tokens, batch_first=True)
+    return SpeechBatch(frames_BTG, torch.arange(frames_BTG.shape[1]) < lengths_B[:, None], labels)
+
+
+def ctc(logits_BTV: Tensor, batch: SpeechBatch) -> Tensor:
+    """The mean negative log-likelihood of the words, in nats per word."""
+    lengths_B = torch.tensor([len(labels) for labels in batch.labels])
+    targets_N = torch.tensor([label for labels in batch.labels for label in labels])
+    log_TBV = logits_BTV.log_softmax(-1).transpose(0, 1)
+    return ctc_loss(log_TBV, targets_N, batch.tokens_B, lengths_B, blank=BLANK, zero_infinity=True)
+
+
+@torch.no_grad()
+def recognise(net: Trunk, corpus: SpeechCorpus, split: str, *, seed: int, samples: int) -> list[ErrorCount]:
+    """How the first utterances of a split are recognised."""
+    size = corpus.size(split)
+    count, counts = samples if size is None else min(samples, size), list[ErrorCount]()
+    with evaluating(net):
+        for first in range(0, count, AT_ONCE):
+            batch = utterances(corpus, seed, split, range(first, min(first + AT_ONCE, count)))
+            classes_BT = net(batch.frames_BTG, batch.real_BT).argmax(-1)
+            for classes_T, tokens, labels in zip(classes_BT, batch.tokens_B.tolist(), batch.labels, strict=True):
+                words = collapsed(classes_T[:tokens].tolist())
+                counts.append(ErrorCount(edit_distance(words, labels), len(labels)))
+    return counts
+
+
+def error_rate(counts: Sequence[ErrorCount]) -> float:
+    """Edits per word, over all utterances together."""
+    return sum(count.edits for count in counts) / max(1, sum(count.words for count in counts))
