@@ -12,7 +12,7 @@ SOURCES = {  # of position, and how to read each
     ROTATION: TOTALS,
     "table": "A row per slot is added to the embedding of the token; both share in proportion.",
     "bias": f"It is added to the logits of attention, and shares in proportion. {PAIRS}",
-    "path": f"What rotations along the way add to the logits of attention, in proportion. {PAIRS}",
+    "path": f"What the tokens between query and key add to their logit: made of contents, shown as position. {PAIRS}",
     "factors": f"They are multiplied with attention, and get half of what flows through it. {PAIRS}",
 }
 PRODUCTS = f"Products of content with what belongs to a distance: position gets half of them. {PAIRS}"
