@@ -44,6 +44,17 @@ def test_the_study_in_the_guide_is_the_example_that_runs():
     assert f"```python\n{code}```" in guide and code.count("\n") < 150
 
 
+def test_the_code_on_attribution_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "attribution.md").read_text(), re.DOTALL)
+    names: dict[str, object] = {}
+    for block in code:
+        exec(compile(block, "attribution.md", "exec"), names)
+    assert len(code) == 3 and "rotation, layer 0" in capsys.readouterr().out
+    assert abs(names["ledger"].rest) <= names["ledger"].tolerance
+    assert (tmp_path / "runs" / "attribute-tiny" / "relevance.parquet").is_file()
+
+
 def test_links_lead_somewhere():
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):

@@ -63,10 +63,10 @@ def test_a_command_is_understood(arguments: list[str], hub: Path, monkeypatch: p
 def test_commands_run_one_after_the_other(hub: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     monkeypatch.chdir(hub)
     ran = [arguments for arguments in COMMANDS if arguments[0] not in MINUTES and arguments[1] not in MADE]
-    assert [arguments[0] for arguments in ran] == ["heads", "heads", "list", "edit", "report"]
+    assert [arguments[0] for arguments in ran] == ["heads", "heads", "attribute", "edit", "report"]
     for arguments in ran:
         assert main(arguments) == 0, capsys.readouterr().err
-    assert {path.name for path in (hub / "runs").iterdir()} >= {"gpt2", "smol", "edit"}
+    assert {path.name for path in (hub / "runs").iterdir()} >= {"gpt2", "smol", "attribute", "edit"}
     assert list((hub / "figures").glob("*.png"))
 
 

@@ -14,10 +14,12 @@ from wherewhat.attribution.attribute import attribute
 from wherewhat.attribution.evaluation import curves, segmentation
 from wherewhat.attribution.evaluation.arms import BASELINES, CHANCE, MethodArm
 from wherewhat.attribution.evaluation.evaluate import AttributionEvaluation, evaluate
-from wherewhat.attribution.evaluation.perturb import perturbable, run_perturbed
+from wherewhat.attribution.evaluation.perturb import run_perturbed
 from wherewhat.attribution.evaluation.settings import EvaluationSettings
-from wherewhat.attribution.evaluation.truth import known_texts
+from wherewhat.attribution.evaluation.truth import KnownText, known_texts
+from wherewhat.attribution.evaluation.variants import perturbable
 from wherewhat.attribution.result import AGGREGATES
+from wherewhat.attribution.targets import Question
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name, wrap_module
 from wherewhat.errors import UserError
 from wherewhat.tables.schema import EVALUATION, EVALUATION_CURVES, EVALUATION_DIFFERENCES
@@ -30,9 +32,14 @@ def tiny() -> LoadedModel:
     return load_by_name("tiny", LoadSettings())
 
 
+def numbers(read: LoadedModel, count: int = 6) -> list[KnownText]:
+    """Texts of the number task alone."""
+    return [text for text in known_texts(read, 2 * count) if text.source == "number"]
+
+
 @pytest.fixture(scope="module")
 def evaluation(tiny: LoadedModel) -> AttributionEvaluation:
-    return evaluate(tiny, settings=FEW)
+    return evaluate(tiny, numbers(tiny), settings=FEW)
 
 
 def value(frame: pl.DataFrame, measure: str, method: str, aggregate: str = "", **more: str) -> float:
@@ -48,7 +55,8 @@ def test_tables_have_one_row_per_number(evaluation: AttributionEvaluation) -> No
     assert evaluation.curves.height == arms * len(curves.PROCEDURES) * (curves.STEPS + 1)
     baselines = [arm for arm in BASELINES if arm.method != "rollout"]
     assert evaluation.differences.height == len(baselines) * (arms - 1) * 15
-    assert evaluation.scores["texts"].unique().to_list() == [6] and evaluation.wrong == 0
+    assert evaluation.scores["texts"].unique().to_list() == [6] and not evaluation.notes
+    assert evaluation.scores["data"].unique().to_list() == ["number"]
     assert evaluation.replacement == "the mean embedding of all tokens"
 
 
@@ -56,9 +64,9 @@ def test_a_value_is_the_mean_over_texts_of_single_forward_passes(
     tiny: LoadedModel, evaluation: AttributionEvaluation
 ) -> None:
     values, found = [], []
-    for known in known_texts(tiny, 6):
+    for known in numbers(tiny):
         attribution = replace(attribute(tiny, list(known.ids)), aggregate="absolute")
-        text, scores = perturbable(tiny, attribution), attribution.scores_T.tolist()
+        text, scores = perturbable(tiny, list(known.ids), attribution), attribution.scores_T.tolist()
         ascending = sorted(range(len(scores)), key=lambda slot: scores[slot])
         areas = []
         for order in (ascending, ascending[::-1]):
@@ -105,25 +113,41 @@ def test_curves_begin_and_end_with_the_same_texts(evaluation: AttributionEvaluat
     for whole, rows in ends.group_by("whole"):
         values = rows["value"].to_list()
         assert max(values) - min(values) < 1e-6, whole
-    whole = fmean(
-        attribute("tiny", list(text.ids)).output.probability
-        for text in known_texts(load_by_name("tiny", LoadSettings()), 6)
-    )
+    read = load_by_name("tiny", LoadSettings())
+    whole = fmean(attribute(read, list(text.ids)).output.probability for text in numbers(read))
     assert ends.filter("whole")["value"][0] == pytest.approx(whole, abs=1e-6)
 
 
 def test_the_same_seed_gives_the_same_tables(tiny: LoadedModel, evaluation: AttributionEvaluation) -> None:
-    again, other = (evaluate(tiny, settings=replace(FEW, seed=seed)) for seed in (0, 1))
+    again, other = (evaluate(tiny, numbers(tiny), settings=replace(FEW, seed=seed)) for seed in (0, 1))
     assert again.scores.equals(evaluation.scores) and again.differences.equals(evaluation.differences)
     assert not other.scores.equals(evaluation.scores)
 
 
 def test_random_orders_differ_by_text_and_seed(tiny: LoadedModel) -> None:
-    text, settings = known_texts(tiny, 1)[0], replace(FEW, methods=("attnlrp",), draws=1)
+    text, settings = numbers(tiny, 1)[0], replace(FEW, methods=("attnlrp",), draws=1)
     first, second = evaluate(tiny, [text, text], settings=settings).texts
     other = evaluate(tiny, [text], settings=replace(settings, seed=1)).texts[0]
     areas = {each.values[CHANCE]["merf"] for each in (first, second, other)}
     assert len(areas) == 3 and len({each.values[MethodArm("attnlrp")]["merf"] for each in (first, second, other)}) == 1
+
+
+def test_texts_are_summarised_by_where_they_are_from(tiny: LoadedModel, evaluation: AttributionEvaluation) -> None:
+    both = evaluate(tiny, [*numbers(tiny), torch.tensor(numbers(tiny)[0].ids)], settings=FEW)
+    assert both.scores["data"].unique(maintain_order=True).to_list() == ["number", "texts"]
+    assert both.scores.filter(data="number").equals(evaluation.scores)
+    assert both.curves.filter(data="number").equals(evaluation.curves)
+    assert both.differences.filter(data="texts")["texts"].unique().to_list() == [1]
+    own = evaluate(tiny, settings=replace(FEW, max_texts=2))
+    assert own.scores["data"].unique(maintain_order=True).to_list() == ["number", "letter"]
+
+
+def test_a_target_can_be_named(tiny: LoadedModel) -> None:
+    ids = list(numbers(tiny, 1)[0].ids)
+    values = [
+        value(evaluate(tiny, [Question(0, ids, target)], settings=FEW).scores, "merf", "attnlrp") for target in ("", 20)
+    ]
+    assert values[0] > values[1]  # the logit of another answer is lower
 
 
 def test_left_to_right_and_right_to_left_are_each_others_reverse(evaluation: AttributionEvaluation) -> None:
@@ -132,11 +156,12 @@ def test_left_to_right_and_right_to_left_are_each_others_reverse(evaluation: Att
 
 
 def test_texts_answered_wrongly_are_left_out(tiny: LoadedModel) -> None:
-    texts = known_texts(tiny, 3)
+    texts = numbers(tiny, 3)
     wrong = replace(texts[0], answer=texts[0].answer + 1)
     settings = replace(FEW, methods=("attnlrp",))
     evaluation = evaluate(tiny, [wrong, *texts[1:]], settings=settings)
-    assert evaluation.wrong == 1 and evaluation.scores["texts"].unique().to_list() == [2]
+    assert evaluation.notes == ["tiny answers 1 of 3 texts (number) wrongly; these are not evaluated."]
+    assert evaluation.scores["texts"].unique().to_list() == [2]
     with pytest.raises(UserError, match="tiny answers none of 1 texts correctly; train it, or give other texts"):
         evaluate(tiny, [wrong], settings=settings)
 
@@ -161,7 +186,7 @@ def test_a_language_model_is_evaluated_on_repeated_tokens() -> None:
 
 
 def test_the_published_order_differs_where_scores_are_negative(tiny: LoadedModel) -> None:
-    texts, methods = known_texts(tiny, 3), ("cp-lrp",)
+    texts, methods = numbers(tiny, 3), ("cp-lrp",)
     ours, theirs = (
         evaluate(tiny, texts, settings=replace(FEW, methods=methods, order=order)) for order in ("signed", "published")
     )

@@ -8,13 +8,8 @@ from torch import Tensor
 
 from wherewhat.attribution.attribute import attribute
 from wherewhat.attribution.evaluation import perturb
-from wherewhat.attribution.evaluation.perturb import (
-    MEAN,
-    PerturbableText,
-    perturbable,
-    replacement_of,
-    run_perturbed,
-)
+from wherewhat.attribution.evaluation.perturb import run_perturbed
+from wherewhat.attribution.evaluation.variants import MEAN, PerturbableText, perturbable, replacement_of
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings, load_by_name, wrap_module
 from wherewhat.capture.outputs.language_model import ANSWER, MASKED, NEXT
 from wherewhat.capture.outputs.text_outputs import LABELS
@@ -30,7 +25,7 @@ def tiny() -> LoadedModel:
 
 
 def text_of(read: LoadedModel, text: object) -> PerturbableText:
-    return perturbable(read, attribute(read, text, method="input-x-gradient"))  # type: ignore[arg-type]
+    return perturbable(read, text, attribute(read, text, method="input-x-gradient"))  # type: ignore[arg-type]
 
 
 def variants(tokens: int, count: int = 7, seed: int = 0) -> np.ndarray:
@@ -92,6 +87,34 @@ def test_the_mask_that_is_predicted_is_kept() -> None:
     standing_VN = variants(3)
     rows = [[1, 5 if row[0] else 4, 6 if row[1] else 4, 3, 8 if row[2] else 4, 2] for row in standing_VN]
     check(read, text, standing_VN, [read.module(torch.tensor([row])).logits[0, 3] for row in rows])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("way", ["token", "delete"])
+def test_two_texts_keep_their_token_types(way: str) -> None:
+    read = wrap_module(classifier("bert", "BertForSequenceClassification"), tokenizer("around", types=True))
+    text = text_of(read, ("a b", "c"))
+    assert text.slots_N.tolist() == [1, 2, 4]
+    ours = run_perturbed(read, text, np.array([[True, True, True], [False, True, True]]), way=way)
+    rows = [([1, 5, 6, 2, 7, 2], [0, 0, 0, 0, 1, 1]), ([1, 4, 6, 2, 7, 2], [0, 0, 0, 0, 1, 1])]
+    if way == "delete":
+        rows[1] = [1, 6, 2, 7, 2], [0, 0, 0, 1, 1]
+    for number, (ids, types) in enumerate(rows):
+        logits_A = read.module(torch.tensor([ids]), token_type_ids=torch.tensor([types])).logits[0]
+        assert ours.logit_V[number] == pytest.approx(float(logits_A[text.index]), abs=1e-5)
+
+
+@torch.no_grad()
+def test_the_first_token_after_an_encoder() -> None:
+    read = wrap_module(model("t5", "T5ForConditionalGeneration", decoder_start_token_id=0))
+    text = text_of(read, [5, 6, 7, 8])
+    standing_VN, logits = variants(4), []
+    weight_VD, start_BT = read.module.get_input_embeddings().weight, torch.zeros(1, 1).long()  # type: ignore[operator]
+    for standing_N in standing_VN:
+        x_TD = weight_VD[[5, 6, 7, 8]].clone()
+        x_TD[~torch.from_numpy(standing_N)] = weight_VD.mean(0)
+        logits.append(read.module(inputs_embeds=x_TD[None], decoder_input_ids=start_BT).logits[0, -1])
+    check(read, text, standing_VN, logits)
 
 
 @torch.no_grad()

@@ -296,7 +296,8 @@ def test_what_cannot_be_done_is_said_and_nothing_is_written(
 def test_masks_that_are_missing_or_too_many(masked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     for text, masks in (("a b", 0), ("[MASK] a [MASK]", 2)):
         assert main(["attribute", str(masked), "--text", text, *quiet(tmp_path / "run")]) == 2
-        assert f"the text has {masks} masks; write [MASK] once" in capsys.readouterr().err
+        sentence = f"the text '{text}' has {masks} masks; write [MASK] once, for the token to explain"
+        assert sentence in capsys.readouterr().err
     assert main(["attribute", str(masked), "--text", "b [MASK]", "--continuation", "a", *quiet(tmp_path / "run")]) == 2
     assert "bert does not continue a text, so it has no continuation to explain" in capsys.readouterr().err
 

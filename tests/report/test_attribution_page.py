@@ -147,9 +147,13 @@ def test_how_to_read_it_names_the_limits():
     assert "not how much position matters" in reading, "the total of a rotation"
     assert "it gets no relevance under any rule" in reading, "a causal mask"
     assert "it gets no relevance" not in body(page(causal=False), "reading")
-    assert "No position enters this model as a value" in body(page("attnlrp"), "reading")
+    assert "Position enters this model nowhere as a value of its own" in body(page("attnlrp"), "reading")
     table, manifest = attribution_run(("pa-lrp",))
-    for source, words in (("table", "share in proportion"), ("bias", "each of both slots gets half")):
+    for source, words in (
+        ("table", "added to the embedding of the token"),
+        ("bias", "each of both slots gets half"),
+        ("distance keys", "Products of content with what belongs to a distance"),
+    ):
         other = table.with_columns(pl.col("source").replace("rotation", source))
         assert words in body(page_of_attribution(other, manifest), "reading")
 

@@ -86,7 +86,7 @@ def test_a_run_compares_all_methods(index_rows: list[Row]) -> None:
     methods = {row[2] for row in index_rows if row[0] == SCORE}
     assert {SIGNED, ATTNLRP, "cp-lrp", "input-x-gradient", "rollout", "random", "left to right"} <= methods
     assert len(methods) == 11 and {row[1] for row in index_rows} == {INDEX} and {row[4] for row in index_rows} == {3}
-    assert value(index_rows, TEXTS, "texts") + value(index_rows, TEXTS, "wrong") == MICRO.texts
+    assert 0 < value(index_rows, TEXTS, "texts") <= MICRO.texts
     gap = value(index_rows, against(ATTNLRP), "abpc", SIGNED)
     scores = [value(index_rows, SCORE, "abpc", method) for method in (SIGNED, ATTNLRP)]
     assert gap == pytest.approx(scores[0] - scores[1], abs=1e-12)

@@ -1,6 +1,7 @@
 """Explain one logit of a model by one of several methods."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -38,9 +39,10 @@ def _by_rules(how: Propagation) -> Run:
 
 
 def _by_gradient(watched: Watched, choose: Choose, method: str, generator: torch.Generator) -> Relevance:
-    """Value times gradient, which adds up to nothing in particular."""
-    how = Propagation(plain_gradients, ContentRecorder)
-    return replace(propagate(watched, choose, how, method=method), ledger=None, sources=(), products=(), splits=())
+    """Value times gradient of tokens, which adds up to nothing in particular; positions are left alone."""
+    plain = replace(watched, positions=lambda recorder: nullcontext())
+    relevance = propagate(plain, choose, Propagation(plain_gradients, ContentRecorder), method=method)
+    return replace(relevance, ledger=None)
 
 
 def _by_rollout(watched: Watched, choose: Choose, method: str, generator: torch.Generator) -> Relevance:

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 
 TOKENS, SOFTMAX, BIASES, OTHERS = "tokens", "softmax", "biases", "others"  # nodes; every other one holds position
-# What may be missing for rounding alone, relative to what flows, by the coarsest type that the model computes in.
-TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-3}
+ROUNDINGS = 1000  # of the coarsest type that a model computes in, relative to what flows; families come to a few
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Ledger:
     @property
     def tolerance(self) -> float:
         """The most that may be missing."""
-        return TOLERANCE.get(self.dtype, 1e-2) * max(self.flow, abs(self.logit), 1e-12)
+        return ROUNDINGS * torch.finfo(self.dtype).eps * max(self.flow, abs(self.logit))
 
     def balances(self, dtype: torch.dtype | None = None) -> bool:
         """Whether nothing is missing but rounding, in the type that the model computes in or in another one."""

@@ -114,7 +114,7 @@ def _known_target(model: LoadedModel, kind: str, target: str | int) -> str | int
 def _runner(model: LoadedModel, logits: Callable[..., Tensor], *inputs: Any) -> Callable[[], Tensor]:
     def run() -> Tensor:
         with as_user_errors(model.module):
-            return logits(model.module, *inputs)
+            return logits(model.module, *inputs)[0]
 
     return run
 

@@ -30,8 +30,8 @@ def readings_of(
     if window is not None or add_bos:
         encoded = encode(model, texts, max_tokens=window or model.context, max_texts=count, add_bos=add_bos)
         return list(encoded.ids), encoded
-    pairs = kind_of(model) == LABELS
-    readings = [_reading(model, text, number, pairs=pairs) for number, text in enumerate(islice(texts, count))]
+    kind = kind_of(model)
+    readings = [_reading(model, kind, text, number) for number, text in enumerate(islice(texts, count))]
     if not readings:
         raise UserError("there is no text to read; give --text FILE with at least one text in it")
     ids = [ids_of(model, reading)[0] for reading in readings]
@@ -39,13 +39,13 @@ def readings_of(
     return readings, EncodedTexts.of(ids)
 
 
-def _reading(model: LoadedModel, text: str | Text | Tensor, number: int, *, pairs: bool) -> Reading:
+def _reading(model: LoadedModel, kind: str, text: str | Text | Tensor, number: int) -> Reading:
     """One text; for a classifier, two with a tab between them are a pair."""
     if isinstance(text, Tensor):
         return text
     content, where = (text.content, text.where) if isinstance(text, Text) else (text, f"text {number}")
     parts = tuple(part.strip() for part in content.split(PAIR))
-    reading = parts if pairs and len(parts) == TOGETHER else content
+    reading = parts if kind == LABELS and len(parts) == TOGETHER else content
     full = encode_full_text(model, reading if isinstance(reading, tuple) else (reading,), where)
     if not full.own_T.any():
         raise UserError(f"{where} holds nothing but special tokens; give a text with words in it")
@@ -54,6 +54,9 @@ def _reading(model: LoadedModel, text: str | Text | Tensor, number: int, *, pair
             f"{where} has {len(full)} tokens and {model.id} holds {model.context}; shorten it, or cut it into windows "
             f"with --max-tokens {model.context}"
         )
+    masks = int((full.ids_T == model.tokenizer.mask_token_id).sum()) if kind == MASKED else 1
+    if masks != 1:
+        raise UserError(f"{where} has {masks} masks; write {model.tokenizer.mask_token} once, for the token to explain")
     return reading
 
 

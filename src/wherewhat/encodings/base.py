@@ -226,7 +226,9 @@ class Encoding(nn.Module):
     def source_bias(self, q_BHQC: Tensor, k_BHKC: Tensor, context: Context) -> Tensor | None:
         """`bias`, as it goes on to be added to the logits; one that depends on content is no source itself."""
         bias_BHQK = self.bias(q_BHQC, k_BHKC, context)
-        return bias_BHQK if bias_BHQK is None or bias_BHQK.requires_grad else self.source("bias", bias_BHQK)
+        if self.watch is None or bias_BHQK is None or bias_BHQK.requires_grad:
+            return bias_BHQK
+        return self.source("bias", bias_BHQK.expand(-1, q_BHQC.shape[1], -1, -1))  # one per head, to tell them apart
 
     # The seven hooks, in the order they are called. Each returns the shape it was given.
 

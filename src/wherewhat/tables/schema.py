@@ -50,6 +50,7 @@ RESULT: Schema = {
     **ESTIMATE,
 }
 EVALUATION_ARM: Schema = {
+    "data": pl.String,  # where texts are from: a task, roles, repeated tokens, or texts that were given
     "method": pl.String,  # of attribution, or an order that knows nothing of the output, such as random
     "aggregate": pl.String,  # how the relevance of positions enters the scores; empty: it does not
 }

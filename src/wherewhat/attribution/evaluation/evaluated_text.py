@@ -17,9 +17,11 @@ from wherewhat.attribution.evaluation.curves import (
     slots_in_order,
     standing_tokens,
 )
-from wherewhat.attribution.evaluation.perturb import PerturbableText, perturbable, run_perturbed
+from wherewhat.attribution.evaluation.perturb import run_perturbed
 from wherewhat.attribution.evaluation.settings import EvaluationSettings
 from wherewhat.attribution.evaluation.truth import KnownText
+from wherewhat.attribution.evaluation.variants import PerturbableText, perturbable
+from wherewhat.attribution.targets import Question
 from wherewhat.capture.loading.load import LoadedModel
 
 Values = Mapping[str, float]  # by measure
@@ -31,23 +33,34 @@ class EvaluatedText:
     """What every arm is worth on one text."""
 
     kind: str  # of output that was explained
-    source: str  # of the text, if its deciding tokens are known
+    data: str  # where the text is from: a task, `roles`, `repeated tokens`, or `texts` that were given
     scores: Mapping[MethodArm, Floats]  # scores_N of the tokens that can be replaced, without random ones
     values: Mapping[MethodArm, Values]
     chance: Mapping[MethodArm, Values]  # of segmentation: what permuted scores are worth
     curves: Mapping[MethodArm, Curves]
 
 
+TextToEvaluate = TextInput | Question | KnownText
+GIVEN = "texts"  # the data of texts that were given
+
+
+def data_of(text: TextToEvaluate) -> str:
+    """Where a text is from."""
+    return text.source if isinstance(text, KnownText) else GIVEN
+
+
 def evaluate_text(
-    model: LoadedModel, text: TextInput | KnownText, number: int, target: str | int, settings: EvaluationSettings
+    model: LoadedModel, text: TextToEvaluate, number: int, settings: EvaluationSettings
 ) -> EvaluatedText | None:
     """Evaluate all arms on text `number`; None if its right answer is known and the model gives another one."""
     known = text if isinstance(text, KnownText) else None
-    results = attributions(model, list(text.ids) if isinstance(text, KnownText) else text, settings.methods, target)
+    reading = text.reading if isinstance(text, Question) else list(text.ids) if isinstance(text, KnownText) else text
+    target = text.target if isinstance(text, Question) else ""
+    results = attributions(model, reading, settings.methods, target)
     _, first = next(results)
     if known is not None and first.output.index != known.answer:
         return None
-    piece = perturbable(model, first)
+    piece = perturbable(model, reading, first)
     scores = dict(scores_of({first.method: first, **dict(results)}, piece.slots_N.tolist()))
     generator = np.random.default_rng([settings.seed, number])
     drawn_RN = generator.standard_normal((settings.draws, len(piece.slots_N)))
@@ -63,8 +76,7 @@ def evaluate_text(
             values[arm] |= segmentation.segmentation(scores_N, deciding_N)
             chance[arm] = segmentation.chance(scores_N, deciding_N, generator, settings.permutations)
         values[CHANCE] |= mean_values([segmentation.segmentation(each_N, deciding_N) for each_N in drawn_RN])
-    source = "" if known is None else known.source
-    return EvaluatedText(piece.kind, source, scores, values, chance, of_arms)
+    return EvaluatedText(piece.kind, data_of(text), scores, values, chance, of_arms)
 
 
 def output_curves(

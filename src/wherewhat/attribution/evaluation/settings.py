@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from wherewhat.attribution.evaluation.arms import RANDOM
 from wherewhat.attribution.evaluation.curves import ORDERS
-from wherewhat.attribution.evaluation.perturb import REPLACE, WAYS
 from wherewhat.attribution.evaluation.segmentation import PERMUTATIONS
+from wherewhat.attribution.evaluation.variants import REPLACE, WAYS
 from wherewhat.attribution.explain import METHODS
 from wherewhat.errors import UserError, suggests_fields
 from wherewhat.names import look_up
@@ -19,7 +19,7 @@ class EvaluationSettings:
     methods: tuple[str, ...] = tuple(method for method in METHODS if method != RANDOM)
     order: str = "signed"  # or "published"
     replace: str = REPLACE  # or "delete"
-    max_texts: int = 100
+    max_texts: int = 100  # if none are given
     draws: int = 10  # random orders per text
     permutations: int = PERMUTATIONS  # of scores, for the chance level of segmentation
     seed: int = 0

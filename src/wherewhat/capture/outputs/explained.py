@@ -39,26 +39,26 @@ def predicts_after_encoder(model: nn.Module) -> bool:
 
 
 def label_logits(model: nn.Module, ids_BT: Tensor, types_BT: Tensor | None) -> Tensor:
-    """logits_C of the labels of a text, or of a pair of texts that token types tell apart."""
+    """logits_BC of the labels of texts, or of pairs of texts that token types tell apart."""
     if isinstance(model, Trunk):
-        return model.label_logits(ids_BT)[0]
+        return model.label_logits(ids_BT)
     inputs = inputs_for(model, _batch(ids_BT))
     if types_BT is not None and "token_type_ids" in inspect.signature(model.forward).parameters:
         inputs["token_type_ids"] = types_BT
     logits_BC: Tensor = model(**inputs).logits
-    return logits_BC[0]
+    return logits_BC
 
 
 def token_logits(model: nn.Module, ids_BT: Tensor, slot: int) -> Tensor:
-    """logits_C of the token that is predicted at a slot."""
+    """logits_BC of the tokens that are predicted at a slot."""
     logits_BTC: Tensor = (
         model(ids_BT) if isinstance(model, Trunk) else model(**inputs_for(model, _batch(ids_BT))).logits
     )
-    return logits_BTC[0, slot]
+    return logits_BTC[:, slot]
 
 
 def next_token_logits(model: nn.Module, ids_BT: Tensor) -> Tensor:
-    """logits_C of the first token that a decoder gives after its start token."""
+    """logits_BC of the first tokens that a decoder gives after its start token."""
     config: Any = model.config
     start = getattr(config, "decoder_start_token_id", None)
     if start is None:
@@ -67,10 +67,11 @@ def next_token_logits(model: nn.Module, ids_BT: Tensor) -> Tensor:
             "set it in config.json"
         )
     inputs = inputs_for(model, _batch(ids_BT))
-    start_BT = torch.full((1, 1), start, dtype=torch.long, device=ids_BT.device)
+    start_BT = torch.full((len(ids_BT), 1), start, dtype=torch.long, device=ids_BT.device)
     logits_BTC: Tensor = model(**inputs, decoder_input_ids=start_BT).logits
-    return logits_BTC[0, -1]
+    return logits_BTC[:, -1]
 
 
 def _batch(ids_BT: Tensor) -> Batch:
-    return Batch((0,), ids_BT, torch.ones_like(ids_BT, dtype=torch.bool), (torch.tensor([0]),))
+    texts = tuple(range(len(ids_BT)))
+    return Batch(texts, ids_BT, torch.ones_like(ids_BT, dtype=torch.bool), (torch.tensor([0]),) * len(texts))

@@ -84,7 +84,6 @@ def texts_of(
 def score_rows(evaluation: AttributionEvaluation) -> Iterator[Measured]:
     """Every measure of every method, its chance level, differences from AttnLRP and from random orders, and curves."""
     yield TEXTS, "", None, "texts", float(len(evaluation.texts)), None, None
-    yield TEXTS, "", None, "wrong", float(evaluation.wrong), None, None
     for row in evaluation.scores.iter_rows(named=True):
         yield SCORE, arm_name(row), None, row["measure"], row["value"], row["low"], row["high"]
         yield CHANCE, arm_name(row), None, row["measure"], row["chance"], None, None

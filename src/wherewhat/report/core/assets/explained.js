@@ -95,7 +95,7 @@ widgets.explained = (element) => {
     text.setAttribute("dir", now.dir);
     text.setAttribute("aria-label", `The text, shaded by relevance for ${now.name}. Arrow keys walk through its tokens.`);
     text.replaceChildren(...pieces.text.flatMap((word, slot) => {
-      const mark = make("span", { class: `tok${slot === now.slot ? " asked" : ""}`, "data-slot": String(slot) }, make("bdi", {}, word));
+      const mark = make("span", { class: `tok${slot === now.slot ? " filled" : ""}`, "data-slot": String(slot) }, make("bdi", {}, word));
       if (mostPosition > 0) mark.append(shade(make("i"), values.position[slot], mostPosition));
       return [pieces.spaced[slot] ? " " : "", shade(mark, values[part][slot], most), word.endsWith("↵") ? make("br") : ""].filter((piece) => piece !== "");
     }), ...(now.slot === null ? [make("span", { class: "then", "aria-hidden": "true" }, "→"), make("bdi", { class: "said" }, now.name)] : []));
