@@ -105,7 +105,7 @@ def encoding(name: str, **options: Any) -> Encoding:
     True
     >>> encoding("alibi", head=8)
     Traceback (most recent call last):
-    wherewhat.errors.UserError: encoding 'alibi' takes no option 'head'; did you mean 'heads'? it takes: heads
+    wherewhat.errors.UserError: encoding 'alibi' takes no option 'head'; did you mean 'heads'? it takes: heads, slope
     """
 
     def wrapped(over: str, over_options: Options) -> Encoding:
@@ -168,7 +168,7 @@ def choices_of(name: str) -> dict[str, Any]:
     """The options that a net leaves open, each with its default; a length is the net's own by default.
 
     >>> choices_of("alibi"), choices_of("learned")
-    ({}, {'length': "the net's", 'sigma': 0.02, 'place': 'input'})
+    ({'slope': None}, {'length': "the net's", 'sigma': 0.02, 'place': 'input'})
     """
     defaults = {option: parameter.default for option, parameter in options_of(name).items() if option not in FROM_NET}
     over = ENCODINGS[name].wraps
