@@ -35,7 +35,10 @@ from wherewhat.studies.speech.settings import ARMS
 MARGIN = 0.02  # errors that are fewer than two points more count as no more
 CLEAR = 0.01  # a difference counts as clear if its whole interval is beyond one point
 ONE_RUN = "Intervals are over utterances of one training run; runs from other seeds may differ more."
-BLIND = "A net without positions in attention errs more too, so the cause is how features hear silence, not positions."
+BLIND = (
+    "A net without positions in attention errs more too, so positions do not explain it; features that are normalised "
+    "with the silence, or silence that training never had, may. That was not tested apart."
+)
 LEARNT = 0.5  # the error rate from which a net has not learnt to recognise
 
 
