@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -48,7 +49,7 @@ from wherewhat.studies.speech.names import (
 )
 from wherewhat.studies.speech.pictures import decoded_rows
 from wherewhat.studies.speech.run import STUDY, difference_rows, run
-from wherewhat.studies.speech.settings import ARMS, SCALES, SpeechCondition, SpeechScale, conditions, prepare
+from wherewhat.studies.speech.settings import ARMS, SCALES, SpeechCondition, SpeechScale, prepare
 from wherewhat.training.speech_training import error_rate, recognise, utterances
 
 MICRO = SpeechScale(
@@ -195,8 +196,8 @@ def made_up(
         for number, edit in enumerate(edits):
             rows.append(("utterance", arm, test, float(number), 0, "edits", float(edit), None, None))
             rows.append(("utterance", arm, test, float(number), 0, "words", 10.0, None, None))
-    scale = replace(MICRO, arms=arms)
-    table = table_of([*rows, *more], conditions(scale), scale)
+    scale = SimpleNamespace(arms=arms, tests=list(dict.fromkeys(test for _, test in rates)))
+    table = table_of([*rows, *more], scale=scale)
     return table.extended(difference_rows(table))
 
 
@@ -222,6 +223,18 @@ def test_as_good_can_fail(rope: tuple[int, ...], relative: tuple[int, ...], verd
 
 
 @pytest.mark.parametrize(
+    ("new", "verdict"),
+    [(SAME, "agrees"), (WORSE, "in part")],
+    ids=["also", "not"],
+)
+def test_as_good_is_also_asked_of_a_new_speaker(new: tuple[int, ...], verdict: str) -> None:
+    rates = {(arm, test): SAME for arm in (ROPE, RELATIVE) for test in (TEST, NEW_SPEAKER)}
+    table = made_up({**rates, (ROPE, NEW_SPEAKER): new})
+    assert CLAIMS["as good"].test(table).verdict == verdict
+    assert CLAIMS["as good"].test(table).why.startswith("Intervals are over utterances of one training run")
+
+
+@pytest.mark.parametrize(
     ("ratio", "verdict"),
     [((0.85, 0.8, 0.9), "agrees"), ((1.1, 1.05, 1.15), "disagrees"), ((0.98, 0.9, 1.06), "unknown")],
     ids=["faster", "slower", "open"],
@@ -243,8 +256,13 @@ def test_smaller_can_fail(ours: float, verdict: str) -> None:
 
 @pytest.mark.parametrize(
     ("rope", "relative", "verdict"),
-    [(WORSE, SAME, "seen"), (SAME, WORSE, "not seen"), (SAME, SAME, "unknown")],
-    ids=["more", "less", "same"],
+    [
+        (WORSE, SAME, "seen"),
+        (SAME, WORSE, "not seen"),
+        (SAME, SAME, "unknown"),
+        ((1, 1, 1, 1) * 2 + SAME[8:], SAME, "unknown"),
+    ],
+    ids=["more", "less", "same", "hardly more"],
 )
 def test_longer_utterances(rope: tuple[int, ...], relative: tuple[int, ...], verdict: str) -> None:
     easy = {(arm, TEST): SAME for arm in (ROPE, RELATIVE)}

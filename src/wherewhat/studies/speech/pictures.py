@@ -87,7 +87,7 @@ def attention_map(table: ResultTable, about: SpeechSection, until: float) -> Cha
     views = {title: rows for arm in about.arms for title, rows in attention_rows(table, arm)}
     if not views:
         return None
-    place = _cells(times("key, s", until), [0, 0.15, 0.4, 0.8], [shade("chance", step) for step in (3, 4, 5, 6)])
+    place = _cells(times("key, s", until), [0, 0.08, 0.25, 0.6], [shade("chance", step) for step in (3, 4, 5, 6)])
     down = y("query", "query, s", domain=[0, until], reverse=True, nice=False, grid=False, format=".1f", **EXTENT)
     layer = ROWS.mark_rect(tooltip=TIP, clip=True).encode(**{**place, "y": down, "y2": alt.Y2("below")})
     line = named("itself").mark_line(stroke=MUTED, strokeWidth=1, strokeDash=[2, 3], opacity=0.7)
