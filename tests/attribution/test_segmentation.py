@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wherewhat.attribution.evaluation.segmentation import MEASURES, average_precision, chance, segmentation
@@ -35,6 +35,7 @@ def by_hand(scores: list[float], deciding: list[bool]) -> dict[str, float]:
     }
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_every_measure_is_what_it_says(text: list[tuple[float, bool]]) -> None:
     scores, deciding = map(list, zip(*text, strict=True))
@@ -43,6 +44,7 @@ def test_every_measure_is_what_it_says(text: list[tuple[float, bool]]) -> None:
     assert ours == pytest.approx(by_hand(scores, deciding), abs=1e-12)
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_average_precision_treats_equal_scores_as_one_threshold(text: list[tuple[float, bool]]) -> None:
     scores, deciding = map(np.array, zip(*text, strict=True))
