@@ -31,8 +31,7 @@ class ExplainedOptions:
         option(
             EXPLAIN,
             "next|label|mask|NAME|id:N",
-            "What the model predicts (default), or a token or label. A target of several tokens is explained token by "
-            "token. Repeatable.",
+            "What it predicts (default), or a token or label. Several tokens are explained one by one. Repeatable.",
         ),
     ] = field(default_factory=list)
     continuation: Annotated[
@@ -44,9 +43,7 @@ class ExplainedOptions:
     ] = "pa-lrp"
     aggregate: Annotated[
         str,
-        option(
-            EXPLAIN, "signed|absolute|positive|position", "How the score of a token is made of it and its position."
-        ),
+        option(EXPLAIN, "signed|absolute|positive|position", "How a token and its position become one number."),
     ] = "signed"
     seed: Seed = 0
 
