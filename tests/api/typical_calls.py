@@ -37,6 +37,18 @@ def probes() -> list[str]:
     return list(ww.PROBES)
 
 
+def attributions(model: nn.Module) -> pl.DataFrame:
+    attribution = ww.attribute(
+        model, ("a premise", "a hypothesis"), target="label", method="attnlrp", aggregate="signed"
+    )
+    best: float = float(attribution.scores_T.max())
+    kept: float = ww.check_attribution("tiny", [1, 2, 3]).softmax
+    settings = ww.AttributionSettings(targets=("next", 7), methods=("pa-lrp",), max_texts=2)
+    run = ww.attribute_texts("tiny", ["some text"], settings, loading=ww.LoadSettings(dtype="float64"), progress=True)
+    assert best and kept and attribution.heads.height and run.manifest.outputs[0].name and run.findings
+    return run.relevance
+
+
 def studies() -> list[str]:
     run = ww.reproduce("locality", scale="tiny", seed=0)
     return [claim.verdict for claim in run.manifest.claims] + list(ww.STUDIES)

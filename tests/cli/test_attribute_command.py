@@ -132,6 +132,21 @@ def test_a_continuation_is_explained_token_by_token(speaking: Path, tmp_path: Pa
     assert table(tmp_path / "one").equals(table(tmp_path / "two"))
 
 
+def test_a_word_is_what_comes_after_a_space(tmp_path: Path):
+    """In byte-level vocabularies a word at the beginning of a text is another token than after a space."""
+    from tokenizers import pre_tokenizers
+
+    words = {word: number for number, word in enumerate(["[UNK]", "a", "Ġb", "c", "Ġc", "Ġd", ".", *WORDS[10:]])}
+    tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    replace(BY_NAME["llama"], model="LlamaForCausalLM").build().save_pretrained(tmp_path / "bytes")
+    whole = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]")
+    whole.save_pretrained(tmp_path / "bytes")
+    line = ["attribute", str(tmp_path / "bytes"), "--text", "a b", "--target", "c", "--target", " d", "--target", "."]
+    assert main([*line, *quiet(tmp_path / "run")]) == 0
+    assert [output["name"] for output in manifest(tmp_path / "run")["outputs"]] == ["Ġc", "Ġd", "."]
+
+
 def test_several_targets_and_methods(speaking: Path, tmp_path: Path):
     line = ["attribute", str(speaking), "--text", "a b c", "--target", "d", "--target", "next", "--target", "id:5"]
     assert main([*line, "--method", "pa-lrp,attnlrp,cp-lrp,input-x-gradient,rollout,random", *quiet(tmp_path)]) == 0
@@ -266,7 +281,12 @@ BAD = [
     (["--text", "a b", "--target", "label"], "llama has no labels, so it cannot classify a text"),
     (["--text", "a b", "--target", "mask"], "has no mask to explain: it gives a next token"),
     (["--text", "a b", "--target", "c", "--continuation", "d"], "both --target and --continuation were given"),
-    (["--text", "a b", "--continuation", ""], "has no token that llama could predict; write words"),
+    (["--text", "a b", "--continuation", ""], "'' has no token that llama could predict; write words"),
+    (
+        ["--text", "a b", "--continuation", "c zz"],
+        "'c zz' is not in the vocabulary of llama; give words that are, or id:N",
+    ),
+    (["--text", "a b", "--target", "zz"], "'zz' is not in the vocabulary of llama; give words that are, or id:N"),
     (["--text", " "], "--text is empty; write a text, or name a file"),
     (["--text", "nowhere.txt"], "there is no text file nowhere.txt"),
     (["--text", "some/file"], "there is no text file some/file"),
@@ -318,14 +338,28 @@ def test_a_model_without_a_head(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "bare predicts neither tokens nor one of several labels" in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_weights_that_overflow(speaking: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def scaled(speaking: Path, folder: Path, **factors: float) -> Path:
+    """The same model, with other sizes of weights in the second layer's gated unit."""
     model = transformers.AutoModelForCausalLM.from_pretrained(speaking)
     with torch.no_grad():
-        model.model.layers[1].mlp.down_proj.weight.fill_(3e38)
-    model.save_pretrained(tmp_path / "large")
-    save_tokenizer(tmp_path / "large")
-    assert main(["attribute", str(tmp_path / "large"), "--text", "a b", *quiet(tmp_path / "run")]) == 2
-    assert "are not finite" in capsys.readouterr().err
+        for name, factor in factors.items():
+            getattr(model.model.layers[1].mlp, f"{name}_proj").weight.mul_(factor)
+    model.save_pretrained(folder)
+    save_tokenizer(folder)
+    return folder
+
+
+def test_the_first_layer_whose_numbers_are_not_finite_is_named(
+    speaking: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    line = ["--text", "a b", *quiet(tmp_path / "run")]
+    assert main(["attribute", str(scaled(speaking, tmp_path / "forward", down=3e38)), *line]) == 2
+    assert "the logits of LlamaForCausalLM are not finite" in capsys.readouterr().err
+    backward = scaled(speaking, tmp_path / "backward", gate=1e10, up=1e-39, down=1e32)  # finite on the way forward
+    assert main(["attribute", str(backward), *line]) == 2
+    refusal = capsys.readouterr().err.splitlines()[-1]
+    assert "the relevance that model.layers.1 of LlamaForCausalLM passes back is not finite" in refusal
+    assert "load it in float64" in refusal and not (tmp_path / "run").exists()
 
 
 def test_help_needs_no_torch():

@@ -33,7 +33,7 @@ def test_help_answers_without_torch():
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
-    for command in ("heads", "edit", "probe", "train", "reproduce", "report", "list"):
+    for command in ("heads", "edit", "probe", "attribute", "train", "reproduce", "report", "list"):
         assert command in answer.stdout
 
 
@@ -144,7 +144,11 @@ def test_train_and_profile_what_came_of_it(tmp_path: Path, capsys):
 
 
 @pytest.mark.parametrize(
-    "what", ["models", "encodings", "scores", "probes", "tasks", "corpora", "speech", "questions", "recipes"]
+    "what",
+    [
+        *("models", "encodings", "scores", "probes", "methods", "aggregates", "tasks", "corpora", "speech"),
+        *("questions", "recipes"),
+    ],
 )
 def test_list_says_one_line_each(what: str, capsys):
     assert main(["list", what]) == 0
@@ -199,7 +203,7 @@ def test_list_shows_the_settings_of_a_recipe_as_they_are_set(name: str, capsys):
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["heads"], ["compare"], ["edit"], ["probe"], ["probe", "dependencies"], ["train"], ["list"]],
+    [[], ["heads"], ["compare"], ["edit"], ["probe"], ["probe", "dependencies"], ["attribute"], ["train"], ["list"]],
     ids=str,
 )
 def test_a_flag_is_shown_without_a_value(command: list[str], capsys):

@@ -44,7 +44,8 @@ def test_every_option_that_is_named_can_be_typed():
 
 
 @pytest.mark.parametrize(
-    "command", [["heads", "tiny"], ["edit", "tiny", "--drop", "all"], ["compare", "tiny", "--untrained"]]
+    "command",
+    [["heads", "tiny"], ["edit", "tiny", "--drop", "all"], ["compare", "tiny", "--untrained"], ["attribute", "tiny"]],
 )
 def test_a_beginning_can_be_asked_for(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main([*command, "--add-bos", "--max-texts", "2", "--out", str(tmp_path / "run"), "--quiet"]) == 2

@@ -213,6 +213,11 @@ def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> N
         assert words in text
 
 
+def test_every_chart_can_be_drawn(outcome: StudyRun, tmp_path: Path) -> None:
+    pictures = {path.stem for path in outcome.figures(tmp_path)}
+    assert {"answer", "answer_mIoU", "gain_mIoU", "slots", "curves_letter"} <= pictures
+
+
 def test_a_table_without_methods_is_refused(outcome: StudyRun) -> None:
     with pytest.raises(UserError, match="no method that was evaluated; run `wherewhat reproduce attribution` again"):
         page_of_study(outcome.result.clear(), outcome.manifest)

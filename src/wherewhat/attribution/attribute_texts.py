@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from wherewhat.attribution.attribute import attribute, in_float32, open_model
+from wherewhat.attribution.evaluation.of_run import evaluate_run
+from wherewhat.attribution.evaluation.settings import EvaluationSettings
 from wherewhat.attribution.explain import METHODS
 from wherewhat.attribution.outputs import kind_of
 from wherewhat.attribution.readings import own_readings, readings_of
@@ -60,6 +62,7 @@ class AttributionSettings:
     max_tokens: int | None = None  # cut texts into windows of as many tokens; none: a text must fit
     add_bos: bool = False
     seed: int = 0
+    evaluation: EvaluationSettings | None = None  # compare methods on the same texts, and on texts of known truth
 
     def __post_init__(self) -> None:
         for method in self.methods:
@@ -100,6 +103,16 @@ def attribute_texts(
         readings, encoded = readings_of(loaded, texts, count=count, window=window, add_bos=settings.add_bos)
     questions = list(questions_of(loaded, readings, settings.targets, settings.continuation))
     table, manifest = _explained(loaded, questions, settings, on_step)
+    tables: dict[str, pl.DataFrame] = {}
+    if settings.evaluation is not None:
+        own = texts is None
+        evaluation, section = evaluate_run(loaded, questions, settings.evaluation, own=own, on_step=on_step)
+        manifest = replace(manifest, evaluation=section, notes=[*manifest.notes, *evaluation.notes])
+        tables = {
+            "evaluation": evaluation.scores,
+            "evaluation_differences": evaluation.differences,
+            "evaluation_curves": evaluation.curves,
+        }
     parameter = next(loaded.module.parameters())
     manifest = replace(
         manifest,
@@ -115,7 +128,7 @@ def attribute_texts(
         seconds=round(time.perf_counter() - began, 3),
         peak_memory_bytes=peak_memory(),
     )
-    return AttributionRun(table, manifest)
+    return AttributionRun(table, manifest, **tables)
 
 
 def _load(model: str | nn.Module | LoadedModel, tokenizer: Any, loading: LoadSettings) -> LoadedModel:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from wherewhat.attribution.outputs import WORDS, ids_of, kind_of
 from wherewhat.capture.hooks.position_sources import has_two_stacks
@@ -60,12 +59,10 @@ def _resolved(model: LoadedModel, kind: str, question: Question) -> Iterator[Que
         yield Question(question.text, question.reading, _label(model, target))
     elif kind == ANSWER:
         yield Question(question.text, question.reading, _task_token(model, target))
+    elif _continues(model, kind):
+        yield from _continued(model, question.text, question.reading, target)
     else:
-        ids = tokenizer_of(model)(target, add_special_tokens=False)["input_ids"]
-        if len(ids) > 1 and _continues(model, kind):
-            yield from _one_by_one(question.text, ids_of(model, question.reading)[0], ids)
-        else:
-            yield question
+        yield question
 
 
 def _by_id(model: LoadedModel, kind: str, target: str) -> int:
@@ -103,13 +100,12 @@ def _task_token(model: LoadedModel, target: str) -> int:
 
 def _continued(model: LoadedModel, number: int, reading: Any, continuation: str) -> Iterator[Question]:
     """One question per token of what follows a text."""
-    more = _tokens_after(model, reading, continuation)
+    more, ids_T = _tokens_after(model, reading, continuation), ids_of(model, reading)[0]
     if not more:
-        raise UserError(f"the continuation '{continuation}' has no token that {model.id} could predict; write words")
-    yield from _one_by_one(number, ids_of(model, reading)[0], more)
-
-
-def _one_by_one(number: int, ids_T: Tensor, more: Sequence[int]) -> Iterator[Question]:
+        raise UserError(f"'{continuation}' has no token that {model.id} could predict; write words")
+    unknown = getattr(model.tokenizer, "unk_token_id", None)
+    if unknown is not None and unknown in more and model.tokenizer.unk_token not in continuation:
+        raise UserError(f"'{continuation}' is not in the vocabulary of {model.id}; give words that are, or {BY_ID}N")
     for length, id in enumerate(more):
         yield Question(number, torch.cat([ids_T, torch.tensor(more[:length], dtype=torch.long)]), int(id))
 

@@ -15,10 +15,12 @@ from wherewhat.progress import progress
 
 if TYPE_CHECKING:
     from wherewhat.attribution.attribute_texts import AttributionSettings
+    from wherewhat.attribution.evaluation.settings import EvaluationSettings
     from wherewhat.runs.registry import AttributionRun
     from wherewhat.tables.texts import Origin, Text
 
 EXPLAIN = "What to explain"  # the panel of its own options
+EVALUATE = "Compare methods"
 NAMED = 5  # outputs that the line on the terminal names
 
 
@@ -31,8 +33,7 @@ class ExplainedOptions:
         option(
             EXPLAIN,
             "next|label|mask|NAME|id:N",
-            "What the model predicts (default), or a token or label. A target of several tokens is explained token by "
-            "token. Repeatable.",
+            "What it predicts (default), or a token or label. Several tokens are explained one by one. Repeatable.",
         ),
     ] = field(default_factory=list)
     continuation: Annotated[
@@ -44,11 +45,43 @@ class ExplainedOptions:
     ] = "pa-lrp"
     aggregate: Annotated[
         str,
-        option(
-            EXPLAIN, "signed|absolute|positive|position", "How the score of a token is made of it and its position."
-        ),
+        option(EXPLAIN, "signed|absolute|positive|position", "How a token and its position become one number."),
     ] = "signed"
     seed: Seed = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions:
+    """Whether methods are compared, and how tokens are ordered and taken away."""
+
+    evaluate: Annotated[
+        bool,
+        option(
+            EVALUATE,
+            None,
+            "Compare all methods: how the output changes as tokens are taken away in their order, and whether they "
+            "find the tokens that are known to decide.",
+            "--evaluate",
+        ),
+    ] = False
+    order: Annotated[
+        str | None, option(EVALUATE, "signed|published", "How scores become an order (default: signed).")
+    ] = None
+    replace: Annotated[
+        str | None, option(EVALUATE, "token|delete", "Replace a token in its place (default), or leave it out.")
+    ] = None
+
+    def settings(self, *, max_texts: int, seed: int) -> "EvaluationSettings | None":
+        """The evaluation that these options describe; None if there is none."""
+        if not self.evaluate:
+            for name, value in (("order", self.order), ("replace", self.replace)):
+                if value is not None:
+                    raise UserError(f"--{name} is for the comparison of methods; add --evaluate, or leave it out")
+            return None
+        from wherewhat.attribution.evaluation.settings import EvaluationSettings
+
+        order, way = self.order or "signed", self.replace or "token"
+        return EvaluationSettings(order=order, replace=way, max_texts=max_texts, seed=seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +141,7 @@ def attribute(
     model: Model = "tiny",
     *,
     explained: ExplainedOptions = ExplainedOptions(),
+    comparison: EvaluationOptions = EvaluationOptions(),
     loading: ModelOptions = ModelOptions(),
     texts: ExplainedTextOptions = ExplainedTextOptions(),
     output: OutputOptions = OutputOptions(out=Path("runs/attribute")),
@@ -120,17 +154,17 @@ def attribute(
 
     Try: `wherewhat attribute gpt2 --text "The cat sat on the"` ·
     `wherewhat attribute gpt2 --text "The cat sat on" --continuation "the mat" --method pa-lrp,attnlrp` ·
-    `wherewhat attribute bert --text "Paris is the [MASK] of France."`
+    `wherewhat attribute bert --text "Paris is the [MASK] of France."` ·
+    `wherewhat attribute --evaluate --max-texts 100`
     """
     output.begin(f"{model}: attribute", "attribute")
     given, origin = texts.read(), texts.origin
     load_settings = loading.settings(model)
+    settings = settings_of(explained, texts, comparison)
     from wherewhat.attribution.attribute_texts import attribute_texts
 
     with progress(f"{model}: attribute", quiet=output.quiet, announced=True) as step:
-        run = attribute_texts(
-            model, given, settings_of(explained, texts), loading=load_settings, on_step=step, source=origin
-        )
+        run = attribute_texts(model, given, settings, loading=load_settings, on_step=step, source=origin)
     say = output.say or (lambda sentence: None)
     for sentence in run.manifest.notes:
         say(sentence)
@@ -138,7 +172,9 @@ def attribute(
     _print(run, output)
 
 
-def settings_of(explained: ExplainedOptions, texts: ExplainedTextOptions) -> "AttributionSettings":
+def settings_of(
+    explained: ExplainedOptions, texts: ExplainedTextOptions, comparison: EvaluationOptions
+) -> "AttributionSettings":
     """What these options describe."""
     from wherewhat.attribution.attribute_texts import AttributionSettings
 
@@ -151,6 +187,7 @@ def settings_of(explained: ExplainedOptions, texts: ExplainedTextOptions) -> "At
         max_tokens=texts.max_tokens,
         add_bos=texts.add_bos,
         seed=explained.seed,
+        evaluation=comparison.settings(max_texts=texts.max_texts, seed=explained.seed),
     )
 
 
@@ -160,8 +197,11 @@ def _print(run: "AttributionRun", output: OutputOptions) -> None:
         plain = manifest.to_dict()
         summary: dict[str, Any] = {"out": str(output.out), "report": str(output.report), "model": manifest.model.id}
         summary |= {name: plain[name] for name in ("outputs", "aggregate", "ledgers", "notes")}
+        if not run.evaluation.is_empty():
+            summary["evaluation"] = run.evaluation.to_dicts()
         print(json.dumps({**summary, "findings": run.findings, "seconds": seconds()}, ensure_ascii=False))
     elif not output.quiet:
-        for sentence in run.findings[:NAMED]:
+        outputs = len(manifest.outputs)
+        for sentence in (*run.findings[:outputs][:NAMED], *run.findings[outputs:]):
             print(sentence)
         print(output.report)

@@ -21,8 +21,8 @@ def list_(
     what: Annotated[
         str,
         typer.Argument(
-            help="models, encodings, scores, probes, tasks, corpora, speech, questions, texts, recipes or "
-            "reproductions."
+            help="models, encodings, scores, probes, methods (of attribution), aggregates, tasks, corpora, speech, "
+            "questions, texts, recipes or reproductions."
         ),
     ],
     name: Annotated[str | None, typer.Argument(help="Only this one, with its options, sizes or settings.")] = None,
@@ -124,6 +124,8 @@ LISTS: dict[str, tuple[str, str, Callable[[str, Any], Entry]]] = {
     "encodings": ("encodings.registry", "ENCODINGS", _encoding),
     "scores": ("scores.registry", "SCORES", _question),
     "probes": ("probing.registry", "PROBES", _question),
+    "methods": ("attribution.explain", "METHODS", _about),
+    "aggregates": ("attribution.result", "AGGREGATES", _about),
     "tasks": ("tasks.registry", "TASKS", _task),
     "corpora": ("corpora.registry", "CORPORA", _about),
     "speech": ("corpora.speech.registry", "SPEECH", _about),

@@ -19,6 +19,9 @@ from wherewhat.tables.manifest.sweep import SweepManifest
 from wherewhat.tables.schema import (
     COMPARE,
     EDIT,
+    EVALUATION,
+    EVALUATION_CURVES,
+    EVALUATION_DIFFERENCES,
     FREQUENCIES,
     HEADS,
     OFFSETS,
@@ -165,22 +168,35 @@ class AttributionRun(Run):
     """Which tokens and which positions outputs of a model are made of; the manifest names the outputs."""
 
     kind = AttributionManifest.kind
-    schemas: ClassVar[Mapping[str, Mapping[str, Any]]] = {"relevance": RELEVANCE}
+    schemas: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "relevance": RELEVANCE,
+        "evaluation": EVALUATION,
+        "evaluation_differences": EVALUATION_DIFFERENCES,
+        "evaluation_curves": EVALUATION_CURVES,
+    }
+    optional = ("evaluation", "evaluation_differences", "evaluation_curves")
 
     relevance: pl.DataFrame
     manifest: AttributionManifest
+    evaluation: pl.DataFrame = field(
+        default_factory=lambda: pl.DataFrame(schema=EVALUATION)
+    )  # of methods, if asked for
+    evaluation_differences: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=EVALUATION_DIFFERENCES))
+    evaluation_curves: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=EVALUATION_CURVES))
 
     @property
     def findings(self) -> list[str]:
-        """What adds most to each output and what takes most away, a sentence each."""
+        """What adds most to each output and what takes most away, a sentence each; and which method is best."""
+        from wherewhat.report.pages.attribution.evaluation import evaluation_findings
         from wherewhat.report.pages.attribution.findings import findings
 
-        return findings(self.relevance, self.manifest)
+        return [*findings(self.relevance, self.manifest), *evaluation_findings(self.evaluation)]
 
     def draw(self) -> Page:
         from wherewhat.report.pages.attribution.page import page_of_attribution
 
-        return page_of_attribution(self.relevance, self.manifest)
+        tables = (self.evaluation, self.evaluation_differences, self.evaluation_curves)
+        return page_of_attribution(self.relevance, self.manifest, *tables)
 
     def _repr_html_(self) -> str:
         from wherewhat.report.pages.attribution.notebook import notebook_html

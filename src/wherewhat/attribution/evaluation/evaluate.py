@@ -56,7 +56,7 @@ def evaluate(
         if (result := evaluate_text(loaded, text, number, settings)) is not None:
             evaluated.append(result)
         if on_step is not None:
-            on_step(number + 1, len(given), "texts")
+            on_step(number + 1, len(given), "comparing methods")
     if not given:
         raise UserError("there is no text to evaluate on; give at least one")
     if not evaluated:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from wherewhat.attribution.outputs import kind_of
+from wherewhat.capture.hooks.position_sources import has_two_stacks
 from wherewhat.capture.loading.load import LoadedModel
 from wherewhat.capture.outputs.language_model import NEXT
 from wherewhat.capture.outputs.text_outputs import labels_of
@@ -95,10 +96,10 @@ def _repeated_texts(model: LoadedModel, count: int, seed: int) -> Iterator[Known
         again = int(torch.randint(length // 2, length, (), generator=generator))
         ids = (*before, *block, *block[:again])
         copy = len(before) + again - 1
-        yield KnownText(ids, (copy, copy + 1, len(ids) - 1), block[again], "repeated tokens")
+        yield KnownText(ids, (copy, copy + 1, len(ids) - 1), block[again], REPEATED.name)
 
 
-SOURCES: tuple[TruthSource, ...] = (
+OWN_TRUTHS = (  # of nets that were trained on something whose deciding tokens are known
     TruthSource(
         "tasks", "the tokens on the path to the answer", lambda model: isinstance(model.task, Task), _task_texts
     ),
@@ -108,13 +109,14 @@ SOURCES: tuple[TruthSource, ...] = (
         lambda model: isinstance(model.corpus, QuestionCorpus) and model.corpus.question == ROLES,
         _role_texts,
     ),
-    TruthSource(
-        "repeated tokens",
-        "the last token, its earlier copy, and the token after that",
-        lambda model: model.corpus is None and kind_of(model) == NEXT,
-        _repeated_texts,
-    ),
 )
+REPEATED = TruthSource(
+    "repeated tokens",
+    "the last token, its earlier copy, and the token after that",
+    lambda model: model.corpus is None and kind_of(model) == NEXT and not has_two_stacks(model.module),
+    _repeated_texts,
+)
+SOURCES: tuple[TruthSource, ...] = (*OWN_TRUTHS, REPEATED)
 
 
 def known_texts(model: LoadedModel, count: int, *, seed: int = 0) -> list[KnownText]:

@@ -168,6 +168,11 @@ class Page:
         bodies = (*self.findings, *(section.body for section in self.sections))
         return [placed for body in bodies for placed in body.placed]
 
+    @property
+    def widgets(self) -> set[str]:
+        """The kinds of widgets on the page."""
+        return {placed.kind for placed in self.placed if isinstance(placed, Widget)}
+
     def chart(self, name: str) -> Chart:
         """The first chart of this name."""
         return next(chart for chart in self.placed if isinstance(chart, Chart) and chart.name == name)

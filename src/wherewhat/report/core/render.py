@@ -6,6 +6,7 @@ A content policy names every script and style by its hash, so nothing else can r
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -25,17 +26,20 @@ from wherewhat.tables.cache import keep, recall
 SCRIPTS = (
     *("charts.js", "state.js", "address.js", "tips.js", "plane.js", "triangle.js", "summary.js", "bounds.js"),
     *("layers.js", "spectrum.js", "frequencies.js", "hidden.js", "maps.js", "profile.js", "search.js", "csv.js"),
-    *("table.js", "sortable.js", "drawn.js", "positional.js", "explained.js", "start.js"),
+    *("table.js", "sortable.js", "drawn.js", "positional.js"),
 )
+START = "start.js"  # wakes everything, so it comes last
 DANGEROUS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 ESCAPED = str.maketrans(DANGEROUS)
-STYLES = ("page.css", "probe.css", "explained.css")
+STYLES = ("page.css", "probe.css")
+OWN_ASSETS = ("explained",)  # kinds of widgets with a script and a style that only their pages have
 EMBED = "window.vegaEmbed = vegaEmbed;"  # what the drawing library's bundle ends with
 
 
 def render(page: Page) -> str:
     """Write the whole page as one text. The same page gives the same text, byte for byte."""
-    style, library, script = _style(), _library(), _script()
+    own = [kind for kind in OWN_ASSETS if kind in page.widgets]
+    style, library, script = _style(own), _library(), _script(own)
     return Template(_asset("page.html")).substitute(
         policy=text(_policy([library, script], [style])),
         title=text(f"{page.title} · wherewhat"),
@@ -106,13 +110,15 @@ def _section(section: Section) -> Html:
     return tag("section", heading, lede, section.body, id=section.name, aria_labelledby=f"{section.name}-title")
 
 
-def _style() -> str:
+def _style(own: Sequence[str]) -> str:
     dark = f"@media screen and (prefers-color-scheme: dark){{:root{{{variables(DARK)}}}}}"
-    return f":root{{{variables(LIGHT)}}}{dark}\n{''.join(_asset(name) for name in STYLES)}"
+    names = (*STYLES, *(f"{name}.css" for name in own))
+    return f":root{{{variables(LIGHT)}}}{dark}\n{''.join(map(_asset, names))}"
 
 
-def _script() -> str:
-    return '(() => {\n"use strict";\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
+def _script(own: Sequence[str]) -> str:
+    names = (*SCRIPTS, *(f"{name}.js" for name in own), START)
+    return '(() => {\n"use strict";\n' + "\n".join(map(_asset, names)) + "})();\n"
 
 
 @cache

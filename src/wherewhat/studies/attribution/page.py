@@ -7,24 +7,12 @@ import polars as pl
 
 from wherewhat.errors import UserError
 from wherewhat.formatting import percent, short
-from wherewhat.report.blocks.axes import (
-    MUTED,
-    WHAT,
-    WHERE,
-    colour,
-    dash,
-    grouped_names,
-    legend,
-    names,
-    shade,
-    share,
-    x,
-    y,
-)
+from wherewhat.report.blocks.axes import WHAT, WHERE, colour, grouped_names, legend, share, x, y
 from wherewhat.report.blocks.chart import chart, lines
 from wherewhat.report.blocks.claims import claims_section
 from wherewhat.report.blocks.layout import answer_section, counted, panel, run_time
 from wherewhat.report.blocks.marks import ROWS, estimates, zero_rule
+from wherewhat.report.blocks.method_charts import DRAWN, PROCEDURES, curve_chart, method_name, score_chart
 from wherewhat.report.blocks.numbers import points, side
 from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
@@ -33,7 +21,6 @@ from wherewhat.studies.attribution.names import (
     AROUND,
     ATTNLRP,
     CHANCE,
-    CP_LRP,
     CURVE,
     EVEN,
     INDEX,
@@ -41,10 +28,7 @@ from wherewhat.studies.attribution.names import (
     ORDER,
     POSITION,
     POSITION_SHARE,
-    RANDOM,
-    RELEASED,
     RETRIEVAL,
-    ROLLOUT,
     ROTATION,
     SCORE,
     SLOTS,
@@ -59,9 +43,6 @@ from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.tables.manifest.study import AttributionStudyManifest, AttributionStudySection
 
 MEASURES = {"abpc": "ABPC", "miou": "mIoU"}
-PROCEDURES = {"pruning": "least relevant first", "deletion": "most relevant first"}
-DRAWN = {RELEASED: WHERE, ATTNLRP: WHAT, ROLLOUT: shade("layers", 4), CP_LRP: shade("chance", 5), RANDOM: MUTED}
-HUES = [WHERE, WHAT, shade("chance", 5), shade("layers", 4), shade("layers", 2), shade("spread", 1), MUTED]
 COLUMNS = {
     "abpc": "ABPC",
     "auac_generation": "AUAC in",
@@ -78,8 +59,9 @@ COLUMNS = {
 }
 LEDES = {
     "answer": "ABPC is the area between two curves of the output's probability: tokens are taken away, the least "
-    "relevant first or the most relevant first. Random orders have 0 in expectation. Intervals at 95 % confidence "
-    "resample texts, or are over seeds if there are several.",
+    "relevant first or the most relevant first. Random orders have 0 in expectation. mIoU compares the tokens "
+    "whose scores are above their mean with those that decide; ticks are what the same scores give on other tokens. "
+    "Intervals at 95 % confidence resample texts, or are over seeds if there are several.",
     "gain": "Differences text by text. ABPC judges the order of tokens, mIoU the tokens whose scores are above their "
     "mean. Orange is clearly better than AttnLRP, blue clearly worse. `absolute` is how scores were released, "
     "`position` leaves the tokens out.",
@@ -127,15 +109,6 @@ def methods_of(table: ResultTable) -> list[str]:
     return table.where(part=SCORE)["item"].unique(maintain_order=True).to_list()
 
 
-def shown(method: str) -> str:
-    """What a method is called in charts.
-
-    >>> shown("pa-lrp, absolute"), shown("attnlrp"), shown("left to right")
-    ('PA-LRP, absolute', 'AttnLRP', 'left to right')
-    """
-    return method.replace("attnlrp", "AttnLRP").replace("pa-lrp", "PA-LRP").replace("cp-lrp", "CP-LRP")
-
-
 def ends(row: Mapping[str, Any]) -> dict[str, Any]:
     """The number of a row and its interval."""
     return {end: row[end] for end in ("value", "low", "high")}
@@ -143,33 +116,21 @@ def ends(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def answer(table: ResultTable, about: AttributionStudySection) -> Section:
     """The first screen: the ABPC of every method on every kind of texts."""
-    rows = [
-        {"method": shown(method), "texts": title(source), **ends(row)}
-        for method in methods_of(table)
-        for source in about.sources
-        if (row := table.row(source, score(method)))
-    ]
-    across = x("value", "ABPC", zero=True, nice=True, tickCount=5)
-    tint = colour("texts", _hues(about), legend=legend(symbolType="circle", labelLimit=190))
-    place = {"x": across, "y": names("method", labelLimit=190, grid=True)}
-    drawn = chart(
-        "answer",
-        rows,
-        [zero_rule(ROWS, across), *estimates(ROWS, place, colour=tint)],
-        tip="{method}, {texts}: {value:short}",
-        label="ABPC by method and texts",
-        height=70 + 26 * len(methods_of(table)),
-        figure=True,
-        title="ABPC by method",
-    )
+    views = {label: list(answer_rows(table, about, measure)) for measure, label in MEASURES.items()}
+    drawn = score_chart("answer", views, [title(source) for source in about.sources])
     answers = [about.answers[name] for name in ("order", "random") if name in about.answers]
     return answer_section(
         "answer", "Which order of tokens is best", answers, panel(drawn), text=LEDES["answer"], short="Answer"
     )
 
 
-def _hues(about: AttributionStudySection) -> dict[str, Any]:
-    return dict(zip(map(title, about.sources), HUES * len(about.sources), strict=False))
+def answer_rows(table: ResultTable, about: AttributionStudySection, measure: str) -> Iterator[Mapping[str, Any]]:
+    """What every method is worth on every kind of texts, and its chance level."""
+    for method in methods_of(table):
+        for source in about.sources:
+            if row := table.row(source, score(method, measure)):
+                chance = (table.row(source, Cell(CHANCE, measure, method)) or {}).get("value")
+                yield {"method": method_name(method), "data": title(source), "chance": chance, **ends(row)}
 
 
 def gain(table: ResultTable, about: AttributionStudySection) -> Section:
@@ -216,22 +177,7 @@ def gain_rows(
 def curves(table: ResultTable, about: AttributionStudySection) -> Section:
     """Probability while tokens are taken away, a view per kind of texts."""
     views = {title(source): list(curve_rows(table, source)) for source in about.sources}
-    tints = {shown(method): hue for method, hue in DRAWN.items()}
-    drawn = lines(
-        "curves",
-        {name: rows for name, rows in views.items() if rows},
-        x=share(x, "at", "tokens taken away", grid=False),
-        y=share(y, "value", "probability of the output"),
-        colour=colour("method", tints, legend=legend(symbolType="stroke", symbolStrokeWidth=3, labelLimit=190)),
-        dash=dash("way", {"least relevant first": [1, 0], "most relevant first": [4, 3]}, legend=legend()),
-        intervals="none",
-        size=22,
-        label="probability of the output while tokens are taken away",
-        tip="{method}, {way}, {at:.0%} taken away: {value:share}",
-        height=360,
-        figure=True,
-        title="Taking tokens away",
-    )
+    drawn = curve_chart("curves", {name: rows for name, rows in views.items() if rows})
     return Section("curves", "Taking tokens away", LEDES["curves"], panel(drawn), "Curves")
 
 
@@ -241,7 +187,7 @@ def curve_rows(table: ResultTable, source: str) -> Iterator[Mapping[str, Any]]:
         for procedure, way in PROCEDURES.items():
             rows = table.where(part=CURVE, subject=source, item=method, measure=procedure, seed=None).sort("at")
             for row in rows.iter_rows(named=True):
-                yield {"method": shown(method), "way": way, "at": row["at"], **ends(row)}
+                yield {"method": method_name(method), "way": way, "at": row["at"], **ends(row)}
 
 
 def slots(table: ResultTable, about: AttributionStudySection) -> list[Section]:
@@ -302,7 +248,7 @@ def numbers(table: ResultTable, about: AttributionStudySection) -> Section:
             chance = table.row(source, Cell(CHANCE, "miou", method))
             order = table.row(source, Cell(ORDER, "pairs", method))
             written = [short(row["value"]) if row else "–" for row in (*cells, chance, order)]
-            rows.append([f"{title(source)}, {shown(method)}", *written])
+            rows.append([f"{title(source)}, {method_name(method)}", *written])
     headings = ["texts and method", *COLUMNS.values(), "chance of mIoU", "pairs reordered"]
     body = panel(table_of(headings, rows, label="all measures", look=""))
     return Section("table", "All numbers", LEDES["table"], body, "Numbers")

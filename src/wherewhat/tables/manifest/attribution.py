@@ -74,6 +74,28 @@ class AggregateSection:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EvaluationMeasureSection:
+    """How to read a measure of an evaluation."""
+
+    label: str = ""
+    about: str = ""
+    better: str = "higher"  # or lower
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSection:
+    """How methods were compared: what tokens are replaced by, in which order, and on how many texts."""
+
+    order: str = "signed"  # or published
+    replace: str = "token"  # or delete
+    replacement: str = ""  # what stands in the place of a token
+    draws: Size = 0  # random orders per text
+    permutations: Size = 0  # of scores, for the chance level of known tokens
+    texts: Mapping[str, int] = field(default_factory=dict)  # by where they are from
+    measures: Mapping[str, EvaluationMeasureSection] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class AttributionManifest(Manifest):
     """Which outputs of which model were explained, by which methods, and where their relevance went."""
 
@@ -86,4 +108,5 @@ class AttributionManifest(Manifest):
     aggregate: AggregateSection = field(default_factory=AggregateSection)
     ledgers: Sequence[LedgerSection] = ()  # none for methods that pass nothing back that could be added up
     frequencies: Sequence[RotaryFrequency] = ()
+    evaluation: EvaluationSection | None = None  # none: methods were not compared
     causal: bool | None = None  # whether a mask hides later tokens; it holds position, and gets no relevance

@@ -8,6 +8,7 @@ from wherewhat.report.blocks.numbers import capital
 from wherewhat.report.blocks.provenance import provenance_section, texts_section
 from wherewhat.report.core.html import join
 from wherewhat.report.core.page import Page
+from wherewhat.report.pages.attribution.evaluation import evaluation_section
 from wherewhat.report.pages.attribution.findings import KINDS, finding
 from wherewhat.report.pages.attribution.part_sections import by_frequency, by_head, by_layer, by_method, the_ledger
 from wherewhat.report.pages.attribution.reading import reading_section
@@ -19,8 +20,8 @@ SHOWN = 60  # explanations; all others are in the table alone
 FINDINGS = 5  # sentences at the top
 
 
-def page_of_attribution(relevance: pl.DataFrame, manifest: AttributionManifest) -> Page:
-    """Lay out what outputs are made of, and how it was measured."""
+def page_of_attribution(relevance: pl.DataFrame, manifest: AttributionManifest, *evaluation: pl.DataFrame) -> Page:
+    """Lay out what outputs are made of, and how it was measured; `evaluation` are scores, differences and curves."""
     data, model, texts = RelevanceData(relevance, manifest), manifest.model, manifest.texts
     shown = data.explanations[:SHOWN]
     kinds = list(dict.fromkeys(KINDS.get(each.explained.kind, "output") for each in data.first))
@@ -42,6 +43,7 @@ def page_of_attribution(relevance: pl.DataFrame, manifest: AttributionManifest) 
                 by_head(shown),
                 by_frequency(shown),
                 by_method(shown),
+                evaluation_section(*evaluation, section=manifest.evaluation) if evaluation else None,
                 every_number(manifest.aggregate),
                 reading_section(data),
                 texts_section(texts),
