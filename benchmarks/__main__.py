@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import (
+    attribution,
     canonical,
     dependencies,
     edits,
@@ -41,6 +42,7 @@ ROOMS = {
     "sweeps": sweeps,
     "length": length,
     "speech": speech,
+    "attribution": attribution,
 }
 
 

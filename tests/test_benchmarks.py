@@ -1,7 +1,7 @@
 """Benchmarks keep whole files, and leave committed ones alone unless they are told to record. Nothing is timed here."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -99,3 +99,18 @@ def test_lengths_compare_every_task_and_decode_the_same_with_and_without_a_cache
     assert batches.figures == dict.fromkeys(bench.length.LENGTH_TASKS, 0.05) and batches.ratios == (0.05, 0.05)
     assert (batches.bound, batches.met, decoding.bound, decoding.met) == (0.1, True, 5.0, True)
     assert decoding.note == "100.0% of outputs the same"
+
+
+def test_attribution_is_compared_with_a_backward_pass_of_the_same_output(
+    bench: ModuleType, monkeypatch: pytest.MonkeyPatch
+):
+    def both(ours: Callable[[], None], theirs: Callable[[], None], *, repeats: int) -> tuple[tuple[float, float], ...]:
+        ours(), theirs()
+        return ((3.0, 2.0),) * repeats
+
+    monkeypatch.setattr(bench.attribution, "side_by_side", both)
+    monkeypatch.setattr(bench.attribution, "fitting", lambda work, length: 3 if "explained" in work.__name__ else 2)
+    monkeypatch.setattr(bench.attribution, "LENGTH", 8)
+    results = list(bench.attribution.measure(2))
+    assert all(result.ratios == (1.5, 1.5) for result in results)
+    assert [result.bound for result in results] == [4.0, None, None, None, 1.5, None]

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 NEAR_ZERO = 1e-12  # below it, the ratio of output and input is the derivative
-ENTRIES = 1 << 22  # of attention computed at once in the backward pass, so that memory does not grow with n²
+ENTRIES = 1 << 20  # of attention computed at once in the backward pass, so that memory does not grow with n²
 OnRelevance = Callable[[Tensor], None]  # is shown the relevance of a tensor, of its shape
 OnSums = Callable[[Tensor, Tensor], None]  # is shown the summed relevance of attention and of its logits
 
