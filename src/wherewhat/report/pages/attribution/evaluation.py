@@ -63,7 +63,7 @@ def evaluation_section(
     numbers = panel(_numbers(scores, differences, labels))
     lede = " ".join(evaluation_findings(scores))
     body = answered(tag("div", panel(drawn), panel(lines), numbers, class_="stacked"), text=how)
-    return Section("evaluation", "Which order of tokens is best", lede, body, short="Methods compared")
+    return Section("evaluation", "Which order of tokens is best", lede, body, short="Evaluation")
 
 
 def _kinds(scores: pl.DataFrame) -> list[str]:
