@@ -50,8 +50,9 @@ def test_the_code_on_attribution_runs(tmp_path, monkeypatch, capsys):
     names: dict[str, object] = {}
     for block in code:
         exec(compile(block, "attribution.md", "exec"), names)
-    assert len(code) == 3 and "rotation, layer 0" in capsys.readouterr().out
+    assert len(code) == 4 and "rotation, layer 0" in capsys.readouterr().out
     assert abs(names["ledger"].rest) <= names["ledger"].tolerance
+    assert "abpc" in set(names["evaluation"].scores["measure"])
     assert (tmp_path / "runs" / "attribute-tiny" / "relevance.parquet").is_file()
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from wherewhat.attribution.attribute_texts import AttributionSettings as AttributionSettings
     from wherewhat.attribution.attribute_texts import attribute_texts as attribute_texts
     from wherewhat.attribution.check import check_attribution as check_attribution
+    from wherewhat.attribution.evaluation.evaluate import evaluate_attribution as evaluate_attribution
+    from wherewhat.attribution.evaluation.settings import EvaluationSettings as EvaluationSettings
     from wherewhat.capture.loading.load import LoadSettings as LoadSettings
     from wherewhat.comparing.compare import compare as compare
     from wherewhat.editing.edit import edit as edit
@@ -56,6 +58,7 @@ _HOMES = {
     "TASKS": "wherewhat.tasks.registry",
     "TEXTS": "wherewhat.tables.texts",
     "Edit": "wherewhat.editing.plan",
+    "EvaluationSettings": "wherewhat.attribution.evaluation.settings",
     "LoadSettings": "wherewhat.capture.loading.load",
     "PositionalSettings": "wherewhat.profiling.settings",
     "Profile": "wherewhat.runs.registry",
@@ -68,6 +71,7 @@ _HOMES = {
     "compare": "wherewhat.comparing.compare",
     "edit": "wherewhat.editing.edit",
     "encoding": "wherewhat.encodings.registry",
+    "evaluate_attribution": "wherewhat.attribution.evaluation.evaluate",
     "load": "wherewhat.runs.registry",
     "measure_edit": "wherewhat.editing.measure_edit",
     "probe": "wherewhat.probing.registry",

@@ -13,7 +13,7 @@ from heads_of_models import classifier, model, tokenizer
 from wherewhat.attribution.attribute import attribute
 from wherewhat.attribution.evaluation import curves, segmentation
 from wherewhat.attribution.evaluation.arms import BASELINES, CHANCE, MethodArm
-from wherewhat.attribution.evaluation.evaluate import AttributionEvaluation, evaluate
+from wherewhat.attribution.evaluation.evaluate import AttributionEvaluation, evaluate_attribution
 from wherewhat.attribution.evaluation.perturb import run_perturbed
 from wherewhat.attribution.evaluation.settings import EvaluationSettings
 from wherewhat.attribution.evaluation.truth import KnownText, known_texts
@@ -39,7 +39,7 @@ def numbers(read: LoadedModel, count: int = 6) -> list[KnownText]:
 
 @pytest.fixture(scope="module")
 def evaluation(tiny: LoadedModel) -> AttributionEvaluation:
-    return evaluate(tiny, numbers(tiny), settings=FEW)
+    return evaluate_attribution(tiny, numbers(tiny), settings=FEW)
 
 
 def value(frame: pl.DataFrame, measure: str, method: str, aggregate: str = "", **more: str) -> float:
@@ -119,33 +119,34 @@ def test_curves_begin_and_end_with_the_same_texts(evaluation: AttributionEvaluat
 
 
 def test_the_same_seed_gives_the_same_tables(tiny: LoadedModel, evaluation: AttributionEvaluation) -> None:
-    again, other = (evaluate(tiny, numbers(tiny), settings=replace(FEW, seed=seed)) for seed in (0, 1))
+    again, other = (evaluate_attribution(tiny, numbers(tiny), settings=replace(FEW, seed=seed)) for seed in (0, 1))
     assert again.scores.equals(evaluation.scores) and again.differences.equals(evaluation.differences)
     assert not other.scores.equals(evaluation.scores)
 
 
 def test_random_orders_differ_by_text_and_seed(tiny: LoadedModel) -> None:
     text, settings = numbers(tiny, 1)[0], replace(FEW, methods=("attnlrp",), draws=1)
-    first, second = evaluate(tiny, [text, text], settings=settings).texts
-    other = evaluate(tiny, [text], settings=replace(settings, seed=1)).texts[0]
+    first, second = evaluate_attribution(tiny, [text, text], settings=settings).texts
+    other = evaluate_attribution(tiny, [text], settings=replace(settings, seed=1)).texts[0]
     areas = {each.values[CHANCE]["merf"] for each in (first, second, other)}
     assert len(areas) == 3 and len({each.values[MethodArm("attnlrp")]["merf"] for each in (first, second, other)}) == 1
 
 
 def test_texts_are_summarised_by_where_they_are_from(tiny: LoadedModel, evaluation: AttributionEvaluation) -> None:
-    both = evaluate(tiny, [*numbers(tiny), torch.tensor(numbers(tiny)[0].ids)], settings=FEW)
+    both = evaluate_attribution(tiny, [*numbers(tiny), torch.tensor(numbers(tiny)[0].ids)], settings=FEW)
     assert both.scores["data"].unique(maintain_order=True).to_list() == ["number", "texts"]
     assert both.scores.filter(data="number").equals(evaluation.scores)
     assert both.curves.filter(data="number").equals(evaluation.curves)
     assert both.differences.filter(data="texts")["texts"].unique().to_list() == [1]
-    own = evaluate(tiny, settings=replace(FEW, max_texts=2))
+    own = evaluate_attribution(tiny, settings=replace(FEW, max_texts=2))
     assert own.scores["data"].unique(maintain_order=True).to_list() == ["number", "letter"]
 
 
 def test_a_target_can_be_named(tiny: LoadedModel) -> None:
     ids = list(numbers(tiny, 1)[0].ids)
     values = [
-        value(evaluate(tiny, [Question(0, ids, target)], settings=FEW).scores, "merf", "attnlrp") for target in ("", 20)
+        value(evaluate_attribution(tiny, [Question(0, ids, target)], settings=FEW).scores, "merf", "attnlrp")
+        for target in ("", 20)
     ]
     assert values[0] > values[1]  # the logit of another answer is lower
 
@@ -159,27 +160,27 @@ def test_texts_answered_wrongly_are_left_out(tiny: LoadedModel) -> None:
     texts = numbers(tiny, 3)
     wrong = replace(texts[0], answer=texts[0].answer + 1)
     settings = replace(FEW, methods=("attnlrp",))
-    evaluation = evaluate(tiny, [wrong, *texts[1:]], settings=settings)
+    evaluation = evaluate_attribution(tiny, [wrong, *texts[1:]], settings=settings)
     assert evaluation.notes == ["tiny answers 1 of 3 texts (number) wrongly; these are not evaluated."]
     assert evaluation.scores["texts"].unique().to_list() == [2]
     with pytest.raises(UserError, match="tiny answers none of 1 texts correctly; train it, or give other texts"):
-        evaluate(tiny, [wrong], settings=settings)
+        evaluate_attribution(tiny, [wrong], settings=settings)
 
 
 def test_texts_without_known_tokens_have_curves_alone() -> None:
     read = wrap_module(classifier("bert", "BertForSequenceClassification"), tokenizer("around"))
     settings = EvaluationSettings(methods=("attnlrp",), draws=2)
-    evaluation = evaluate(read, ["a b c d", "e f g"], settings=settings)
+    evaluation = evaluate_attribution(read, ["a b c d", "e f g"], settings=settings)
     assert set(evaluation.scores["measure"]) == set(curves.MEASURES)
     assert evaluation.replacement == "the unknown token [UNK]"
-    single = evaluate(read, ["a b c d"], settings=settings).scores
+    single = evaluate_attribution(read, ["a b c d"], settings=settings).scores
     assert single["low"].null_count() == single.height  # one text has no interval
 
 
 def test_a_language_model_is_evaluated_on_repeated_tokens() -> None:
     read = wrap_module(model("llama", "LlamaForCausalLM"), tokenizer("before"))
     texts = [torch.tensor(text.ids) for text in known_texts(read, 2)]
-    evaluation = evaluate(read, texts, settings=EvaluationSettings(methods=("attnlrp",), draws=2))
+    evaluation = evaluate_attribution(read, texts, settings=EvaluationSettings(methods=("attnlrp",), draws=2))
     assert value(evaluation.scores, "abpc", "attnlrp") == pytest.approx(
         value(evaluation.scores, "auac_pruning", "attnlrp") - value(evaluation.scores, "aupc", "attnlrp")
     )
@@ -188,7 +189,8 @@ def test_a_language_model_is_evaluated_on_repeated_tokens() -> None:
 def test_the_published_order_differs_where_scores_are_negative(tiny: LoadedModel) -> None:
     texts, methods = numbers(tiny, 3), ("cp-lrp",)
     ours, theirs = (
-        evaluate(tiny, texts, settings=replace(FEW, methods=methods, order=order)) for order in ("signed", "published")
+        evaluate_attribution(tiny, texts, settings=replace(FEW, methods=methods, order=order))
+        for order in ("signed", "published")
     )
     same = ("auac_generation", "aupc", "merf")
     assert all(
@@ -219,4 +221,4 @@ def test_bad_settings_are_refused(settings: dict[str, object], sentence: str) ->
 
 def test_no_text_is_refused(tiny: LoadedModel) -> None:
     with pytest.raises(UserError, match="there is no text to evaluate on; give at least one"):
-        evaluate(tiny, [])
+        evaluate_attribution(tiny, [])

@@ -10,7 +10,7 @@ import pytest
 from heads_of_models import classifier, folder, model
 
 from wherewhat.attribution.evaluation.curves import MEASURES
-from wherewhat.attribution.evaluation.evaluate import evaluate
+from wherewhat.attribution.evaluation.evaluate import evaluate_attribution
 from wherewhat.attribution.evaluation.settings import EvaluationSettings
 from wherewhat.cli.main import main
 from wherewhat.runs.registry import AttributionRun, load
@@ -36,7 +36,7 @@ def test_methods_are_compared_where_it_is_known_which_tokens_decide(run: Path) -
         assert dict(pl.read_parquet(run / f"{name}.parquet").schema) == schema
     scores = pl.read_parquet(run / "evaluation.parquet")
     assert set(scores["data"]) == {"number", "letter"} and {"abpc", "miou", "ap"} <= set(scores["measure"])
-    assert scores.equals(evaluate("tiny", settings=EvaluationSettings(max_texts=4)).scores)
+    assert scores.equals(evaluate_attribution("tiny", settings=EvaluationSettings(max_texts=4)).scores)
     known = json.loads((run / "manifest.json").read_text())["evaluation"]
     assert known["replacement"] == "the mean embedding of all tokens" and known["order"] == "signed"
     assert known["texts"] == {"number": 2, "letter": 2} and known["measures"]["abpc"]["better"] == "higher"

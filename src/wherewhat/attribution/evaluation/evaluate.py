@@ -31,7 +31,7 @@ class AttributionEvaluation:
     notes: Sequence[str] = ()  # on texts that were left out
 
 
-def evaluate(
+def evaluate_attribution(
     model: str | nn.Module | LoadedModel,
     texts: Iterable[TextToEvaluate] | None = None,
     *,
@@ -44,7 +44,7 @@ def evaluate(
     Without texts, those are used whose deciding tokens are known: sequences of the task that a net has learnt, pairs of
     sentences, or repeated random tokens. Such texts count only if the model answers them correctly.
 
-    >>> evaluation = evaluate("tiny", settings=EvaluationSettings(methods=("attnlrp",), max_texts=2))
+    >>> evaluation = evaluate_attribution("tiny", settings=EvaluationSettings(methods=("attnlrp",), max_texts=2))
     >>> evaluation.scores.filter(method="attnlrp", measure="abpc")["value"].min() > 0.5
     True
     """

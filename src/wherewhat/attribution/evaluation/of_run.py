@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wherewhat.attribution.evaluation.evaluate import AttributionEvaluation, evaluate
+from wherewhat.attribution.evaluation.evaluate import AttributionEvaluation, evaluate_attribution
 from wherewhat.attribution.evaluation.evaluated_text import TextToEvaluate
 from wherewhat.attribution.evaluation.settings import EvaluationSettings
 from wherewhat.attribution.evaluation.summary import MEASURES
@@ -36,7 +36,7 @@ def evaluate_run(
         settings = replace(settings, methods=tuple(each for each in settings.methods if each != ROLLOUT))
         notes.append(NO_ROLLOUT)
     texts = texts_of(model, questions, settings, own=own)
-    result = evaluate(model, texts, settings=settings, on_step=on_step)
+    result = evaluate_attribution(model, texts, settings=settings, on_step=on_step)
     result = replace(result, notes=[*notes, *result.notes])
     return result, section_of(result, settings)
 

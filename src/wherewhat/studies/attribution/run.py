@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from wherewhat.attribution.attribute import open_model
-from wherewhat.attribution.evaluation.evaluate import AttributionEvaluation, evaluate
+from wherewhat.attribution.evaluation.evaluate import AttributionEvaluation, evaluate_attribution
 from wherewhat.attribution.evaluation.settings import EvaluationSettings
 from wherewhat.attribution.evaluation.truth import KnownText, known_texts
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings
@@ -51,7 +51,7 @@ def run(condition: AttributionCondition, scale: AttributionScale, seed: int, con
         model = net_of(condition, scale, seed, context)
         texts = texts_of(model, condition, scale, data_seed)
         settings = EvaluationSettings(max_texts=scale.texts, draws=scale.draws, seed=data_seed)
-        evaluation = evaluate(
+        evaluation = evaluate_attribution(
             model, texts, settings=settings, on_step=lambda done, *_: context.step(scale.steps + done)
         )
         known = [text for text in texts if isinstance(text, KnownText)]
