@@ -131,7 +131,7 @@ def test_a_perfect_copier_copies_all_and_one_that_errs_nothing(
     loaded_model = causal()
     copier = Copier(wrong)
     monkeypatch.setattr(
-        "wherewhat.capture.outputs.language_model._logits",
+        "wherewhat.capture.outputs.language_model.logits_at",
         lambda model, batch, wanted_BT: torch.stack([copier.logits(ids_T, 99) for ids_T in batch.ids_BT])[wanted_BT],
     )
     tried = AbilityTests(
