@@ -1,0 +1,269 @@
+"""Record what was measured: a run of a study, or of the benchmarks, becomes a small JSON file in docs/figures/.
+
+`python docs/record.py RUN` records a run of `wherewhat reproduce canonical`, `length`, `attribution` or `speech`;
+`python docs/record.py benchmarks/latest.json` what `make bench` has measured. `make docs` then writes the pages anew.
+"""
+
+import json
+import re
+import sys
+from collections import Counter
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from figures import RECORDS, record
+
+VERDICTS = ("agrees", "in part", "disagrees", "seen", "not seen", "unknown")
+
+
+def header(manifest: dict[str, Any], *options: str) -> dict[str, Any]:
+    """How a run was made, and when."""
+    command = ["wherewhat reproduce", manifest["reproduction"], "--scale", manifest["scale"], *options]
+    return {
+        "command": " ".join([*command, "--seed", str(manifest["seed"])]),
+        "date": date.today().isoformat(),
+        "source": f"a run of commit {manifest['git_commit'][:7]}, {manifest['seconds']:.0f} s",
+    }
+
+
+def verdicts_of(manifest: dict[str, Any]) -> dict[str, str]:
+    """The verdict of every claim."""
+    return {claim["claim"]: claim["verdict"] for claim in manifest["claims"]}
+
+
+def counted(verdicts: dict[str, str]) -> dict[str, str]:
+    """How many claims have each verdict; all verdicts, as the prose names them in this order whatever the run says."""
+    counts = Counter(verdicts.values())
+    return {"claims": str(len(verdicts)), **{name: str(counts[name]) for name in VERDICTS}}
+
+
+def canonical(run: Path) -> dict[str, Any]:
+    """The record of a run of `wherewhat reproduce canonical`, with what the page says of it."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    verdicts = verdicts_of(manifest)
+    means = pl.read_parquet(run / "result.parquet").filter(
+        (pl.col("part") == "accuracy") & (pl.col("measure") == "accuracy") & pl.col("seed").is_null()
+    )
+    accuracy = {(subject, at): 100 * value for subject, at, value in means.select("subject", "at", "value").rows()}
+    bases = sorted({base for _, base in accuracy}, reverse=True)
+    one = "partial_induction, 1 plane"
+    return {
+        **header(manifest),
+        "figures": {
+            "verdicts": {
+                "claims": str(len(verdicts)),
+                **{name: str(n) for name, n in Counter(verdicts.values()).items()},
+            },
+            "text": {
+                "outermost bases": [f"{bases[-2]:g}", f"{bases[0]:g}"],
+                "partial induction, one frequency, smallest bases": [
+                    f"{accuracy[one, base]:.0f}" for base in bases[-3:-1]
+                ],
+                "no angle": "0",
+                "largest base that a head made by hand solves": "0.066",
+            },
+        },
+        "tables": {
+            "accuracy": [
+                ["base", *(f"{base:g}" for base in bases)],
+                *(
+                    [name, *(f"{accuracy[subject, base]:.0f}" for base in bases)]
+                    for name, subject in {
+                        "index": "index",
+                        "retrieval": "retrieval",
+                        "partial induction, one frequency": one,
+                        "partial induction, two (0 and θ)": "partial_induction, 2 planes",
+                    }.items()
+                ),
+            ]
+        },
+        "claims": verdicts,
+    }
+
+
+def length(run: Path) -> dict[str, Any]:
+    """The record of a run of `wherewhat reproduce length`: accuracies on longer inputs and mean reciprocal ranks."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    means = pl.read_parquet(run / "result.parquet").filter(pl.col("seed").is_null())
+    about = manifest["about"]
+    exact = {
+        (subject, item): f"{100 * value:.0f}"
+        for subject, item, value in means.filter(part="overall", measure="exact")
+        .select("subject", "item", "value")
+        .rows()
+    }
+    ranks = means.filter(part="rank", item="all")
+    mean = {(subject, measure): value for subject, measure, value in ranks.select("subject", "measure", "value").rows()}
+    encodings = about["encodings"]
+    verdicts = verdicts_of(manifest)
+    return {
+        **header(manifest),
+        "figures": {"verdicts": counted(verdicts)},
+        "tables": {
+            "accuracy": [
+                ["% exact on longer inputs (at training lengths)", *encodings],
+                *(
+                    [
+                        name,
+                        *(
+                            f"{exact[f'{name}, {each}', 'test']} ({exact[f'{name}, {each}', 'train']})"
+                            for each in encodings
+                        ),
+                    ]
+                    for name in (task["name"] for task in about["tasks"])
+                ),
+                ["mean reciprocal rank", *(f"{mean[each, 'mrr']:.2f}" for each in encodings)],
+                [
+                    "mean accuracy of ranked tasks, %",
+                    *(f"{100 * mean[each, 'mean accuracy']:.0f}" for each in encodings),
+                ],
+            ]
+        },
+        "claims": verdicts,
+    }
+
+
+def attribution(run: Path) -> dict[str, Any]:
+    """The record of a run of `wherewhat reproduce attribution`: what positions add, and where their relevance falls."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    means = pl.read_parquet(run / "result.parquet").filter(pl.col("seed").is_null())
+    verdicts = verdicts_of(manifest)
+
+    def points(part: str, source: str, item: str, measure: str) -> str:
+        ((value, low, high),) = (
+            means.filter(part=part, subject=source, item=item, measure=measure).select("value", "low", "high").rows()
+        )
+        return f"{signed(value)} ({signed(low)} to {signed(high)})"
+
+    def share(source: str, measure: str) -> str:
+        values = means.filter(part="slots", subject=source, measure=measure)["value"].to_list()
+        return f"{100 * values[0]:.0f} %" if values else "–"
+
+    return {
+        **header(manifest),
+        "figures": {"verdicts": counted(verdicts)},
+        "tables": {
+            "positions": [
+                [
+                    "texts",
+                    "AttnLRP minus random orders, ABPC",
+                    "positions added, ABPC",
+                    "positions added, mIoU",
+                    "positions' share of logits",
+                    "of that on the deciding slot",
+                ],
+                *(
+                    [
+                        f"`{source}`",
+                        points("minus random", source, "attnlrp", "abpc"),
+                        points("minus attnlrp", source, "pa-lrp, absolute", "abpc"),
+                        points("minus attnlrp", source, "pa-lrp, absolute", "miou"),
+                        share(source, "position share"),
+                        share(source, "on the slot"),
+                    ]
+                    for source in means.filter(part="texts")["subject"].unique(maintain_order=True)
+                ),
+            ]
+        },
+        "claims": verdicts,
+    }
+
+
+def speech(run: Path) -> dict[str, Any]:
+    """The record of a run of `wherewhat reproduce speech`: error rates of all encodings, and what a step costs."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    means = pl.read_parquet(run / "result.parquet").filter(pl.col("seed").is_null())
+    verdicts = verdicts_of(manifest)
+    errors = means.filter(part="error", measure="error rate")
+    tests = errors["item"].unique(maintain_order=True).to_list()
+    of = {
+        (subject, item): row for subject, item, *row in errors.select("subject", "item", "value", "low", "high").rows()
+    }
+    return {
+        **header(manifest, *(["--speech recordings/"] if manifest["scale"] != "tiny" else [])),
+        "figures": {"verdicts": counted(verdicts)},
+        "tables": {
+            "errors": [
+                ["% errors", *tests],
+                *(
+                    [
+                        f"`{subject}`",
+                        *(
+                            "{:.1f} ({:.1f} to {:.1f})".format(*(100 * value for value in of[subject, test]))
+                            for test in tests
+                        ),
+                    ]
+                    for subject in errors["subject"].unique(maintain_order=True)
+                ),
+            ]
+        },
+        "claims": verdicts,
+    }
+
+
+def signed(value: float) -> str:
+    """A difference in points, with its sign."""
+    return f"{100 * value:+.1f}".replace("-", "−")
+
+
+# How runs of a study are recorded.
+RUNS = {"canonical": canonical, "length": length, "attribution": attribution, "speech": speech}
+
+
+def speed(latest: Path) -> dict[str, Any]:
+    """The record of what `make bench` has measured; what it has not measured this time stays as it is on record."""
+    known = record("speed")
+    rows = {row[0]: row for row in known["tables"]["ratios"]}
+    for each in json.loads(latest.read_text()):
+        what, _, against = each["name"].partition(": ")
+        faster, bound = against.endswith("faster"), each["bound"]
+        goal = "" if bound is None else f"{'≥' if faster else '≤'} {bound:,g}{'' if each['met'] else ': missed'}"
+        spread = f"{_short(each['ratio'])} × ({_short(each['low'])}–{_short(each['high'])})"
+        against = rows[what][1] if what in rows else against
+        rows[what] = [what, against, f"{spread} faster" if faster else spread, goal]
+    return {
+        **known,
+        "date": date.today().isoformat(),
+        "figures": {**known["figures"], **_speed_figures({what: row[2] for what, row in rows.items()})},
+        "tables": {**known["tables"], "ratios": list(rows.values())},
+    }
+
+
+def _speed_figures(ratios: dict[str, str]) -> dict[str, Any]:
+    """The figures of sentences that tell of ratios in the table."""
+
+    def spread(what: str) -> list[str]:
+        return re.findall(r"[\d.,]+", ratios[what])[:3]
+
+    profile, swaps = spread("heads, n = 1,024"), spread("all swaps of one query, n = 64, 8 heads")
+    return {
+        "readme": {
+            "profile over forward, n": "1,024",
+            "profile over forward": profile,
+            "goal, at most": "1.4",
+            "swaps, n": "64",
+            "running the layer again over swaps": swaps,
+        },
+        "text": {"profile over forward": [*spread("heads, n = 128"), "128", *spread("heads, n = 256"), "256"]},
+    }
+
+
+def _short(ratio: float) -> str:
+    """Three digits: 1.24, 12.4, 1,240."""
+    return f"{float(f'{ratio:.3g}'):,.0f}" if ratio >= 100 else f"{ratio:.3g}"
+
+
+def written(recorded: dict[str, Any]) -> str:
+    """A record as its file holds it: what stands in one row stands in one line."""
+    text = json.dumps(recorded, ensure_ascii=False, indent=2)
+    one_line = re.compile(r'\[\s+("[^\[\]{}]*?")\s+\]')
+    return one_line.sub(lambda row: "[" + re.sub(r'",\s+"', '", "', row[1]) + "]", text) + "\n"
+
+
+if __name__ == "__main__":
+    given = Path(sys.argv[1])
+    name = "speed" if given.suffix == ".json" else json.loads((given / "manifest.json").read_text())["reproduction"]
+    recorded = speed(given) if name == "speed" else RUNS[name](given)
+    (RECORDS / f"{name}.json").write_text(written(recorded))
