@@ -8,7 +8,8 @@ import pytest
 from wherewhat.errors import UserError
 from wherewhat.report.core.page import Page
 from wherewhat.report.core.render import render
-from wherewhat.report.pages.sweep.page import SweepData, page_of_sweep
+from wherewhat.report.pages.sweep.page import page_of_sweep
+from wherewhat.report.pages.sweep.sweep_data import SweepData
 from wherewhat.stats.intervals import wilson
 from wherewhat.tables.manifest.sweep import FailureSection, SweepManifest
 
@@ -91,7 +92,7 @@ def test_a_sweep_without_a_finished_run_says_so():
 
 
 def test_only_the_best_points_have_curves_where_there_are_many(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("wherewhat.report.pages.sweep.page.MOST_LINES", 2)
+    monkeypatch.setattr("wherewhat.report.pages.sweep.curve_sections.MOST_LINES", 2)
     drawn = page().chart("curves").views[0].tables["rows"]["point"]
     assert set(drawn) == {"encoding=rope, width=32", "encoding=rope, width=16"}
 
