@@ -16,7 +16,7 @@ DRAWN = {  # methods whose curves are drawn
     "cp-lrp": shade("chance", 5),
     "random": MUTED,
 }
-HUES = (WHERE, WHAT, shade("chance", 5), shade("layers", 4), shade("layers", 2), shade("spread", 1), MUTED)
+HUES = (WHERE, WHAT, shade("chance", 5), shade("layers", 4), shade("chance", 1), shade("chance", 6), MUTED)
 NAMES = {"attnlrp": "AttnLRP", "pa-lrp": "PA-LRP", "cp-lrp": "CP-LRP", "input-x-gradient": "input × gradient"}
 
 

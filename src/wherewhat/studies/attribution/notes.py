@@ -28,8 +28,9 @@ def notes_of(table: ResultTable) -> tuple[str, ...]:
     sizes = (
         f"Decoders with RoPE ({scale.layers} layers, {scale.heads} heads, width {scale.width}) learn tasks over "
         f"{scale.context} tokens in {scale.steps:,} steps or, for partial induction, twice as many; number and letter "
-        f"are those of the built-in model. {scale.texts} texts of each kind are explained by every method, and "
-        f"{scale.draws} random orders of each are drawn."
+        "are those of the built-in model, so that another seed means other texts there. "
+        f"{scale.texts} texts of each kind are explained by every method, and {scale.draws} random orders of each are "
+        "drawn."
     )
     return (sizes, *NOTES)
 

@@ -26,7 +26,6 @@ from wherewhat.studies.attribution.names import (
     INDEX,
     ON_SLOT,
     ORDER,
-    POSITION,
     POSITION_SHARE,
     RETRIEVAL,
     ROTATION,
@@ -63,8 +62,7 @@ LEDES = {
     "whose scores are above their mean with those that decide; ticks are what the same scores give on other tokens. "
     "Intervals at 95 % confidence resample texts, or are over seeds if there are several.",
     "gain": "Differences text by text. ABPC judges the order of tokens, mIoU the tokens whose scores are above their "
-    "mean. Orange is clearly better than AttnLRP, blue clearly worse. `absolute` is how scores were released, "
-    "`position` leaves the tokens out.",
+    "mean. Orange is clearly better than AttnLRP, blue clearly worse. `absolute` is how scores were released.",
     "curves": "The mean probability of the explained output while tokens are taken away. A good order keeps it high "
     "for long if the least relevant tokens go first, and lets it fall at once if the most relevant do.",
     "slots": "The relevance of what position adds to the logits of attention, around the slot that decides: the share "
@@ -135,10 +133,9 @@ def answer_rows(table: ResultTable, about: AttributionStudySection, measure: str
 
 def gain(table: ResultTable, about: AttributionStudySection) -> Section:
     """Differences of position-aware scores from AttnLRP, by texts and way of scoring."""
-    arms = [*VARIANTS, POSITION]
-    views = {label: list(gain_rows(table, about, arms, measure)) for measure, label in MEASURES.items()}
+    views = {label: list(gain_rows(table, about, measure)) for measure, label in MEASURES.items()}
     groups = [
-        [title(source), *(f"{title(source)}|{_way(arm)}" for arm in arms), f"{title(source)}| "]
+        [title(source), *(f"{title(source)}|{_way(arm)}" for arm in VARIANTS), f"{title(source)}| "]
         for source in about.sources
     ]
     names_ = [line for group in groups for line in group][:-1]
@@ -162,12 +159,10 @@ def _way(method: str) -> str:
     return method.removeprefix("pa-lrp, ")
 
 
-def gain_rows(
-    table: ResultTable, about: AttributionStudySection, arms: Sequence[str], measure: str
-) -> Iterator[Mapping[str, Any]]:
+def gain_rows(table: ResultTable, about: AttributionStudySection, measure: str) -> Iterator[Mapping[str, Any]]:
     """Differences in points, with their intervals."""
     for source in about.sources:
-        for arm in arms:
+        for arm in VARIANTS:
             if row := table.row(source, gap(arm, ATTNLRP, measure)):
                 scaled = {end: None if row[end] is None else 100 * row[end] for end in ("value", "low", "high")}
                 own = {"texts": title(source), "way": _way(arm), "line": f"{title(source)}|{_way(arm)}"}
