@@ -87,7 +87,7 @@ def _memory(attention: str, repeats: int) -> Measurement:
     theirs = [fitting(_plain_once if attention == "sdpa" else _plain_eager, LENGTH) for _ in range(repeats)]
     ratios = tuple(mine / other for mine, other in zip(ours, theirs, strict=True))
     note = f"whole process; {max(ours) / 2**20:.0f} MiB over {max(theirs) / 2**20:.0f} MiB"
-    name = f"attribute, {attention} attention, n = {LENGTH}: peak memory over forward and backward"
+    name = f"peak memory of attribute, {attention} attention, n = {LENGTH}: over forward and backward"
     return Measurement(name, ratios, MEMORY if attention == "sdpa" else None, note=note)
 
 
