@@ -222,6 +222,11 @@ def test_a_notebook_shows_the_text_shaded():
         (("▁a", "<0x0A>", "▁"), " a↵ ␣"),
         (("Ġa", "Ã"), " a\N{REPLACEMENT CHARACTER}"),
         (("", "x"), " ∅ x"),
+        (("caf", "Ã©"), "café"),  # bytes, although there is no space
+        (("café", "é"), " café é"),  # no bytes: they would not be UTF-8
+        (("ĠæĹ", "¥æľ", "¬", "ĠðŁ", "ĺ", "Ģ"), " 日本⋅ 😀⋅⋅"),
+        (("▁", "<0xE6>", "<0x97>", "<0xA5>", "s"), " ␣日⋅⋅s"),
+        (("<0xE6>", "<0x97>"), "\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}"),
         (("##",), " ##"),
     ],
 )
