@@ -86,3 +86,10 @@ def test_the_page_shows_bytes_as_text(speaking: LoadedModel, tmp_path: Path):
     run.save(tmp_path)
     html = (tmp_path / "report.html").read_text()
     assert "Ġ" not in html.split('id="text"')[1].split('id="ledger"')[0]
+
+
+def test_a_tokenizer_is_used_for_a_model_by_name_too(speaking: LoadedModel, tmp_path: Path):
+    speaking.module.save_pretrained(tmp_path)
+    attribution = attribute(str(tmp_path), "The cat sat", tokenizer=TOKENIZER)
+    assert attribution.tokens == ("The", "Ġcat", "Ġsat")
+    assert attribute(LoadedModel("gpt2", speaking.module), "The cat", tokenizer=TOKENIZER).tokens == ("The", "Ġcat")

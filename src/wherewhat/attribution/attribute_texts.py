@@ -9,7 +9,7 @@ import polars as pl
 import torch
 from torch import Tensor, nn
 
-from wherewhat.attribution.attribute import attribute, in_float32, open_model
+from wherewhat.attribution.attribute import attribute, open_model
 from wherewhat.attribution.evaluation.of_run import evaluate_run
 from wherewhat.attribution.evaluation.settings import EvaluationSettings
 from wherewhat.attribution.explain import METHODS
@@ -27,7 +27,6 @@ from wherewhat.attribution.relevance_table import (
 from wherewhat.attribution.result import AGGREGATES, Attribution
 from wherewhat.attribution.targets import Question, questions_of
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings
-from wherewhat.capture.outputs.explained import load_explained
 from wherewhat.capture.outputs.language_model import MASKED, NEXT
 from wherewhat.capture.outputs.text_outputs import LABELS, labels_of
 from wherewhat.capture.tokens.encode import OWN, token_names
@@ -93,7 +92,7 @@ def attribute_texts(
     """
     began = time.perf_counter()
     settings, loading = settings or AttributionSettings(), loading or LoadSettings()
-    loaded = _load(model, tokenizer, loading)
+    loaded = open_model(model, tokenizer, loading)
     count, window = settings.max_texts, settings.max_tokens
     if texts is None:
         if settings.add_bos:
@@ -129,14 +128,6 @@ def attribute_texts(
         peak_memory_bytes=peak_memory(),
     )
     return AttributionRun(table, manifest, **tables)
-
-
-def _load(model: str | nn.Module | LoadedModel, tokenizer: Any, loading: LoadSettings) -> LoadedModel:
-    """A model by its name or from memory, in float32 at least."""
-    if isinstance(model, str):
-        loaded = load_explained(model, loading)
-        return in_float32(loaded if tokenizer is None else replace(loaded, tokenizer=tokenizer))
-    return open_model(model, tokenizer)
 
 
 def _explained(
