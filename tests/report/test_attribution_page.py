@@ -14,6 +14,7 @@ from wherewhat.report.blocks.token_text import token_text, token_texts
 from wherewhat.report.core.figures import figures, rows
 from wherewhat.report.core.page import Chart, Page
 from wherewhat.report.core.render import render
+from wherewhat.tables.schema import RELEVANCE_DISTANCES, frame
 
 ADDS, TAKES = (221, 132, 51), (77, 134, 187)  # the orange and the blue of the light palette
 
@@ -133,6 +134,40 @@ def test_what_is_spread_over_slots_is_not_counted_twice():
     alone = page_of_attribution(by_slot, manifest)
     assert alone.tables["relevance-0"] == page("pa-lrp").tables["relevance-0"]
     assert "heads" not in names(alone) and "frequencies" not in names(alone)
+
+
+def with_distances(*rows: tuple[int | None, int, float, float]) -> Page:
+    """A page with logits split by layer and distance: content, then position."""
+    table, manifest = attribution_run()
+    values = [
+        (0, 0, "pa-lrp", layer, distance, part, value)
+        for layer, distance, *pair in rows
+        for part, value in zip(("content", "position"), pair, strict=True)
+    ]
+    return page_of_attribution(table, manifest, distances=frame(values, RELEVANCE_DISTANCES))
+
+
+def test_logits_are_split_by_distance():
+    made = with_distances((0, 0, 1.0, 0.0), (0, 1, -0.5, 0.25), (1, 0, 0.5, 0.0), (1, 1, 0.0, -0.75))
+    points = {(row["part"], row["distance"]): row["value"] for row in drawn(made, "distances")}
+    assert points == {
+        ("content", 0): 1.5,
+        ("content", 1): -0.5,
+        ("position", 0): 0.0,
+        ("position", 1): pytest.approx(-0.5),
+    }
+    sentence = "Position has 33\N{NO-BREAK SPACE}% of the relevance of logits, by size; most of it 1 token back."
+    assert sentence in body(made, "distances") and "A rotation by nothing adds nothing here" in body(made, "reading")
+    cells = drawn(made, "layers_distance")
+    assert [cell["tip"] for cell in cells][-1] == "layer 1, distance 1: −0.750" and len(cells) == 4
+    assert made.chart("distances").follows == [0], "the other method has none"
+
+
+def test_a_bias_that_layers_share_has_one_line_for_all():
+    made = with_distances((None, -1, 0.5, 0.5), (None, 0, 0.0, 0.0))
+    assert "most of it 1 token on." in body(made, "distances")
+    assert all(chart.name != "layers_distance" for chart in made.placed if isinstance(chart, Chart))
+    assert "distances" not in names(page()), "nothing to draw"
 
 
 def test_methods_stand_beside_each_other():

@@ -18,6 +18,7 @@ from wherewhat.attribution.readings import own_readings, readings_of
 from wherewhat.attribution.relevance_table import (
     Row,
     aggregate_section,
+    distance_rows,
     explained_section,
     frequency_sections,
     ledger_sections,
@@ -44,7 +45,7 @@ from wherewhat.tables.manifest.attribution import (
 )
 from wherewhat.tables.manifest.provenance import peak_memory, provenance
 from wherewhat.tables.manifest.sections import ModelSection
-from wherewhat.tables.schema import RELEVANCE, frame
+from wherewhat.tables.schema import RELEVANCE, RELEVANCE_DISTANCES, frame
 from wherewhat.tables.texts import Origin, Text
 
 
@@ -101,13 +102,12 @@ def attribute_texts(
     else:
         readings, encoded = readings_of(loaded, texts, count=count, window=window, add_bos=settings.add_bos)
     questions = list(questions_of(loaded, readings, settings.targets, settings.continuation))
-    table, manifest = _explained(loaded, questions, settings, on_step)
-    tables: dict[str, pl.DataFrame] = {}
+    tables, manifest = _explained(loaded, questions, settings, on_step)
     if settings.evaluation is not None:
         own = texts is None
         evaluation, section = evaluate_run(loaded, questions, settings.evaluation, own=own, on_step=on_step)
         manifest = replace(manifest, evaluation=section, notes=[*manifest.notes, *evaluation.notes])
-        tables = {
+        tables |= {
             "evaluation": evaluation.scores,
             "evaluation_differences": evaluation.differences,
             "evaluation_curves": evaluation.curves,
@@ -127,14 +127,15 @@ def attribute_texts(
         seconds=round(time.perf_counter() - began, 3),
         peak_memory_bytes=peak_memory(),
     )
-    return AttributionRun(table, manifest, **tables)
+    return AttributionRun(manifest=manifest, **tables)
 
 
 def _explained(
     model: LoadedModel, questions: Sequence[Question], settings: AttributionSettings, on_step: OnStep | None
-) -> tuple[pl.DataFrame, AttributionManifest]:
-    """Every question by every method: the table, and what there is to say of outputs and ledgers."""
+) -> tuple[dict[str, pl.DataFrame], AttributionManifest]:
+    """Every question by every method: the tables, and what there is to say of outputs and ledgers."""
     rows: list[Row] = []
+    distances: list[Row] = []
     outputs: list[ExplainedSection] = []
     ledgers: list[LedgerSection] = []
     frequencies: list[RotaryFrequency] = []
@@ -144,6 +145,7 @@ def _explained(
         if output not in outputs:  # else a target is what the model predicts anyway
             for attribution in attributions:
                 rows += relevance_rows(attribution, text=question.text, output=len(outputs))
+                distances += distance_rows(attribution, text=question.text, output=len(outputs))
                 ledgers += ledger_sections(attribution, output=len(outputs))
                 frequencies = frequencies or frequency_sections(attribution)
             outputs.append(output)
@@ -156,7 +158,8 @@ def _explained(
         ledgers=ledgers,
         frequencies=frequencies,
     )
-    return frame(rows, RELEVANCE), manifest
+    tables = {"relevance": frame(rows, RELEVANCE), "distances": frame(distances, RELEVANCE_DISTANCES)}
+    return tables, manifest
 
 
 def _attributed(model: LoadedModel, question: Question, method: str, settings: AttributionSettings) -> Attribution:

@@ -54,7 +54,7 @@ def propagate(watched: Watched, choose: Choose, how: Propagation, *, method: str
         ledger=ledger_of(result),
         dtype=result.logits_C.dtype,
         products=tuple(result.record.products),
-        splits=tuple(result.recorder.splits),
+        splits=result.recorder.score_splits(),
     )
     if not is_finite(relevance):
         raise UserError(first_fault(watched.module, lambda: pass_back(watched, choose, how)))
