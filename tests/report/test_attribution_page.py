@@ -45,6 +45,16 @@ def test_the_page_says_what_speaks_for_an_output_and_what_against_it():
     assert made.facts[:2] == [("1", "output"), ("1", "text")]
 
 
+def test_positions_alone_are_said_to_be_so():
+    made = page("pa-lrp", aggregate={"name": "position", "about": "positions alone"})
+    assert "Next token “to” (68\N{NO-BREAK SPACE}%), by positions alone: for it" in made.findings[0]
+
+
+def test_ledgers_of_several_texts_are_told_apart():
+    assert "text 2, pa-lrp" in body(page("pa-lrp", outputs=2), "ledger")
+    assert "text 1" not in body(page(), "ledger")
+
+
 def test_every_part_has_its_section():
     whole = ["text", "ledger", "layers", "heads", "frequencies", "methods", "numbers", "reading", "texts", "made"]
     assert names(page()) == whole

@@ -46,7 +46,7 @@ def page_of_attribution(
         lede="Which tokens and which positions an output is made of: its logit, passed back through the model by rules "
         "that keep its sum.",
         facts=facts,
-        findings=[join(capital(finding(each, several=data.texts > 1))) for each in data.first[:FINDINGS]],
+        findings=[join(capital(finding(each, data))) for each in data.first[:FINDINGS]],
         sections=present(
             [
                 the_text(shown, manifest.aggregate),

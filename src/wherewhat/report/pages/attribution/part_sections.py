@@ -36,10 +36,11 @@ def the_ledger(shown: Sequence[Explanation]) -> Section | None:
 
 
 def _ledgers(ledgers: Sequence[tuple[Explanation, LedgerSection]]) -> Html:
+    several = len({each.explained.text for each, _ in ledgers}) > 1
     parts = [name for name in charts.LEDGER if any(getattr(ledger, name) for _, ledger in ledgers)]
     rows = [
         [
-            join(quoted(each.name), " ", tag("span", each.method, class_="reach")),
+            join(quoted(each.name), " ", tag("span", _where(each, several=several), class_="reach")),
             short(ledger.logit),
             *(signed(getattr(ledger, name), 2) for name in parts),
             Number(f"{ledger.rest:.0e}".replace("-", "−"), ledger.rest),
@@ -48,6 +49,10 @@ def _ledgers(ledgers: Sequence[tuple[Explanation, LedgerSection]]) -> Html:
     ]
     headings = ["output", "logit", *(charts.LEDGER[name] for name in parts), "missing"]
     return table(headings, rows, label="The ledger of every output")
+
+
+def _where(explanation: Explanation, *, several: bool) -> str:
+    return f"text {explanation.explained.text + 1}, {explanation.method}" if several else explanation.method
 
 
 def by_layer(shown: Sequence[Explanation]) -> Section | None:
