@@ -14,7 +14,8 @@ from wherewhat.report.blocks.token_text import token_text, token_texts
 from wherewhat.report.core.figures import figures, rows
 from wherewhat.report.core.page import Chart, Page
 from wherewhat.report.core.render import render
-from wherewhat.tables.schema import RELEVANCE_DISTANCES, frame
+from wherewhat.report.pages.attribution.evaluation import evaluation_findings
+from wherewhat.tables.schema import EVALUATION, EVALUATION_DIFFERENCES, RELEVANCE_DISTANCES, frame
 
 ADDS, TAKES = (221, 132, 51), (77, 134, 187)  # the orange and the blue of the light palette
 
@@ -178,6 +179,25 @@ def test_a_bias_that_layers_share_has_one_line_for_all():
     assert "most of it 1 token on." in body(made, "distances")
     assert all(chart.name != "layers_distance" for chart in made.placed if isinstance(chart, Chart))
     assert "distances" not in names(page()), "nothing to draw"
+
+
+@pytest.mark.parametrize(
+    ("low", "words"),
+    [
+        (0.05, " Its difference from AttnLRP is +0.10 (0.050 to 0.30)."),
+        (-0.05, " Its difference from AttnLRP is +0.10 (−0.050 to 0.30), which may be chance."),
+        (None, " Its difference from AttnLRP is +0.10, which may be chance."),
+    ],
+)
+def test_the_best_method_is_compared_with_attnlrp(low: float | None, words: str):
+    high = None if low is None else 0.3
+    arms = [("pa-lrp", "signed", 0.5), ("attnlrp", "", 0.4), ("left to right", "", 0.9)]
+    scores = frame([("texts", *arm, "abpc", value, None, None, 0.0, 8) for *arm, value in arms], EVALUATION)
+    gap = ("texts", "pa-lrp", "signed", "attnlrp", "abpc", 0.1, low, high, 8)
+    (sentence,) = evaluation_findings(scores, frame([gap], EVALUATION_DIFFERENCES))
+    assert sentence == f"On 8 texts (texts), PA-LRP, signed has the highest ABPC: 0.50; random orders have 0.{words}"
+    best = scores.filter(pl.col("method") != "pa-lrp")
+    assert evaluation_findings(best, frame([], EVALUATION_DIFFERENCES))[0].endswith("0.40; random orders have 0.")
 
 
 def test_methods_stand_beside_each_other():

@@ -193,7 +193,8 @@ class AttributionRun(Run):
         from wherewhat.report.pages.attribution.evaluation import evaluation_findings
         from wherewhat.report.pages.attribution.findings import findings
 
-        return [*findings(self.relevance, self.manifest), *evaluation_findings(self.evaluation)]
+        evaluated = evaluation_findings(self.evaluation, self.evaluation_differences)
+        return [*findings(self.relevance, self.manifest), *evaluated]
 
     def draw(self) -> Page:
         from wherewhat.report.pages.attribution.page import page_of_attribution

@@ -8,7 +8,7 @@ from wherewhat.report.blocks.numbers import capital
 from wherewhat.report.blocks.provenance import provenance_section, texts_section
 from wherewhat.report.core.html import join
 from wherewhat.report.core.page import Page
-from wherewhat.report.pages.attribution.evaluation import evaluation_section
+from wherewhat.report.pages.attribution.evaluation import evaluation_findings, evaluation_section
 from wherewhat.report.pages.attribution.findings import KINDS, finding
 from wherewhat.report.pages.attribution.part_sections import (
     by_distance,
@@ -46,7 +46,10 @@ def page_of_attribution(
         lede="Which tokens and which positions an output is made of: its logit, passed back through the model by rules "
         "that keep its sum.",
         facts=facts,
-        findings=[join(capital(finding(each, data))) for each in data.first[:FINDINGS]],
+        findings=[
+            *map(join, evaluation_findings(*evaluation[:2]) if evaluation else ()),
+            *(join(capital(finding(each, data))) for each in data.first[:FINDINGS]),
+        ],
         sections=present(
             [
                 the_text(shown, manifest.aggregate),
