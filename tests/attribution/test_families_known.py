@@ -7,6 +7,8 @@ import pytest
 import torch
 from head_models import BY_NAME, IDS, with_head
 from precision import rounding
+from test_encodings_ledger import config_of, net_of
+from test_families_ledger import state_of
 from torch import Tensor
 
 from wherewhat.attribution.attribute import attribute, watched
@@ -14,6 +16,8 @@ from wherewhat.attribution.explain import explain
 from wherewhat.attribution.outputs import choose_output
 from wherewhat.attribution.relevance import Relevance
 from wherewhat.capture.loading.load import LoadedModel
+from wherewhat.encodings.base import Encoding
+from wherewhat.errors import UserError
 
 ROTARY = [name for name, family in BY_NAME.items() if "rotary" in family.position]
 DECODERS = [name for name, family in BY_NAME.items() if "decoder" in family.parts and "cross" not in family.parts]
@@ -95,3 +99,32 @@ def test_padding_gets_exactly_nothing(name: str):
     relevance = explained(with_head(BY_NAME[name]), 4, attention_mask=mask_BT)
     assert not relevance.token_TD[6:].any() and relevance.token_TD[:6].any()
     assert not relevance.position_T[6:].any() and relevance.ledger.balances()
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_model_that_fails_is_left_as_it_was(name: str):
+    model = with_head(BY_NAME[name])
+    before = state_of(model.module)
+    head = [module for module in model.module.modules() if isinstance(module, torch.nn.Linear)][-1]
+
+    def fail(*_: object) -> None:
+        raise ValueError("no more memory for this")
+
+    hook = head.register_forward_hook(fail)
+    with pytest.raises(UserError, match="could not be run on these texts: no more memory for this"):
+        attribute(model, IDS)
+    hook.remove()
+    assert state_of(model.module) == before
+    assert attribute(model, IDS).ledger.balances()
+
+
+def test_a_net_that_fails_is_left_as_it_was():
+    net = net_of(config_of("rope", "decoder"))
+    attends = [block.attention.attend for block in net.blocks]
+    hook = net.head.register_forward_hook(lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        attribute(net, [1, 2, 3])
+    hook.remove()
+    assert [block.attention.attend for block in net.blocks] == attends
+    assert all(encoding.watch is None for encoding in net.modules() if isinstance(encoding, Encoding))
+    assert all(parameter.requires_grad and parameter.grad is None for parameter in net.parameters())
