@@ -107,6 +107,26 @@ def test_methods_that_do_not_tell_positions_apart_have_none(method: str):
     assert attribute(net, [1, 2, 3], method=method).distances.is_empty()
 
 
+@pytest.mark.parametrize(
+    ("encoding", "times"),
+    [("transformer_xl", 2), ("shaw", 2), ("deberta", 2), ("path", 1), ("path_fox", 1), ("t5_bias", 1), ("dape", 1)],
+)
+def test_position_in_logits_is_what_was_added_to_them(encoding: str, times: int):
+    """Of products, sources have half; Transformer-XL's bias of contents and the gates of path_fox are content."""
+    attribution = attribute(net_of(config_of(encoding, "decoder")), [1, 4, 2, 8])
+    by_layer = attribution.distances.group_by("layer").agg(pl.col("position").sum()).sort("layer")["position"].to_list()
+    sums = [0.0] * len(by_layer)
+    for (_, layer), part_T in attribution.parts.items():
+        sums[layer] += float(part_T.sum())
+    assert by_layer == pytest.approx([times * value for value in sums], abs=1e-12) and any(sums)
+
+
+def test_a_permutation_of_channels_adds_to_logits_although_it_is_no_value():
+    attribution = attribute(net_of(config_of("rollpe", "decoder")), [1, 4, 2, 8])
+    assert not attribution.parts and attribution.distances["position"].abs().max() > 1e-6
+    assert attribution.distances.filter(distance=0)["position"].abs().max() < 1e-12
+
+
 def test_an_encoder_looks_both_ways():
     distances = attribute(net_of(config_of("rope", "encoder")), [1, 2, 3, 4]).distances
     assert distances["distance"].unique().sort().to_list() == [-3, -2, -1, 0, 1, 2, 3]

@@ -1,11 +1,11 @@
 """The relevance of logits, split into what content says and what position adds to it: one measure for all encodings.
 
-For every query i and key j, content is the logit c without position (of queries and keys before any rotation, and
-without a bias), position is p = s - c, and each gets its share of the relevance of the logit s. Nothing else changes:
-this only reports. Position in a table is part of what queries and keys are made of, and counts as content here.
+For every query i and key j, position is p, what their rotation changes in their product and what a bias or a product
+with a distance adds to it; content is the rest, c = s - p, and each gets its share of the relevance of the logit s.
+Nothing else changes: this only reports. Position in a table is part of what queries and keys are made of, and counts as
+content here.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -96,7 +96,7 @@ class RotatedPair:
 
 @dataclass
 class LogitNode:
-    """The logits of one layer of a transformers model: their relevance, and what of it a rotation has."""
+    """The logits of one layer: their relevance, and what of it a rotation has."""
 
     layer: int
     pair: RotatedPair | None = None  # None: nothing is rotated
@@ -125,15 +125,3 @@ def _with_rows(sums: LogitRelevance | None, relevance_BHQK: Tensor, first: int) 
     sums = LogitRelevance.zeros(heads, keys, keys) if sums is None else sums
     sums.add_rows(relevance_BHQK.sum(0), first)
     return sums
-
-
-def on_split(
-    splits: list[ScoreSplit], layer: int | None, logits_BHQK: Tensor, content: Callable[[], Tensor], grad_BHQK: Tensor
-) -> None:
-    """Split the relevance of logits when their gradient arrives, and put it first: layers come last to first."""
-    content_BHQK, logits_BHQK, grad_BHQK = (each.cpu().double() for each in (content(), logits_BHQK, grad_BHQK))
-    parts = (
-        torch.where(grad_BHQK == 0, 0.0, part_BHQK * grad_BHQK).sum(0)  # a forbidden key may be minus infinity
-        for part_BHQK in (content_BHQK, logits_BHQK - content_BHQK)
-    )
-    splits.insert(0, ScoreSplit(layer, *(LogitRelevance.of(part_HQK) for part_HQK in parts)))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from wherewhat.attribution.record import RelevanceRecord
-from wherewhat.attribution.score_split import LogitNode, LogitRelevance, RotatedPair, ScoreSplit, on_split
+from wherewhat.attribution.score_split import LogitNode, LogitRelevance, RotatedPair, ScoreSplit
 from wherewhat.capture.hooks.position_sources import LayerWatch, watch_positions
 from wherewhat.encodings.base import EVERY, Context, Encoding
 from wherewhat.errors import UserError
@@ -108,11 +108,13 @@ class _Shared(torch.autograd.Function):
 class SourceRecorder(LayerWatch):
     """Turns every tensor that holds position into a leaf of its layer; where it is a factor, it gets half."""
 
+    splits_logits = True  # whether logits are split into content and position
+
     def __init__(self, record: RelevanceRecord) -> None:
         self.record = record
         self.sources: list[PositionSource] = []
         self.others: list[Tensor] = []  # positions of what is not the text
-        self.splits: list[ScoreSplit] = []  # of our own nets
+        record.splits_logits = self.splits_logits
 
     def on_layer(self, layer: int | None) -> None:
         """A layer runs from now on; None: one outside the part that reads the text."""
@@ -126,7 +128,7 @@ class SourceRecorder(LayerWatch):
 
     def score_splits(self) -> tuple[ScoreSplit, ...]:
         """Logits split into content and position, once the backward pass has been run; none where that is not known."""
-        return tuple(self.splits) or splits_of(self.record.logits, self.sources)
+        return splits_of(self.record.logits, self.sources)
 
     def on_source(self, name: str, tensor: Tensor, block: int | None = None) -> Tensor:
         leaf = tensor.detach().clone().requires_grad_()
@@ -158,6 +160,8 @@ class SourceRecorder(LayerWatch):
 
 class ContentRecorder(SourceRecorder):
     """The same, but where position is a factor, content gets all the relevance."""
+
+    splits_logits = False
 
     def on_source(self, name: str, tensor: Tensor, block: int | None = None) -> Tensor:
         return tensor.detach() if name in FACTORS else super().on_source(name, tensor, block)
@@ -195,7 +199,6 @@ def splits_of(nodes: Sequence[LogitNode], sources: Sequence[PositionSource]) -> 
 @contextmanager
 def watched_transformer(model: nn.Module, recorder: SourceRecorder) -> Iterator[None]:
     """Let a transformers model show its positions."""
-    recorder.record.splits_logits = not isinstance(recorder, ContentRecorder)  # which is not shown products
     with watch_positions(model, recorder):
         yield
     recorder.check_seen(type(model).__name__)
@@ -226,21 +229,14 @@ def watched_net(net: Trunk, recorder: SourceRecorder) -> Iterator[None]:
 def _attend(
     recorder: SourceRecorder, encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context
 ) -> Tensor:
-    """Explicit attention, whose logits are split into what content says and what position adds."""
+    """Explicit attention, whose products of queries and keys are told apart by what a rotation changes in them."""
     encoding.check(length=context.longest, causal=context.causal)
     turned_BHQC, turned_BHKC = encoding.on_query_key(q_BHQC, k_BHKC, context)
+    if turned_BHQC is not q_BHQC:
+        recorder.on_rotation((q_BHQC, k_BHKC), (turned_BHQC, turned_BHKC))
+        recorder.record.rotated = True
     logits_BHQK = explicit_logits(encoding, turned_BHQC, turned_BHKC, context)
-    if logits_BHQK.requires_grad:
-        scale = q_BHQC.shape[-1] ** -0.5 if encoding.scale is None else encoding.scale
-        content = partial(_content, q_BHQC.detach(), k_BHKC.detach(), scale)
-        logits_BHQK.register_hook(
-            partial(on_split, recorder.splits, recorder.record.layer, logits_BHQK.detach(), content)
-        )
     return explicit_weights(encoding, logits_BHQK, context) @ v_BHKC
-
-
-def _content(q_BHQC: Tensor, k_BHKC: Tensor, scale: float) -> Tensor:
-    return q_BHQC @ k_BHKC.mT * scale
 
 
 @contextmanager
