@@ -196,6 +196,8 @@ def test_the_best_method_is_compared_with_attnlrp(low: float | None, words: str)
     gap = ("texts", "pa-lrp", "signed", "attnlrp", "abpc", 0.1, low, high, 8)
     (sentence,) = evaluation_findings(scores, frame([gap], EVALUATION_DIFFERENCES))
     assert sentence == f"On 8 texts (texts), PA-LRP, signed has the highest ABPC: 0.50; random orders have 0.{words}"
+    few = evaluation_findings(scores, frame([(*gap[:-1], 5)], EVALUATION_DIFFERENCES))
+    assert few[0].endswith("which may be chance."), "of five texts"
     best = scores.filter(pl.col("method") != "pa-lrp")
     assert evaluation_findings(best, frame([], EVALUATION_DIFFERENCES))[0].endswith("0.40; random orders have 0.")
 

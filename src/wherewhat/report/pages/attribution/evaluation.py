@@ -16,6 +16,7 @@ from wherewhat.tables.manifest.attribution import EvaluationSection
 
 LEAD, BASELINE = "abpc", "attnlrp"
 KNOWN = "miou"
+FEWEST = 6  # texts: even if all of fewer agree, that happens by chance more often than once in 20
 ORDERS = ("random", "left to right", "right to left")  # that know nothing of the output
 WAYS = {
     "token": "{replacement} stands in the place of a token that is taken away",
@@ -46,7 +47,7 @@ def _beyond_baseline(best: Mapping[str, Any], differences: pl.DataFrame) -> str:
     gap = next(differences.filter(**own, against=BASELINE).iter_rows(named=True), None)
     if gap is None:
         return ""
-    clear = gap["low"] is not None and gap["low"] > 0
+    clear = gap["texts"] >= FEWEST and gap["low"] is not None and gap["low"] > 0
     words = _estimate(gap, lambda value: signed(value, 2))
     return f" Its difference from AttnLRP is {words}{'' if clear else ', which may be chance'}."
 
