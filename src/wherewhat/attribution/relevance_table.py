@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from torch import Tensor
 
 from wherewhat.attribution.explain import METHODS
-from wherewhat.attribution.result import AGGREGATES, ROTATION, TOKEN, Attribution
+from wherewhat.attribution.result import AGGREGATES, TOKEN, Attribution
+from wherewhat.attribution.sources import ROTATION
 from wherewhat.runs.registry import AttributionRun
 from wherewhat.tables.manifest.attribution import (
     AggregateSection,

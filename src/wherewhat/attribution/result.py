@@ -12,12 +12,11 @@ from wherewhat.attribution.details import logits_by_distance, position_by_freque
 from wherewhat.attribution.explain import METHODS
 from wherewhat.attribution.ledger import Ledger
 from wherewhat.attribution.relevance import Relevance
-from wherewhat.attribution.sources import ROTARY
 
 if TYPE_CHECKING:
     from wherewhat.runs.registry import AttributionRun
 
-TOKEN, ROTATION = "token", "rotation"  # names of parts in the table, beside those of other sources of position
+TOKEN = "token"  # the name of a part in the table, beside those of sources of position
 HEADS = {"layer": pl.Int32, "head": pl.Int32, "relevance": pl.Float64}
 FREQUENCIES = {"layer": pl.Int32, "frequency": pl.Int32, "theta": pl.Float64, "relevance": pl.Float64}
 DISTANCES = {"layer": pl.Int32, "distance": pl.Int32, "content": pl.Float64, "position": pl.Float64}
@@ -67,8 +66,7 @@ class Attribution:
         """Relevance of positions by source and layer; cosines and sines are one source."""
         parts: dict[tuple[str, int | None], Tensor] = {}
         for source in self.relevance.sources:
-            key = ROTATION if source.name in ROTARY else source.name, source.layer
-            parts[key] = parts.get(key, 0) + source.by_slot()
+            parts[source.place] = parts.get(source.place, 0) + source.by_slot()
         return parts
 
     @property

@@ -18,9 +18,17 @@ from wherewhat.nets.attention import SelfAttention, explicit_logits, explicit_we
 from wherewhat.nets.trunk import Trunk
 
 ROTARY = ("cos", "sin")
-BY_SLOT = (*ROTARY, "rotation", "table")  # sources with a row per slot; the others have a row per query
-FACTORS = (*ROTARY, "rotation", "factors")  # sources that are multiplied with content; the others are added to it
-ROTATIONS = (*ROTARY, "rotation")
+ROTATION, AFTER_SOFTMAX = "rotation", "factors"
+ROTATIONS = (*ROTARY, ROTATION)
+BY_SLOT = (*ROTATIONS, "table")  # sources with a row per slot; the others have a row per query
+FACTORS = (*ROTATIONS, AFTER_SOFTMAX)  # sources that are multiplied with content; the others are added to it
+
+
+def relevance_of(leaf: Tensor, value: Tensor | None = None) -> Tensor:
+    """Value times gradient, in float64 on the CPU; or that of another `value` in its place."""
+    if leaf.grad is None:
+        return torch.zeros(leaf.shape, dtype=torch.float64)
+    return (leaf if value is None else value).detach().cpu().double() * leaf.grad.cpu().double()
 
 
 @dataclass
@@ -40,9 +48,12 @@ class PositionSource:
         if self.leaf is None:
             assert self.products is not None, "the backward pass has been run"
             return self.products.cpu().double()
-        if self.leaf.grad is None:
-            return torch.zeros(self.leaf.shape, dtype=torch.float64)
-        return (self.leaf if value is None else value).detach().cpu().double() * self.leaf.grad.cpu().double()
+        return relevance_of(self.leaf, value)
+
+    @property
+    def place(self) -> tuple[str, int | None]:
+        """Its name and layer; cosines and sines are one."""
+        return ROTATION if self.name in ROTARY else self.name, self.layer
 
     @property
     def used(self) -> bool:
@@ -65,7 +76,7 @@ class PositionSource:
     @property
     def in_logits(self) -> bool:
         """Whether it is a part of logits of its own, added to those of queries and keys."""
-        return self.name not in (*BY_SLOT, "factors")
+        return self.name not in (*BY_SLOT, AFTER_SOFTMAX)
 
     def of_logits(self) -> LogitRelevance:
         """The relevance of that part of logits.
