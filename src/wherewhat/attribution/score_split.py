@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,11 @@ class LogitRelevance:
         queries, keys = relevance_HQK.shape[1:]
         self.by_query_HQ[:, first : first + queries] += relevance_HQK.sum(2, dtype=torch.float64)
         self.by_key_HK.add_(relevance_HQK.sum(1, dtype=torch.float64))
-        # Each row starts one place further on than the one above it, so that equal distances are below each other.
-        shifted_HQR = pad(relevance_HQK.flip(2), (0, queries)).flatten(1)[:, :-queries].unflatten(1, (queries, -1))
-        self.by_distance_HR[:, first : first + queries + keys - 1] += shifted_HQR.sum(1, dtype=torch.float64)
+        # Rows that are read as one longer than they were written: equal distances are below each other then.
+        sheared = relevance_HQK.new_zeros(len(relevance_HQK), queries * (keys + queries + 1))
+        sheared[:, :-queries].view(-1, queries, keys + queries)[:, :, queries:] = relevance_HQK
+        by_distance_HR = sheared.view(-1, queries, keys + queries + 1).sum(1, dtype=torch.float64).flip(1)
+        self.by_distance_HR[:, first : first + queries + keys - 1] += by_distance_HR[:, 1:-1]
 
     def plus(self, other: "LogitRelevance", times: float = 1.0) -> "LogitRelevance":
         """The sum of both, with the other one `times` as large."""
@@ -86,12 +87,13 @@ class RotatedPair:
 
     def added_rows(self, first: int, count: int) -> Tensor:
         """added_BHQK: what the rotation adds to the products of some queries with all keys."""
-        rows = slice(first, first + count)
-        plain_BHQK, turned_BHQK = (
-            q_BHQC[:, :, rows] @ k_BHKC.repeat_interleave(q_BHQC.shape[1] // k_BHKC.shape[1], 1).mT
-            for q_BHQC, k_BHKC in (self.before, self.after)
-        )
-        return turned_BHQK - plain_BHQK
+        return _products(*self.after, first, count).sub_(_products(*self.before, first, count))
+
+
+def _products(q_BHQC: Tensor, k_BHKC: Tensor, first: int, count: int) -> Tensor:
+    groups = q_BHQC.shape[1] // k_BHKC.shape[1]
+    k_BHKC = k_BHKC if groups == 1 else k_BHKC.repeat_interleave(groups, 1)
+    return q_BHQC[:, :, first : first + count] @ k_BHKC.mT
 
 
 @dataclass
@@ -109,6 +111,8 @@ class LogitNode:
         if self.pair is not None:
             added_BHQK = self.pair.added_rows(first, ratio_BHQK.shape[2])
             self.rotation = _with_rows(self.rotation, added_BHQK.mul_(ratio_BHQK).mul_(scale), first)
+            if first + ratio_BHQK.shape[2] == ratio_BHQK.shape[3]:
+                self.pair = None  # whose memory is no longer needed
 
     def on_relevance(self, relevance_BHQK: Tensor, first: int = 0) -> None:
         """Add the relevance of some rows of logits."""
@@ -118,6 +122,7 @@ class LogitNode:
         """The gradient of products of queries with keys has come back."""
         assert self.pair is not None, "there is a rotation"
         self.rotation = LogitRelevance.of((self.pair.added_rows(0, ratio_BHQK.shape[2]) * ratio_BHQK).sum(0))
+        self.pair = None
 
 
 def _with_rows(sums: LogitRelevance | None, relevance_BHQK: Tensor, first: int) -> LogitRelevance:
