@@ -167,7 +167,9 @@ def test_logits_are_split_by_distance():
         ("position", 0): 0.0,
         ("position", 1): pytest.approx(-0.5),
     }
-    sentence = "Position has 33\N{NO-BREAK SPACE}% of the relevance of logits, by size; most of it 1 token back."
+    sentence = (
+        "Position has 33\N{NO-BREAK SPACE}% of the relevance of logits, by size; the largest part of it 1 token back."
+    )
     assert sentence in body(made, "distances") and "A rotation by nothing adds nothing here" in body(made, "reading")
     cells = drawn(made, "layers_distance")
     assert [cell["tip"] for cell in cells][-1] == "layer 1, distance 1: −0.750" and len(cells) == 4
@@ -176,7 +178,7 @@ def test_logits_are_split_by_distance():
 
 def test_a_bias_that_layers_share_has_one_line_for_all():
     made = with_distances((None, -1, 0.5, 0.5), (None, 0, 0.0, 0.0))
-    assert "most of it 1 token on." in body(made, "distances")
+    assert "the largest part of it 1 token on." in body(made, "distances")
     assert all(chart.name != "layers_distance" for chart in made.placed if isinstance(chart, Chart))
     assert "distances" not in names(page()), "nothing to draw"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from wherewhat.formatting import short, signed
 from wherewhat.report.blocks.axes import INK, WHAT, WHERE, colour, legend, names, shade, x, y
-from wherewhat.report.blocks.chart import LINE, ViewRows, chart, lines
-from wherewhat.report.blocks.marks import ROWS, TIP, zero_rule
+from wherewhat.report.blocks.chart import LINE, ViewRows, chart
+from wherewhat.report.blocks.marks import ROWS, TIP, dots, line, zero_rule
 from wherewhat.report.core.page import Chart
 from wherewhat.report.pages.attribution.relevance_data import Explanation
 
@@ -103,18 +103,19 @@ def distance_lines(explanations: Sequence[Explanation]) -> Chart | None:
     if not shown:
         return None
     views = {view_title(each): _distances(each) for each in shown}
-    most = max(len(rows) for rows in views.values())
+    many = max(len(rows) for rows in views.values()) > DOTTED
     up = y("value", "relevance of logits", zero=True, tickCount=5)
+    place = {
+        "x": x("distance", "tokens from query back to key", grid=False, tickMinStep=1, nice=False),
+        "y": up,
+        "color": colour("part", {"content": WHAT, "position": WHERE}, legend=legend(symbolType="stroke")),
+    }
+    points = dots(ROWS, place, size=20, opacity=0) if many else dots(ROWS, place, size=40)  # a tooltip needs them
     title = "Content and position by distance"
-    return lines(
+    return chart(
         "distances",
         views,
-        x=x("distance", "tokens from query back to key", grid=False, tickMinStep=1, nice=False),
-        y=up,
-        colour=colour("part", {"content": WHAT, "position": WHERE}, legend=legend(symbolType="stroke")),
-        intervals="none",
-        below=[zero_rule(ROWS, up, along="y")],
-        size=40 if most <= DOTTED else 6,
+        [zero_rule(ROWS, up, along="y"), line(ROWS, place, width=1.6 if many else 2.4), points],
         label=title,
         tip="{part}, {distance:.0f} back: {value:short}",
         height=280,

@@ -117,7 +117,7 @@ def _position_share(explanation: Explanation) -> str:
     )
     return (
         f"Position has {percent(of_position / (of_position + of_content))} of the relevance of logits, by size; "
-        f"most of it {where}."
+        f"the largest part of it {where}."
     )
 
 
