@@ -20,6 +20,7 @@ class ExplicitRelevance:
     position_T: Tensor = field(default_factory=lambda: torch.zeros(0))
     position_LH: list[Tensor] = field(default_factory=list)  # last layer first
     position_LF: list[Tensor] = field(default_factory=list)
+    split_LR: list[Tensor] = field(default_factory=list)  # what rotations add to logits, by distance
     softmax: list[float] = field(default_factory=list)
     biases: float = 0.0
 
@@ -37,6 +38,7 @@ class Heads:
     q: Tensor
     k: Tensor
     v: Tensor
+    ratios: list[Tensor] = field(default_factory=list)  # of logits, once relevance has come back
 
     @property
     def logits(self) -> Tensor:
@@ -57,6 +59,7 @@ class Heads:
         of_attention, of_values = ratio @ self.v.mT / 2, attention.mT @ ratio / 2
         share = (attention * of_attention).sum(-1, keepdim=True)
         of_logits = attention * (of_attention - share)
+        self.ratios.append(of_logits)
         kept = (attention * of_attention).sum() - (self.logits * of_logits).sum()
         relevance.softmax.append(float(kept))
         return of_logits @ self.k * scale / 2, of_logits.mT @ self.q * scale / 2, of_values
@@ -103,6 +106,9 @@ def explicit_llama(model: Any, ids: list[int], index: int) -> ExplicitRelevance:
 
         def back(ratio: Tensor) -> Tensor:
             of_q, of_k, of_v = met.back(split(ratio @ own.o_proj.weight, heads), result)
+            plain = Heads(q, k.repeat_interleave(groups, 0), met.v)
+            added = ((met.logits - plain.logits) * met.ratios[0]).sum(0)
+            result.split_LR.append(torch.stack([added.diagonal(-lag).sum() for lag in range(len(ids))]))
             of_position = (met.q * of_q + met.k * of_k) / 2
             position.append(of_position.sum((0, 2)))
             result.position_LH.append(of_position.sum((1, 2)))

@@ -31,6 +31,10 @@ def test_a_llama_with_grouped_keys(index: int):
     frequencies = torch.cat(theirs.position_LF[::-1]).tolist()
     assert ours.frequencies["relevance"].to_list() == pytest.approx(frequencies, abs=close)
     assert max(map(abs, heads)) > 100 * close
+    distances = ours.distances.sort("layer", "distance")
+    added = torch.cat(theirs.split_LR[::-1]).tolist()
+    assert distances["position"].to_list() == pytest.approx(added, abs=close)
+    assert max(map(abs, added)) > 100 * close
 
 
 @torch.no_grad()

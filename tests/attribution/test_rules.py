@@ -14,6 +14,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from wherewhat.attribution.backward import half
 from wherewhat.attribution.record import RelevanceRecord
 from wherewhat.attribution.rules import FrozenRules, RelevanceRules, under_rules
+from wherewhat.attribution.sources import ContentRecorder, SourceRecorder
 from wherewhat.errors import UserError
 from wherewhat.nets.attention import SelfAttention
 
@@ -196,6 +197,21 @@ def test_a_rotation_is_split_in_half_for_every_slot_head_and_pair():
     pairs = [each.unflatten(-1, (2, 2)).sum(-2) for each in (node.into[0], node.of(0)[0], node.of(1) + node.of(2))]
     torch.testing.assert_close(pairs[1], pairs[0] / 2)
     torch.testing.assert_close(pairs[2], pairs[0] / 2)
+
+
+def test_position_that_is_a_factor_of_a_product_gets_half_and_content_the_rest():
+    q, keys, ratio = X.clone().requires_grad_(), numbers(2, 4, 8, seed=1), numbers(2, 3, 4, seed=9)
+    recorder = SourceRecorder(RelevanceRecord(layer=2))
+    product = q @ keys.mT
+    recorder.on_product("distance keys", product).backward(ratio)
+    (source,) = recorder.sources
+    assert (source.name, source.layer) == ("distance keys", 2)
+    torch.testing.assert_close(source.relevance()[0], product.detach() * ratio / 2)
+    torch.testing.assert_close(q.grad, ratio @ keys / 2)
+    content, whole = ContentRecorder(RelevanceRecord()), X.clone().requires_grad_()
+    content.on_product("distance keys", whole @ keys.mT).backward(ratio)
+    assert not content.sources
+    torch.testing.assert_close(whole.grad, ratio @ keys)
 
 
 def explicit_attention(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:

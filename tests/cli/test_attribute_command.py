@@ -85,6 +85,13 @@ def test_a_text_that_is_typed(speaking: Path, tmp_path: Path, capsys: pytest.Cap
     assert "<script> " not in (out / "report.html").read_text().partition("<style>")[2].partition("<script")[0]
 
 
+def test_outputs_that_are_not_named_are_counted(speaking: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    line = ["attribute", str(speaking), "--text", "a b", "--continuation", "c d e a b c d", "--out", str(tmp_path)]
+    assert main(line) == 0
+    lines = capsys.readouterr().out.strip().split("\n")
+    assert len(lines) == 5 + 2 and lines[5] == "and 2 more outputs, on the page"
+
+
 def test_the_parts_add_up_to_the_logit(speaking: Path, tmp_path: Path):
     assert main(["attribute", str(speaking), "--text", "a b c d", *quiet(tmp_path)]) == 0
     (ledger,) = manifest(tmp_path)["ledgers"]
@@ -288,6 +295,7 @@ BAD = [
     ),
     (["--text", "a b", "--target", "zz"], "'zz' is not in the vocabulary of llama; give words that are, or id:N"),
     (["--text", " "], "--text is empty; write a text, or name a file"),
+    (["--text", ""], "--text is empty; write a text, or name a file"),
     (["--text", "nowhere.txt"], "there is no text file nowhere.txt"),
     (["--text", "some/file"], "there is no text file some/file"),
     (["--text", "a b", "--dataset", "x"], "both --text and --dataset were given"),

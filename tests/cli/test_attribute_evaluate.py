@@ -54,6 +54,7 @@ def test_the_page_is_drawn_again_without_torch(run: Path, tmp_path: Path) -> Non
     assert isinstance(result, AttributionRun)
     section = next(section for section in result.page.sections if section.name == "evaluation")
     assert "has the highest ABPC: 0." in str(section.lede) and "random orders have 0" in str(section.lede)
+    assert "has the highest ABPC: 0." in str(result.page.findings[0]), "what was asked for comes first"
     assert "input × gradient" in section.body and "the mean embedding of all tokens stands" in section.body
     pictures = {path.name for path in result.figures(tmp_path / "figures")}
     expected = {"evaluation.png", "evaluation_mIoU.png", "evaluation_curves.png", "evaluation_curves_letter.png"}

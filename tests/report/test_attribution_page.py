@@ -14,6 +14,8 @@ from wherewhat.report.blocks.token_text import token_text, token_texts
 from wherewhat.report.core.figures import figures, rows
 from wherewhat.report.core.page import Chart, Page
 from wherewhat.report.core.render import render
+from wherewhat.report.pages.attribution.evaluation import evaluation_findings
+from wherewhat.tables.schema import EVALUATION, EVALUATION_DIFFERENCES, RELEVANCE_DISTANCES, frame
 
 ADDS, TAKES = (221, 132, 51), (77, 134, 187)  # the orange and the blue of the light palette
 
@@ -42,6 +44,16 @@ def test_the_page_says_what_speaks_for_an_output_and_what_against_it():
     ]
     assert made.kind == "Attribution: next token by pa-lrp, attnlrp"
     assert made.facts[:2] == [("1", "output"), ("1", "text")]
+
+
+def test_positions_alone_are_said_to_be_so():
+    made = page("pa-lrp", aggregate={"name": "position", "about": "positions alone"})
+    assert "Next token “to” (68\N{NO-BREAK SPACE}%), by positions alone: for it" in made.findings[0]
+
+
+def test_ledgers_of_several_texts_are_told_apart():
+    assert "text 2, pa-lrp" in body(page("pa-lrp", outputs=2), "ledger")
+    assert "text 1" not in body(page(), "ledger")
 
 
 def test_every_part_has_its_section():
@@ -135,6 +147,63 @@ def test_what_is_spread_over_slots_is_not_counted_twice():
     assert "heads" not in names(alone) and "frequencies" not in names(alone)
 
 
+def with_distances(*rows: tuple[int | None, int, float, float]) -> Page:
+    """A page with logits split by layer and distance: content, then position."""
+    table, manifest = attribution_run()
+    values = [
+        (0, 0, "pa-lrp", layer, distance, part, value)
+        for layer, distance, *pair in rows
+        for part, value in zip(("content", "position"), pair, strict=True)
+    ]
+    return page_of_attribution(table, manifest, distances=frame(values, RELEVANCE_DISTANCES))
+
+
+def test_logits_are_split_by_distance():
+    made = with_distances((0, 0, 1.0, 0.0), (0, 1, -0.5, 0.25), (1, 0, 0.5, 0.0), (1, 1, 0.0, -0.75))
+    points = {(row["part"], row["distance"]): row["value"] for row in drawn(made, "distances")}
+    assert points == {
+        ("content", 0): 1.5,
+        ("content", 1): -0.5,
+        ("position", 0): 0.0,
+        ("position", 1): pytest.approx(-0.5),
+    }
+    sentence = (
+        "Position has 33\N{NO-BREAK SPACE}% of the relevance of logits, by size; the largest part of it 1 token back."
+    )
+    assert sentence in body(made, "distances") and "A rotation by nothing adds nothing here" in body(made, "reading")
+    cells = drawn(made, "layers_distance")
+    assert [cell["tip"] for cell in cells][-1] == "layer 1, distance 1: −0.750" and len(cells) == 4
+    assert made.chart("distances").follows == [0], "the other method has none"
+
+
+def test_a_bias_that_layers_share_has_one_line_for_all():
+    made = with_distances((None, -1, 0.5, 0.5), (None, 0, 0.0, 0.0))
+    assert "the largest part of it 1 token on." in body(made, "distances")
+    assert all(chart.name != "layers_distance" for chart in made.placed if isinstance(chart, Chart))
+    assert "distances" not in names(page()), "nothing to draw"
+
+
+@pytest.mark.parametrize(
+    ("low", "words"),
+    [
+        (0.05, " Its difference from AttnLRP is +0.10 (0.050 to 0.30)."),
+        (-0.05, " Its difference from AttnLRP is +0.10 (−0.050 to 0.30), which may be chance."),
+        (None, " Its difference from AttnLRP is +0.10, which may be chance."),
+    ],
+)
+def test_the_best_method_is_compared_with_attnlrp(low: float | None, words: str):
+    high = None if low is None else 0.3
+    arms = [("pa-lrp", "signed", 0.5), ("attnlrp", "", 0.4), ("left to right", "", 0.9)]
+    scores = frame([("texts", *arm, "abpc", value, None, None, 0.0, 8) for *arm, value in arms], EVALUATION)
+    gap = ("texts", "pa-lrp", "signed", "attnlrp", "abpc", 0.1, low, high, 8)
+    (sentence,) = evaluation_findings(scores, frame([gap], EVALUATION_DIFFERENCES))
+    assert sentence == f"On 8 texts (texts), PA-LRP, signed has the highest ABPC: 0.50; random orders have 0.{words}"
+    few = evaluation_findings(scores, frame([(*gap[:-1], 5)], EVALUATION_DIFFERENCES))
+    assert few[0].endswith("which may be chance."), "of five texts"
+    best = scores.filter(pl.col("method") != "pa-lrp")
+    assert evaluation_findings(best, frame([], EVALUATION_DIFFERENCES))[0].endswith("0.40; random orders have 0.")
+
+
 def test_methods_stand_beside_each_other():
     made = page()
     cells = drawn(made, "methods")
@@ -222,6 +291,11 @@ def test_a_notebook_shows_the_text_shaded():
         (("▁a", "<0x0A>", "▁"), " a↵ ␣"),
         (("Ġa", "Ã"), " a\N{REPLACEMENT CHARACTER}"),
         (("", "x"), " ∅ x"),
+        (("caf", "Ã©"), "café"),  # bytes, although there is no space
+        (("café", "é"), " café é"),  # no bytes: they would not be UTF-8
+        (("ĠæĹ", "¥æľ", "¬", "ĠðŁ", "ĺ", "Ģ"), " 日本⋅ 😀⋅⋅"),
+        (("▁", "<0xE6>", "<0x97>", "<0xA5>", "s"), " ␣日⋅⋅s"),
+        (("<0xE6>", "<0x97>"), "\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}"),
         (("##",), " ##"),
     ],
 )

@@ -69,11 +69,14 @@ def attribute(
     )
 
 
-def open_model(model: str | nn.Module | LoadedModel, tokenizer: Any = None) -> LoadedModel:
+def open_model(
+    model: str | nn.Module | LoadedModel, tokenizer: Any = None, loading: LoadSettings | None = None
+) -> LoadedModel:
     """A model by its name, with the head it was saved with; or one that is already in memory. At least in float32."""
-    if isinstance(model, str):
-        return load_explained(model, LoadSettings())
-    return in_float32(model if isinstance(model, LoadedModel) else wrap_module(model, tokenizer))
+    if isinstance(model, nn.Module):
+        return in_float32(wrap_module(model, tokenizer))
+    loaded = load_explained(model, loading or LoadSettings()) if isinstance(model, str) else model
+    return in_float32(loaded if tokenizer is None else replace(loaded, tokenizer=tokenizer))
 
 
 def in_float32(model: LoadedModel) -> LoadedModel:

@@ -9,7 +9,7 @@ import polars as pl
 import torch
 from torch import Tensor, nn
 
-from wherewhat.attribution.attribute import attribute, in_float32, open_model
+from wherewhat.attribution.attribute import attribute, open_model
 from wherewhat.attribution.evaluation.of_run import evaluate_run
 from wherewhat.attribution.evaluation.settings import EvaluationSettings
 from wherewhat.attribution.explain import METHODS
@@ -18,6 +18,7 @@ from wherewhat.attribution.readings import own_readings, readings_of
 from wherewhat.attribution.relevance_table import (
     Row,
     aggregate_section,
+    distance_rows,
     explained_section,
     frequency_sections,
     ledger_sections,
@@ -27,7 +28,6 @@ from wherewhat.attribution.relevance_table import (
 from wherewhat.attribution.result import AGGREGATES, Attribution
 from wherewhat.attribution.targets import Question, questions_of
 from wherewhat.capture.loading.load import LoadedModel, LoadSettings
-from wherewhat.capture.outputs.explained import load_explained
 from wherewhat.capture.outputs.language_model import MASKED, NEXT
 from wherewhat.capture.outputs.text_outputs import LABELS, labels_of
 from wherewhat.capture.tokens.encode import OWN, token_names
@@ -45,7 +45,7 @@ from wherewhat.tables.manifest.attribution import (
 )
 from wherewhat.tables.manifest.provenance import peak_memory, provenance
 from wherewhat.tables.manifest.sections import ModelSection
-from wherewhat.tables.schema import RELEVANCE, frame
+from wherewhat.tables.schema import RELEVANCE, RELEVANCE_DISTANCES, frame
 from wherewhat.tables.texts import Origin, Text
 
 
@@ -93,7 +93,7 @@ def attribute_texts(
     """
     began = time.perf_counter()
     settings, loading = settings or AttributionSettings(), loading or LoadSettings()
-    loaded = _load(model, tokenizer, loading)
+    loaded = open_model(model, tokenizer, loading)
     count, window = settings.max_texts, settings.max_tokens
     if texts is None:
         if settings.add_bos:
@@ -102,13 +102,12 @@ def attribute_texts(
     else:
         readings, encoded = readings_of(loaded, texts, count=count, window=window, add_bos=settings.add_bos)
     questions = list(questions_of(loaded, readings, settings.targets, settings.continuation))
-    table, manifest = _explained(loaded, questions, settings, on_step)
-    tables: dict[str, pl.DataFrame] = {}
+    tables, manifest = _explained(loaded, questions, settings, on_step)
     if settings.evaluation is not None:
         own = texts is None
         evaluation, section = evaluate_run(loaded, questions, settings.evaluation, own=own, on_step=on_step)
         manifest = replace(manifest, evaluation=section, notes=[*manifest.notes, *evaluation.notes])
-        tables = {
+        tables |= {
             "evaluation": evaluation.scores,
             "evaluation_differences": evaluation.differences,
             "evaluation_curves": evaluation.curves,
@@ -128,22 +127,15 @@ def attribute_texts(
         seconds=round(time.perf_counter() - began, 3),
         peak_memory_bytes=peak_memory(),
     )
-    return AttributionRun(table, manifest, **tables)
-
-
-def _load(model: str | nn.Module | LoadedModel, tokenizer: Any, loading: LoadSettings) -> LoadedModel:
-    """A model by its name or from memory, in float32 at least."""
-    if isinstance(model, str):
-        loaded = load_explained(model, loading)
-        return in_float32(loaded if tokenizer is None else replace(loaded, tokenizer=tokenizer))
-    return open_model(model, tokenizer)
+    return AttributionRun(manifest=manifest, **tables)
 
 
 def _explained(
     model: LoadedModel, questions: Sequence[Question], settings: AttributionSettings, on_step: OnStep | None
-) -> tuple[pl.DataFrame, AttributionManifest]:
-    """Every question by every method: the table, and what there is to say of outputs and ledgers."""
+) -> tuple[dict[str, pl.DataFrame], AttributionManifest]:
+    """Every question by every method: the tables, and what there is to say of outputs and ledgers."""
     rows: list[Row] = []
+    distances: list[Row] = []
     outputs: list[ExplainedSection] = []
     ledgers: list[LedgerSection] = []
     frequencies: list[RotaryFrequency] = []
@@ -153,6 +145,7 @@ def _explained(
         if output not in outputs:  # else a target is what the model predicts anyway
             for attribution in attributions:
                 rows += relevance_rows(attribution, text=question.text, output=len(outputs))
+                distances += distance_rows(attribution, text=question.text, output=len(outputs))
                 ledgers += ledger_sections(attribution, output=len(outputs))
                 frequencies = frequencies or frequency_sections(attribution)
             outputs.append(output)
@@ -165,7 +158,8 @@ def _explained(
         ledgers=ledgers,
         frequencies=frequencies,
     )
-    return frame(rows, RELEVANCE), manifest
+    tables = {"relevance": frame(rows, RELEVANCE), "distances": frame(distances, RELEVANCE_DISTANCES)}
+    return tables, manifest
 
 
 def _attributed(model: LoadedModel, question: Question, method: str, settings: AttributionSettings) -> Attribution:

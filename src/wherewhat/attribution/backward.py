@@ -16,6 +16,7 @@ from torch.nn.functional import scaled_dot_product_attention
 NEAR_ZERO = 1e-12  # below it, the ratio of output and input is the derivative
 ENTRIES = 1 << 20  # of attention computed at once in the backward pass, so that memory does not grow with n²
 OnRelevance = Callable[[Tensor], None]  # is shown the relevance of a tensor, of its shape
+OnRows = Callable[[int, Tensor, Tensor], None]  # the number of the first row, the relevance of rows, and by value
 OnSums = Callable[[Tensor, Tensor], None]  # is shown the summed relevance of attention and of its logits
 
 
@@ -137,6 +138,7 @@ class AttentionWatch:
     on_softmax: OnSums
     on_queries: OnRelevance
     on_keys: OnRelevance
+    on_logits: OnRows | None = None
 
 
 class _Attention(torch.autograd.Function):
@@ -151,6 +153,7 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, bias = ctx.saved_tensors
+        watch: AttentionWatch = ctx.watch
         queries, keys = q.shape[-2], k.shape[-2]
         to_q, to_k, to_v = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
         to_bias = torch.zeros_like(bias) if bias is not None and ctx.needs_input_grad[3] else None
@@ -169,13 +172,15 @@ class _Attention(torch.autograd.Function):
             relevance = attention * (grad[..., here, :] @ v.mT / 2)
             to_logits = relevance - attention * relevance.sum(-1, keepdim=True)
             of_attention = of_attention + summed(relevance)
-            of_logits = of_logits + summed(logits.masked_fill(attention == 0, 0.0).mul_(to_logits))
+            of_rows = logits.masked_fill(attention == 0, 0.0).mul_(to_logits)
+            of_logits = of_logits + summed(of_rows)
+            if watch.on_logits is not None:
+                watch.on_logits(first, of_rows, to_logits)
             to_q[..., here, :] = to_logits @ k * (ctx.scale / 2)
             to_k += to_logits.mT @ q[..., here, :] * (ctx.scale / 2)
             if to_bias is not None:
                 target = _rows(to_bias, here)
                 target += to_logits.sum_to_size(target.shape)
-        watch: AttentionWatch = ctx.watch
         watch.on_softmax(of_attention, of_logits)
         watch.on_queries(q * to_q)
         watch.on_keys(k * to_k)

@@ -1,4 +1,4 @@
-"""The relevance of position by head, and by rotary frequency."""
+"""The relevance of position by head, by rotary frequency and by distance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +20,30 @@ class FrequencyRelevance:
     frequency: int  # the number of its channel pair, fastest first
     theta: float | None  # radians per token; None where it depends on the text, or a text has a single token
     relevance: float
+
+
+@dataclass(frozen=True)
+class DistanceRelevance:
+    """What the logits of one layer get from queries and keys so far apart, over all heads."""
+
+    layer: int | None  # None: all layers together
+    distance: int  # of the key before the query; negative: after it
+    content: float
+    position: float
+
+
+def logits_by_distance(relevance: Relevance) -> list[DistanceRelevance]:
+    """The relevance of content and of position in logits; none where position adds nothing to them."""
+    if not any(split.position.by_key_HK.any() for split in relevance.splits):
+        return []
+    rows = []
+    for split in relevance.splits:
+        parts_R = [part.by_distance_HR.sum(0) for part in (split.content, split.position)]
+        furthest = split.content.by_key_HK.shape[1] - 1
+        first = -furthest if any(part_R[:furthest].any() for part_R in parts_R) else 0  # no key after a query is seen
+        values = zip(*(part_R[first + furthest :].tolist() for part_R in parts_R), strict=True)
+        rows += [DistanceRelevance(split.layer, distance, *pair) for distance, pair in enumerate(values, start=first)]
+    return rows
 
 
 def position_by_head(relevance: Relevance) -> Mapping[tuple[int | None, int], float]:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from wherewhat.attribution.target_tokens import tokens_after, tokens_in_place
 from wherewhat.capture.capture import as_user_errors, first_device
 from wherewhat.capture.hooks.position_sources import has_two_stacks
 from wherewhat.capture.loading.load import LoadedModel
@@ -46,7 +47,7 @@ def choose_output(model: LoadedModel, text: Any, target: str | int) -> OutputCho
         names = labels_of(model)
         index, name_of = _label_index(model, names, target), names.__getitem__
         return OutputChoice(kind, ids_BT, None, _runner(model, label_logits, ids_BT, types_BT), index, name_of)
-    index = _token_index(model, kind, target)
+    index = _token_index(model, kind, text, target)
     if has_two_stacks(model.module):
         return OutputChoice(kind, ids_BT, None, _runner(model, next_token_logits, ids_BT), index, _namer(model))
     slot = _mask_slot(model, ids_BT) if kind == MASKED else ids_BT.shape[1] - 1
@@ -135,10 +136,10 @@ def _label_index(model: LoadedModel, names: tuple[str, ...], target: str | int) 
     return lambda _: target
 
 
-def _token_index(model: LoadedModel, kind: str, target: str | int) -> Callable[[Tensor], int]:
+def _token_index(model: LoadedModel, kind: str, text: Any, target: str | int) -> Callable[[Tensor], int]:
     if target == "":
         return _likeliest
-    index = target if isinstance(target, int) else _token_called(model, target)
+    index = target if isinstance(target, int) else _token_called(model, kind, text, target)
     if not 0 <= index < model.vocabulary:
         raise UserError(
             f"token {index} is not in the vocabulary of {model.id}, which has {model.vocabulary} entries; "
@@ -147,14 +148,17 @@ def _token_index(model: LoadedModel, kind: str, target: str | int) -> Callable[[
     return lambda _: index
 
 
-def _token_called(model: LoadedModel, target: str) -> int:
-    """The token that a target names: by the tokenizer, or by the tasks that a net has learnt."""
+def _token_called(model: LoadedModel, kind: str, text: Any, target: str) -> int:
+    """The token that a target names: by the tokenizer, where it stands, or by the tasks that a net has learnt."""
     if model.task is not None and model.tokenizer is None:
         names = token_names(model, torch.arange(model.vocabulary))
         look_up("token", target, dict.fromkeys(names))
         return names.index(target)
     tokenizer = tokenizer_of(model)
-    ids = tokenizer(target, add_special_tokens=False)["input_ids"]
+    if kind == MASKED:
+        ids = tokens_in_place(model, text, target)
+    else:  # a decoder beside an encoder begins a text of its own
+        ids = tokens_after(model, "" if has_two_stacks(model.module) else text, target)
     if len(ids) != 1:
         raise UserError(f"'{target}' is {len(ids)} tokens of {model.id}; give a single token, or its number")
     if ids[0] == getattr(tokenizer, "unk_token_id", None) and target != tokenizer.unk_token:

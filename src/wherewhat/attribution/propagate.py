@@ -11,13 +11,12 @@ from wherewhat.attribution.faults import first_fault
 from wherewhat.attribution.ledger import BIASES, OTHERS, SOFTMAX, TOKENS, Ledger, LedgerEntry
 from wherewhat.attribution.record import RelevanceRecord, coarser
 from wherewhat.attribution.relevance import Choose, Relevance, Watched
-from wherewhat.attribution.sources import ROTARY, PositionSource, SourceRecorder
+from wherewhat.attribution.sources import PositionSource, SourceRecorder, relevance_of
 from wherewhat.encodings.base import Encoding
 from wherewhat.errors import UserError
 from wherewhat.nets.trunk import evaluating
 
 ADDED = ("bias", "sinks")  # how the names of parameters end that are added to content, or stand beside it as a logit
-ROTATION = "rotation"  # cosines and sines together
 Rules = Callable[[nn.Module, RelevanceRecord], AbstractContextManager[None]]
 
 
@@ -54,7 +53,7 @@ def propagate(watched: Watched, choose: Choose, how: Propagation, *, method: str
         ledger=ledger_of(result),
         dtype=result.logits_C.dtype,
         products=tuple(result.record.products),
-        splits=tuple(result.recorder.splits),
+        splits=result.recorder.score_splits(),
     )
     if not is_finite(relevance):
         raise UserError(first_fault(watched.module, lambda: pass_back(watched, choose, how)))
@@ -120,16 +119,8 @@ def by_place(sources: Sequence[PositionSource]) -> dict[tuple[str, int | None], 
     """The relevance of sources by name and layer; cosines and sines are one."""
     places: dict[tuple[str, int | None], list[Tensor]] = {}
     for source in sources:
-        key = ROTATION if source.name in ROTARY else source.name, source.layer
-        places.setdefault(key, []).append(source.relevance())
+        places.setdefault(source.place, []).append(source.relevance())
     return places
-
-
-def relevance_of(leaf: Tensor) -> Tensor:
-    """Value times gradient, in float64 on the CPU."""
-    if leaf.grad is None:
-        return torch.zeros(leaf.shape, dtype=torch.float64)
-    return leaf.detach().cpu().double() * leaf.grad.cpu().double()
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from wherewhat.attribution.score_split import LogitNode, RotatedPair
+
 
 @dataclass
 class SoftmaxLeak:
@@ -61,7 +63,34 @@ class RelevanceRecord:
     dtype: torch.dtype = torch.float64  # the coarsest type that norms, softmaxes and attention were computed in
     softmaxes: list[SoftmaxLeak] = field(default_factory=list)
     products: list[HeadProduct] = field(default_factory=list)
+    splits_logits: bool = False  # whether logits are split into content and position
+    pair: RotatedPair | None = None  # queries and keys that have been rotated, and have not met yet
+    logits: list[LogitNode] = field(default_factory=list)
+    open_logits: LogitNode | None = None  # whose products have been computed, and whose softmax has not
     constants: float = 0.0  # relevance of constants that are added, such as the shift of a batch norm
+
+    def enter(self, layer: int | None) -> None:
+        """A layer runs from now on; None: one outside the part that reads the text."""
+        self.layer, self.rotated, self.pair, self.open_logits = layer, False, None, None
+
+    def new_logits(self, queries: int, keys: int) -> LogitNode | None:
+        """The logits of a softmax that runs, with the rotation they were made of; None if they are not split."""
+        node, self.open_logits = self.open_logits, None
+        if not self.splits_logits or self.layer is None or queries != keys:
+            return None
+        if node is None:
+            node = LogitNode(self.layer, self.pair)
+            self.logits.append(node)
+        self.pair = None
+        return node
+
+    def new_rotated_logits(self) -> LogitNode | None:
+        """Rotated queries and keys meet some operations before their softmax."""
+        if self.pair is None or self.layer is None or not self.splits_logits:
+            return None
+        self.open_logits, self.pair = LogitNode(self.layer, self.pair), None
+        self.logits.append(self.open_logits)
+        return self.open_logits
 
     def new_softmax(self) -> SoftmaxLeak:
         """A softmax runs, in the layer that runs now."""

@@ -46,7 +46,7 @@ class Relevance:
     ledger: Ledger | None = None  # None: the method passes nothing back that could be added up
     dtype: torch.dtype = torch.float32
     products: tuple[HeadProduct, ...] = field(default=(), repr=False)  # of queries and keys, first layer first
-    splits: tuple[ScoreSplit, ...] = field(default=(), repr=False)  # of logits; of our own nets only
+    splits: tuple[ScoreSplit, ...] = field(default=(), repr=False)  # of logits; none if unknown
 
     @property
     def logit(self) -> float:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from torch import Tensor
 
 from wherewhat.attribution.explain import METHODS
-from wherewhat.attribution.result import AGGREGATES, ROTATION, TOKEN, Attribution
+from wherewhat.attribution.result import AGGREGATES, TOKEN, Attribution
+from wherewhat.attribution.sources import ROTATION
 from wherewhat.runs.registry import AttributionRun
 from wherewhat.tables.manifest.attribution import (
     AggregateSection,
@@ -16,9 +17,10 @@ from wherewhat.tables.manifest.attribution import (
     MethodSection,
     RotaryFrequency,
 )
-from wherewhat.tables.schema import RELEVANCE, frame
+from wherewhat.tables.schema import RELEVANCE, RELEVANCE_DISTANCES, frame
 
 COMBINED, POSITION = "combined", "position"  # sources of rows: tokens and positions together; positions of a head
+PARTS = ("content", "position")  # of logits
 Row = tuple[object, ...]
 
 
@@ -37,6 +39,13 @@ def relevance_rows(attribution: Attribution, *, text: int, output: int) -> Itera
         yield text, None, None, POSITION, layer, method, value, output, target, head, None
     for layer, frequency, _, value in attribution.frequencies.iter_rows():
         yield text, None, None, ROTATION, layer, method, value, output, target, None, frequency
+
+
+def distance_rows(attribution: Attribution, *, text: int, output: int) -> Iterator[Row]:
+    """The relevance of logits by layer and distance, of content and of position."""
+    for layer, distance, *values in attribution.distances.iter_rows():
+        for part, value in zip(PARTS, values, strict=True):
+            yield text, output, attribution.method, layer, distance, part, value
 
 
 def frequency_sections(attribution: Attribution) -> list[RotaryFrequency]:
@@ -99,4 +108,6 @@ def run_of(attribution: Attribution) -> AttributionRun:
         aggregate=aggregate_section(attribution.aggregate),
         ledgers=ledger_sections(attribution, output=0),
     )
-    return AttributionRun(frame(relevance_rows(attribution, text=0, output=0), RELEVANCE), manifest)
+    relevance = frame(relevance_rows(attribution, text=0, output=0), RELEVANCE)
+    distances = frame(distance_rows(attribution, text=0, output=0), RELEVANCE_DISTANCES)
+    return AttributionRun(relevance, manifest, distances)

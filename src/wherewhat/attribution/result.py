@@ -8,18 +8,18 @@ import polars as pl
 import torch
 from torch import Tensor
 
-from wherewhat.attribution.details import position_by_frequency, position_by_head
+from wherewhat.attribution.details import logits_by_distance, position_by_frequency, position_by_head
 from wherewhat.attribution.explain import METHODS
 from wherewhat.attribution.ledger import Ledger
 from wherewhat.attribution.relevance import Relevance
-from wherewhat.attribution.sources import ROTARY
 
 if TYPE_CHECKING:
     from wherewhat.runs.registry import AttributionRun
 
-TOKEN, ROTATION = "token", "rotation"  # names of parts in the table, beside those of other sources of position
+TOKEN = "token"  # the name of a part in the table, beside those of sources of position
 HEADS = {"layer": pl.Int32, "head": pl.Int32, "relevance": pl.Float64}
 FREQUENCIES = {"layer": pl.Int32, "frequency": pl.Int32, "theta": pl.Float64, "relevance": pl.Float64}
+DISTANCES = {"layer": pl.Int32, "distance": pl.Int32, "content": pl.Float64, "position": pl.Float64}
 LayerParts = Mapping[tuple[str, int | None], Tensor]  # relevance_T by source and layer
 
 
@@ -66,8 +66,7 @@ class Attribution:
         """Relevance of positions by source and layer; cosines and sines are one source."""
         parts: dict[tuple[str, int | None], Tensor] = {}
         for source in self.relevance.sources:
-            key = ROTATION if source.name in ROTARY else source.name, source.layer
-            parts[key] = parts.get(key, 0) + source.by_slot()
+            parts[source.place] = parts.get(source.place, 0) + source.by_slot()
         return parts
 
     @property
@@ -93,11 +92,22 @@ class Attribution:
         rows = [(row.layer, row.frequency, row.theta, row.relevance) for row in position_by_frequency(self.relevance)]
         return pl.DataFrame(rows, FREQUENCIES, orient="row")
 
+    @property
+    def distances(self) -> pl.DataFrame:
+        """Relevance of logits by layer and distance (query minus key), split into content and what position adds.
+
+        One measure for rotations, biases and distance terms. No rows where position adds nothing to logits, as with
+        tables and under methods that do not tell positions apart.
+        """
+        rows = logits_by_distance(self.relevance) if METHODS[self.method].positions else []
+        values = [(row.layer, row.distance, row.content, row.position) for row in rows]
+        return pl.DataFrame(values, DISTANCES, orient="row")
+
     def __repr__(self) -> str:
         return (
             f"Attribution by {self.method}: {self._run().findings[0]}\n"
-            "next: .tokens, .scores_T, .token_T, .position_T, .parts, .heads, .frequencies, .ledger; a notebook shows "
-            "the text"
+            "next: .tokens, .scores_T, .token_T, .position_T, .parts, .heads, .frequencies, .distances, .ledger; a "
+            "notebook shows the text"
         )
 
     def _repr_html_(self) -> str:

@@ -51,7 +51,10 @@ class RelevanceRules(TorchFunctionMode):
         if self.record.rotated and depends(a) and depends(b) and a.dim() == b.dim() == 4:
             product = self.record.new_product()
             keys = partial(_of_transposed, product.on_keys)
-            return func(shown_half(a, product.on_queries), shown_half(b, keys), *rest, **options)
+            logits = func(shown_half(a, product.on_queries), shown_half(b, keys), *rest, **options)
+            if node := self.record.new_rotated_logits():
+                logits.register_hook(node.on_product)
+            return logits
         return self.product(func, a, b, *rest, **options)
 
     def einsum(self, func: Function, equation: Any, *operands: Any) -> Any:
@@ -167,13 +170,16 @@ class RelevanceRules(TorchFunctionMode):
             return y
         self.record.attentions += 1
         leak, sums = self.record.new_softmax(), list[Tensor]()
+        node = self.record.new_logits(*x.shape[-2:]) if x.dim() == 4 else None
 
         def on_output(grad: Tensor) -> None:
             sums.append(summed(y.detach() * grad))
 
         def on_input(grad: Tensor) -> None:
-            # A masked one is minus infinity.
-            leak.on_sums(sums.pop(), summed(torch.where(grad == 0, 0, x.detach() * grad)))
+            relevance = torch.where(grad == 0, 0, x.detach() * grad)  # a masked one is minus infinity
+            leak.on_sums(sums.pop(), summed(relevance))
+            if node is not None:
+                node.on_relevance(relevance)
 
         y.register_hook(on_output)
         x.register_hook(on_input)
@@ -203,7 +209,9 @@ class RelevanceRules(TorchFunctionMode):
     def attend(self, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, *, scale: float, causal: bool) -> Tensor:
         """Attention as one node, with what it keeps written down."""
         product = self.record.new_product()
-        watch = AttentionWatch(self.record.new_softmax().on_sums, product.on_queries, product.on_keys)
+        node = self.record.new_logits(q.shape[-2], k.shape[-2])
+        on_logits = None if node is None else partial(node.on_rows, scale=scale)
+        watch = AttentionWatch(self.record.new_softmax().on_sums, product.on_queries, product.on_keys, on_logits)
         return attention(q, k, v, bias, scale=scale, causal=causal, watch=watch)
 
 

@@ -1,11 +1,11 @@
 """The relevance of logits, split into what content says and what position adds to it: one measure for all encodings.
 
-For every query i and key j, content is the logit c without position (of queries and keys before any rotation, and
-without a bias), position is p = s - c, and each gets its share of the relevance of the logit s. Nothing else changes:
-this only reports. Position in a table is part of what queries and keys are made of, and counts as content here.
+For every query i and key j, position is p, what their rotation changes in their product and what a bias or a product
+with a distance adds to it; content is the rest, c = s - p, and each gets its share of the relevance of the logit s.
+Nothing else changes: this only reports. Position in a table is part of what queries and keys are made of, and counts as
+content here.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -21,13 +21,37 @@ class LogitRelevance:
     by_key_HK: Tensor
 
     @classmethod
+    def zeros(cls, heads: int, queries: int, keys: int) -> "LogitRelevance":
+        """Nothing so far."""
+        sizes = (queries + keys - 1, queries, keys)
+        return cls(*(torch.zeros(heads, size, dtype=torch.float64) for size in sizes))
+
+    @classmethod
     def of(cls, relevance_HQK: Tensor) -> "LogitRelevance":
         """The sums of a whole table."""
-        heads, queries, keys = relevance_HQK.shape
-        lags_QK = torch.arange(queries)[:, None] - torch.arange(keys)[None, :] + keys - 1
-        by_distance_HR = relevance_HQK.new_zeros(heads, queries + keys - 1)
-        by_distance_HR.index_add_(1, lags_QK.flatten(), relevance_HQK.flatten(1))
-        return cls(by_distance_HR, relevance_HQK.sum(2), relevance_HQK.sum(1))
+        sums = cls.zeros(*relevance_HQK.shape)
+        sums.add_rows(relevance_HQK)
+        return sums
+
+    def add_rows(self, relevance_HQK: Tensor, first: int = 0) -> None:
+        """Add the relevance of some queries, from the `first` on."""
+        relevance_HQK = relevance_HQK.cpu()
+        queries, keys = relevance_HQK.shape[1:]
+        self.by_query_HQ[:, first : first + queries] += relevance_HQK.sum(2, dtype=torch.float64)
+        self.by_key_HK.add_(relevance_HQK.sum(1, dtype=torch.float64))
+        # Rows that are read as one longer than they were written: equal distances are below each other then.
+        sheared = relevance_HQK.new_zeros(len(relevance_HQK), queries * (keys + queries + 1))
+        sheared[:, :-queries].view(-1, queries, keys + queries)[:, :, queries:] = relevance_HQK
+        by_distance_HR = sheared.view(-1, queries, keys + queries + 1).sum(1, dtype=torch.float64).flip(1)
+        self.by_distance_HR[:, first : first + queries + keys - 1] += by_distance_HR[:, 1:-1]
+
+    def plus(self, other: "LogitRelevance", times: float = 1.0) -> "LogitRelevance":
+        """The sum of both, with the other one `times` as large."""
+        return LogitRelevance(
+            self.by_distance_HR + times * other.by_distance_HR,
+            self.by_query_HQ + times * other.by_query_HQ,
+            self.by_key_HK + times * other.by_key_HK,
+        )
 
     @property
     def by_distance_R(self) -> Tensor:
@@ -49,18 +73,60 @@ class LogitRelevance:
 class ScoreSplit:
     """The two parts of one layer's logits."""
 
-    layer: int | None
+    layer: int | None  # None: of all layers together, where they share a bias
     content: LogitRelevance
     position: LogitRelevance
 
 
-def on_split(
-    splits: list[ScoreSplit], layer: int | None, logits_BHQK: Tensor, content: Callable[[], Tensor], grad_BHQK: Tensor
-) -> None:
-    """Split the relevance of logits when their gradient arrives, and put it first: layers come last to first."""
-    content_BHQK, logits_BHQK, grad_BHQK = (each.cpu().double() for each in (content(), logits_BHQK, grad_BHQK))
-    parts = (
-        torch.where(grad_BHQK == 0, 0.0, part_BHQK * grad_BHQK).sum(0)  # a forbidden key may be minus infinity
-        for part_BHQK in (content_BHQK, logits_BHQK - content_BHQK)
-    )
-    splits.insert(0, ScoreSplit(layer, *(LogitRelevance.of(part_HQK) for part_HQK in parts)))
+@dataclass(frozen=True)
+class RotatedPair:
+    """Rotated channels of queries and keys, before and after their rotation; keys may be fewer, for groups of heads."""
+
+    before: tuple[Tensor, Tensor]
+    after: tuple[Tensor, Tensor]
+
+    def added_rows(self, first: int, count: int) -> Tensor:
+        """added_BHQK: what the rotation adds to the products of some queries with all keys."""
+        return _products(*self.after, first, count).sub_(_products(*self.before, first, count))
+
+
+def _products(q_BHQC: Tensor, k_BHKC: Tensor, first: int, count: int) -> Tensor:
+    groups = q_BHQC.shape[1] // k_BHKC.shape[1]
+    k_BHKC = k_BHKC if groups == 1 else k_BHKC.repeat_interleave(groups, 1)
+    return q_BHQC[:, :, first : first + count] @ k_BHKC.mT
+
+
+@dataclass
+class LogitNode:
+    """The logits of one layer: their relevance, and what of it a rotation has."""
+
+    layer: int
+    pair: RotatedPair | None = None  # None: nothing is rotated
+    whole: LogitRelevance | None = None  # None: nothing came back
+    rotation: LogitRelevance | None = None
+
+    def on_rows(self, first: int, relevance_BHQK: Tensor, ratio_BHQK: Tensor, *, scale: float = 1.0) -> None:
+        """Add the relevance of some rows of logits; `ratio` is relevance by logit, `scale` a factor of the products."""
+        self.on_relevance(relevance_BHQK, first)
+        if self.pair is not None:
+            added_BHQK = self.pair.added_rows(first, ratio_BHQK.shape[2])
+            self.rotation = _with_rows(self.rotation, added_BHQK.mul_(ratio_BHQK).mul_(scale), first)
+            if first + ratio_BHQK.shape[2] == ratio_BHQK.shape[3]:
+                self.pair = None  # whose memory is no longer needed
+
+    def on_relevance(self, relevance_BHQK: Tensor, first: int = 0) -> None:
+        """Add the relevance of some rows of logits."""
+        self.whole = _with_rows(self.whole, relevance_BHQK, first)
+
+    def on_product(self, ratio_BHQK: Tensor) -> None:
+        """The gradient of products of queries with keys has come back."""
+        assert self.pair is not None, "there is a rotation"
+        self.rotation = LogitRelevance.of((self.pair.added_rows(0, ratio_BHQK.shape[2]) * ratio_BHQK).sum(0))
+        self.pair = None
+
+
+def _with_rows(sums: LogitRelevance | None, relevance_BHQK: Tensor, first: int) -> LogitRelevance:
+    heads, _, keys = relevance_BHQK.shape[1:]
+    sums = LogitRelevance.zeros(heads, keys, keys) if sums is None else sums
+    sums.add_rows(relevance_BHQK.sum(0), first)
+    return sums

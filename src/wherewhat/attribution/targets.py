@@ -7,11 +7,12 @@ from typing import Any
 import torch
 
 from wherewhat.attribution.outputs import WORDS, ids_of, kind_of
+from wherewhat.attribution.target_tokens import tokens_after
 from wherewhat.capture.hooks.position_sources import has_two_stacks
 from wherewhat.capture.loading.load import LoadedModel
 from wherewhat.capture.outputs.language_model import ANSWER, NEXT
 from wherewhat.capture.outputs.text_outputs import LABELS, labels_of
-from wherewhat.capture.tokens.encode import token_names, tokenizer_of
+from wherewhat.capture.tokens.encode import token_names
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
@@ -100,7 +101,7 @@ def _task_token(model: LoadedModel, target: str) -> int:
 
 def _continued(model: LoadedModel, number: int, reading: Any, continuation: str) -> Iterator[Question]:
     """One question per token of what follows a text."""
-    more, ids_T = _tokens_after(model, reading, continuation), ids_of(model, reading)[0]
+    more, ids_T = tokens_after(model, reading, continuation), ids_of(model, reading)[0]
     if not more:
         raise UserError(f"'{continuation}' has no token that {model.id} could predict; write words")
     unknown = getattr(model.tokenizer, "unk_token_id", None)
@@ -108,17 +109,3 @@ def _continued(model: LoadedModel, number: int, reading: Any, continuation: str)
         raise UserError(f"'{continuation}' is not in the vocabulary of {model.id}; give words that are, or {BY_ID}N")
     for length, id in enumerate(more):
         yield Question(number, torch.cat([ids_T, torch.tensor(more[:length], dtype=torch.long)]), int(id))
-
-
-def _tokens_after(model: LoadedModel, reading: Any, continuation: str) -> list[int]:
-    """The tokens of a continuation as they are after the text, if that is a string; a word gets a space before it."""
-    tokenizer = tokenizer_of(model)
-    if isinstance(reading, str):
-        between = " " if continuation[:1].isalnum() and not reading[-1:].isspace() else ""
-        before, whole = (
-            list(tokenizer(words, add_special_tokens=False)["input_ids"])
-            for words in (reading, reading + between + continuation)
-        )
-        if whole[: len(before)] == before:
-            return whole[len(before) :]
-    return list(tokenizer(continuation, add_special_tokens=False)["input_ids"])

@@ -202,6 +202,7 @@ def _print(run: "AttributionRun", output: OutputOptions) -> None:
         print(json.dumps({**summary, "findings": run.findings, "seconds": seconds()}, ensure_ascii=False))
     elif not output.quiet:
         outputs = len(manifest.outputs)
-        for sentence in (*run.findings[:outputs][:NAMED], *run.findings[outputs:]):
+        more = [f"and {outputs - NAMED} more outputs, on the page"] if outputs > NAMED else []
+        for sentence in (*run.findings[:outputs][:NAMED], *more, *run.findings[outputs:]):
             print(sentence)
         print(output.report)

@@ -29,13 +29,13 @@ def parse_text_or_words(value: str) -> "Path | Text":
     """
     from wherewhat.tables.texts import TEXTS, Text, text_file
 
+    if not value.strip():
+        raise UserError("--text is empty; write a text, or name a file")
     is_file = value in TEXTS
     with suppress(OSError, ValueError):  # a text is longer than the name of a file may be
         is_file = is_file or Path(value).exists()
     if is_file or (not any(map(str.isspace, value)) and ("/" in value or value.endswith(FILE_ENDINGS))):
         return text_file(value)
-    if not value.strip():
-        raise UserError("--text is empty; write a text, or name a file")
     return Text(value, f"the text '{value if len(value) <= 40 else value[:37] + '...'}'")
 
 

@@ -28,6 +28,7 @@ from wherewhat.tables.schema import (
     POSITIONAL,
     PROBE,
     RELEVANCE,
+    RELEVANCE_DISTANCES,
     RESULT,
     SIMILARITY,
     SWEEP,
@@ -170,14 +171,16 @@ class AttributionRun(Run):
     kind = AttributionManifest.kind
     schemas: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "relevance": RELEVANCE,
+        "distances": RELEVANCE_DISTANCES,
         "evaluation": EVALUATION,
         "evaluation_differences": EVALUATION_DIFFERENCES,
         "evaluation_curves": EVALUATION_CURVES,
     }
-    optional = ("evaluation", "evaluation_differences", "evaluation_curves")
+    optional = ("distances", "evaluation", "evaluation_differences", "evaluation_curves")
 
     relevance: pl.DataFrame
     manifest: AttributionManifest
+    distances: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=RELEVANCE_DISTANCES))
     evaluation: pl.DataFrame = field(
         default_factory=lambda: pl.DataFrame(schema=EVALUATION)
     )  # of methods, if asked for
@@ -190,13 +193,14 @@ class AttributionRun(Run):
         from wherewhat.report.pages.attribution.evaluation import evaluation_findings
         from wherewhat.report.pages.attribution.findings import findings
 
-        return [*findings(self.relevance, self.manifest), *evaluation_findings(self.evaluation)]
+        evaluated = evaluation_findings(self.evaluation, self.evaluation_differences)
+        return [*findings(self.relevance, self.manifest), *evaluated]
 
     def draw(self) -> Page:
         from wherewhat.report.pages.attribution.page import page_of_attribution
 
         tables = (self.evaluation, self.evaluation_differences, self.evaluation_curves)
-        return page_of_attribution(self.relevance, self.manifest, *tables)
+        return page_of_attribution(self.relevance, self.manifest, *tables, distances=self.distances)
 
     def _repr_html_(self) -> str:
         from wherewhat.report.pages.attribution.notebook import notebook_html

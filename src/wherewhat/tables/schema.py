@@ -127,6 +127,15 @@ RELEVANCE: Schema = {
     "head": pl.Int32,
     "frequency": pl.Int32,
 }
+RELEVANCE_DISTANCES: Schema = {
+    "text": pl.Int32,
+    "output": pl.Int32,
+    "method": pl.String,
+    "layer": pl.Int32,  # none: all layers together, which share a bias
+    "distance": pl.Int32,  # from a query back to a key, in tokens
+    "part": pl.String,  # of the logits of attention: content, or what position adds
+    "value": pl.Float64,
+}
 SIMILARITY: Schema = {
     "model": pl.String,  # the later of two
     "against": pl.String,  # the first of the list
@@ -150,6 +159,7 @@ KEYS = {  # columns without missing values, by the file of the table
     "similarity.parquet": ("model", "against", "layer", "head", "against_layer", "against_head", "divergence"),
     "probe.parquet": ("probe", "model", "data", "measure"),
     "relevance.parquet": ("text", "source", "method", "output"),
+    "distances.parquet": ("text", "output", "method", "distance", "part"),
     "result.parquet": ("part", "subject", "measure"),
     "sweep.parquet": ("run", "key", "seed", "status"),
 }
@@ -158,7 +168,7 @@ LIMITS = {  # the smallest and the largest value of a column, in every table tha
     **dict.fromkeys(("layer", "head", "against_layer", "against_head", "frequency", "query", "key"), (0, MOST)),
     **dict.fromkeys(("text", "slot", "output"), (0, MOST)),
     **dict.fromkeys(("texts", "windows", "rows", "count"), (0, 2**62)),
-    "offset": (-MOST, MOST),
+    **dict.fromkeys(("offset", "distance"), (-MOST, MOST)),
 }
 
 

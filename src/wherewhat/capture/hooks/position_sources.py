@@ -14,11 +14,12 @@
 
 import inspect
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
-from itertools import count
-from typing import Any
+from itertools import count, islice
+from typing import Any, TypeGuard
 
 from torch import Tensor, nn
 
@@ -34,15 +35,26 @@ OnLayer = Callable[[int | None], None]
 _ROTATIONS = SharedPatches()  # functions, which all models of a file share
 
 
-@contextmanager
-def watch_positions(
-    model: nn.Module, watch: PositionWatch, *, on_layer: OnLayer, on_other: Callable[[Tensor], Tensor]
-) -> Iterator[None]:
-    """Show `watch` every tensor that holds position, inside the block; `on_layer` is told which layer runs.
+class LayerWatch(PositionWatch):
+    """Someone who watches the layers of a model as well."""
 
-    Beside an encoder, a decoder has layers without a number, and its positions go to `on_other`.
-    """
-    reading, running, numbers = dict(text_modules(model)), RunningLayer(on_layer), count()
+    @abstractmethod
+    def on_layer(self, layer: int | None) -> None:
+        """A layer runs from now on; None: one outside the part that reads the text, such as a decoder's."""
+
+    @abstractmethod
+    def on_rotation(self, before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor]) -> None:
+        """Queries and keys, before and after they were rotated."""
+
+    @abstractmethod
+    def on_other(self, tensor: Tensor) -> Tensor:
+        """The position of something that is not the text, such as what the decoder beside an encoder reads."""
+
+
+@contextmanager
+def watch_positions(model: nn.Module, watch: LayerWatch) -> Iterator[None]:
+    """Show `watch` every tensor that holds position, inside the block, and which layer runs."""
+    reading, running, numbers = dict(text_modules(model)), RunningLayer(watch.on_layer), count()
     with ExitStack() as stack:
         for name, module in model.named_modules():
             if is_attention(module):
@@ -56,7 +68,7 @@ def watch_positions(
                 stack.callback(module.register_forward_hook(_table_hook(model, watch)).remove)
             for method in SHARED_BIASES:
                 if hasattr(module, method):
-                    show = partial(_show_shared, watch) if name in reading else on_other
+                    show = partial(_show_shared, watch) if name in reading else watch.on_other
                     stack.enter_context(_replaced(module, method, show))
         stack.enter_context(_watch_rotations(model, watch, running))
         yield
@@ -167,7 +179,7 @@ def _replaced(module: nn.Module, method: str, replacement: Callable[[Tensor], Te
 
 
 @contextmanager
-def _watch_rotations(model: nn.Module, watch: PositionWatch, running: RunningLayer) -> Iterator[None]:
+def _watch_rotations(model: nn.Module, watch: LayerWatch, running: RunningLayer) -> Iterator[None]:
     """Show cosines and sines that reach a rotation function without having been an argument of the attention."""
     files = {type(part).__module__ for part in model.modules()}
     with ExitStack() as stack:
@@ -178,7 +190,7 @@ def _watch_rotations(model: nn.Module, watch: PositionWatch, running: RunningLay
         yield
 
 
-def _shown_rotation(watch: PositionWatch, running: RunningLayer, function: Callable[..., Any]) -> Callable[..., Any]:
+def _shown_rotation(watch: LayerWatch, running: RunningLayer, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         given = inspect.signature(function).bind(*args, **kwargs)
@@ -186,6 +198,15 @@ def _shown_rotation(watch: PositionWatch, running: RunningLayer, function: Calla
             value = given.arguments.get(name)
             if running.number is not None and isinstance(value, Tensor) and not value.requires_grad:
                 given.arguments[name] = watch.on_source(name, value, None)
-        return function(*given.args, **given.kwargs)
+        rotated = function(*given.args, **given.kwargs)
+        before = tuple(islice(given.arguments.values(), 2))
+        if running.number is not None and _is_pair(before) and _is_pair(rotated):
+            watch.on_rotation(before, rotated)
+        return rotated
 
     return wrapper
+
+
+def _is_pair(value: Any) -> TypeGuard[tuple[Tensor, Tensor]]:
+    """Whether these are queries and keys; some families rotate one after the other."""
+    return isinstance(value, tuple) and len(value) == 2 and all(isinstance(each, Tensor) for each in value)

@@ -40,7 +40,7 @@ def score_chart(name: str, views: Mapping[str, Sequence[Mapping[str, Any]]], dat
     hues = dict(zip(data, HUES * len(data), strict=False))
     tint = colour("data", hues, legend=legend(symbolType="circle", labelLimit=190))
     place = {"x": across, "y": names("method", labelLimit=190, grid=True)}
-    at_chance = {**place, "x": x("chance"), "color": tint}
+    at_chance = {**place, "x": x("chance", "{measure}"), "color": tint}
     ticks = ROWS.transform_filter("isValid(datum.chance)").mark_tick(thickness=2, size=11, opacity=0.55)
     methods = {row["method"] for rows in views.values() for row in rows}
     return chart(

@@ -1,12 +1,12 @@
-"""The ledger and the layers of an attribution as bars; a chart follows the explanation that the reader chooses."""
+"""Bars of the ledger and of layers, and lines by distance; each follows the explanation that the reader chooses."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from wherewhat.formatting import short, signed
-from wherewhat.report.blocks.axes import INK, colour, names, shade, x
+from wherewhat.report.blocks.axes import INK, WHAT, WHERE, colour, legend, names, shade, x, y
 from wherewhat.report.blocks.chart import LINE, ViewRows, chart
-from wherewhat.report.blocks.marks import ROWS, TIP, zero_rule
+from wherewhat.report.blocks.marks import ROWS, TIP, dots, line, zero_rule
 from wherewhat.report.core.page import Chart
 from wherewhat.report.pages.attribution.relevance_data import Explanation
 
@@ -17,6 +17,7 @@ LEDGER = {  # parts of a ledger, as a chart names them
     "others": "other embeddings",
     "softmax": "kept by softmaxes",
 }
+DOTTED = 120  # points of a line that are drawn large enough to be told apart
 SMALLEST = 1e-3  # of the flow: a rest below it is rounding, and not drawn
 
 
@@ -94,6 +95,43 @@ def _sums(explanation: Explanation) -> list[dict[str, Any]]:
         }
         for layer, value in sums.items()
     ]
+
+
+def distance_lines(explanations: Sequence[Explanation]) -> Chart | None:
+    """Relevance of logits by distance, over all layers: what content says, and what position adds."""
+    shown = [each for each in explanations if each.position_by_distance]
+    if not shown:
+        return None
+    views = {view_title(each): _distances(each) for each in shown}
+    many = max(len(rows) for rows in views.values()) > DOTTED
+    up = y("value", "relevance of logits", zero=True, tickCount=5)
+    place = {
+        "x": x("distance", "tokens from query back to key", grid=False, tickMinStep=1, nice=False),
+        "y": up,
+        "color": colour("part", {"content": WHAT, "position": WHERE}, legend=legend(symbolType="stroke")),
+    }
+    points = dots(ROWS, place, size=20, opacity=0) if many else dots(ROWS, place, size=40)  # a tooltip needs them
+    title = "Content and position by distance"
+    return chart(
+        "distances",
+        views,
+        [zero_rule(ROWS, up, along="y"), line(ROWS, place, width=1.6 if many else 2.4), points],
+        label=title,
+        tip="{part}, {distance:.0f} back: {value:short}",
+        height=280,
+        follows=[each.number for each in shown],
+        figure=True,
+        title=title,
+    )
+
+
+def _distances(explanation: Explanation) -> list[dict[str, Any]]:
+    parts = {"content": explanation.content_by_distance, "position": explanation.position_by_distance}
+    sums: dict[tuple[str, int], float] = {}
+    for part, cells in parts.items():
+        for _, distance, value in cells:
+            sums[part, distance] = sums.get((part, distance), 0.0) + value
+    return [{"part": part, "distance": distance, "value": value} for (part, distance), value in sums.items()]
 
 
 def view_title(explanation: Explanation) -> str:

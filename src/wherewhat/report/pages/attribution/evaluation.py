@@ -1,11 +1,11 @@
 """How good methods are on these texts: their scores beside chance, curves, and differences from AttnLRP."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
-from wherewhat.formatting import count, interval, listed, short
+from wherewhat.formatting import count, interval, listed, short, signed
 from wherewhat.report.blocks.layout import answered, panel
 from wherewhat.report.blocks.method_charts import DRAWN, PROCEDURES, curve_chart, method_name, score_chart
 from wherewhat.report.blocks.numbers import plain
@@ -16,6 +16,7 @@ from wherewhat.tables.manifest.attribution import EvaluationSection
 
 LEAD, BASELINE = "abpc", "attnlrp"
 KNOWN = "miou"
+FEWEST = 6  # texts: even if all of fewer agree, that happens by chance more often than once in 20
 ORDERS = ("random", "left to right", "right to left")  # that know nothing of the output
 WAYS = {
     "token": "{replacement} stands in the place of a token that is taken away",
@@ -27,18 +28,33 @@ ORDER_WORDS = {
 }
 
 
-def evaluation_findings(scores: pl.DataFrame) -> list[str]:
-    """Which method has the highest ABPC, for every kind of texts."""
+def evaluation_findings(scores: pl.DataFrame, differences: pl.DataFrame) -> list[str]:
+    """Which method has the highest ABPC, for every kind of texts, and whether it differs from AttnLRP."""
     sentences = []
     for data in _kinds(scores):
         rows = scores.filter(pl.col("measure") == LEAD, pl.col("data") == data, ~pl.col("method").is_in(ORDERS))
         if best := next(rows.sort("value", descending=True).iter_rows(named=True), None):
-            ends = interval(best["low"], best["high"])
             sentences.append(
                 f"On {count(best['texts'], 'text')} ({data}), {method_name(best['method'], best['aggregate'])} has the "
-                f"highest ABPC: {short(best['value'])}{f' ({ends})' if ends else ''}; random orders have 0."
+                f"highest ABPC: {_estimate(best, short)}; random orders have 0.{_beyond_baseline(best, differences)}"
             )
     return sentences
+
+
+def _beyond_baseline(best: Mapping[str, Any], differences: pl.DataFrame) -> str:
+    """How far the best method is above AttnLRP, text by text, and whether that is more than chance."""
+    own = {name: best[name] for name in ("data", "method", "aggregate", "measure")}
+    gap = next(differences.filter(**own, against=BASELINE).iter_rows(named=True), None)
+    if gap is None:
+        return ""
+    clear = gap["texts"] >= FEWEST and gap["low"] is not None and gap["low"] > 0
+    words = _estimate(gap, lambda value: signed(value, 2))
+    return f" Its difference from AttnLRP is {words}{'' if clear else ', which may be chance'}."
+
+
+def _estimate(row: Mapping[str, Any], written: Callable[[float], str]) -> str:
+    ends = interval(row["low"], row["high"])
+    return f"{written(row['value'])}{f' ({ends})' if ends else ''}"
 
 
 def evaluation_section(
@@ -61,7 +77,7 @@ def evaluation_section(
         "Intervals at 95 % confidence resample texts."
     )
     numbers = panel(_numbers(scores, differences, labels))
-    lede = " ".join(evaluation_findings(scores))
+    lede = " ".join(evaluation_findings(scores, differences))
     body = answered(tag("div", panel(drawn), panel(lines), numbers, class_="stacked"), text=how)
     return Section("evaluation", "Which order of tokens is best", lede, body, short="Evaluation")
 

@@ -11,6 +11,7 @@ from wherewhat.tables.manifest.attribution import AttributionManifest
 
 NAMED = 3  # tokens for and against
 LEAST = 0.02  # of the largest relevance, below which a token is not named
+POSITIONS = "position"  # the aggregate that leaves tokens out
 KINDS = {"next": "next token", "masked": "masked token", "labels": "label", "answer": "answer"}
 PARTS = {  # of a ledger, and what a sentence says of each
     "tokens": "tokens have",
@@ -24,10 +25,10 @@ PARTS = {  # of a ledger, and what a sentence says of each
 def findings(relevance: pl.DataFrame, manifest: AttributionManifest) -> list[str]:
     """One sentence per output, by the first method."""
     data = RelevanceData(relevance, manifest)
-    return [finding(each, several=data.texts > 1) for each in data.first]
+    return [finding(each, data) for each in data.first]
 
 
-def finding(explanation: Explanation, *, several: bool) -> str:
+def finding(explanation: Explanation, data: RelevanceData) -> str:
     """What adds most to an output and what takes most away."""
     most = max(map(abs, explanation.combined), default=0.0)
     ranked = explanation.ranked
@@ -36,8 +37,9 @@ def finding(explanation: Explanation, *, several: bool) -> str:
     parts = [
         f"{where} {_tokens(explanation, slots)}" for where, slots in (("for it", adds), ("against it", takes)) if slots
     ]
-    text = f"Text {explanation.explained.text + 1}: " if several else ""
-    return f"{text}{title(explanation)}: {'; '.join(parts) or 'no token has any relevance'}."
+    text = f"Text {explanation.explained.text + 1}: " if data.texts > 1 else ""
+    what = ", by positions alone" if data.manifest.aggregate.name == POSITIONS and explanation.about.positions else ""
+    return f"{text}{title(explanation)}{what}: {'; '.join(parts) or 'no token has any relevance'}."
 
 
 def _tokens(explanation: Explanation, slots: list[int]) -> str:

@@ -61,6 +61,14 @@ FREQUENCIES = MapColumns(
     "frequency", "frequency, and its wavelength in tokens", lambda each: each.by_frequency, _frequency, _rotation
 )
 
+DISTANCES = MapColumns(
+    "distance",
+    "tokens from query back to key",
+    lambda each: each.position_by_distance,
+    lambda _, distance: str(distance),
+    lambda _, distance: "",
+)
+
 
 def layer_map(explanations: Sequence[Explanation], columns: MapColumns) -> Chart | None:
     """Relevance of positions by layer and column."""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from wherewhat.formatting import Number, short, signed
+from wherewhat.formatting import Number, count, percent, short, signed
 from wherewhat.report.blocks.layout import note, panel
 from wherewhat.report.blocks.table import table
 from wherewhat.report.blocks.token_text import quoted
@@ -36,10 +36,11 @@ def the_ledger(shown: Sequence[Explanation]) -> Section | None:
 
 
 def _ledgers(ledgers: Sequence[tuple[Explanation, LedgerSection]]) -> Html:
+    several = len({each.explained.text for each, _ in ledgers}) > 1
     parts = [name for name in charts.LEDGER if any(getattr(ledger, name) for _, ledger in ledgers)]
     rows = [
         [
-            join(quoted(each.name), " ", tag("span", each.method, class_="reach")),
+            join(quoted(each.name), " ", tag("span", _where(each, several=several), class_="reach")),
             short(ledger.logit),
             *(signed(getattr(ledger, name), 2) for name in parts),
             Number(f"{ledger.rest:.0e}".replace("-", "−"), ledger.rest),
@@ -48,6 +49,10 @@ def _ledgers(ledgers: Sequence[tuple[Explanation, LedgerSection]]) -> Html:
     ]
     headings = ["output", "logit", *(charts.LEDGER[name] for name in parts), "missing"]
     return table(headings, rows, label="The ledger of every output")
+
+
+def _where(explanation: Explanation, *, several: bool) -> str:
+    return f"text {explanation.explained.text + 1}, {explanation.method}" if several else explanation.method
 
 
 def by_layer(shown: Sequence[Explanation]) -> Section | None:
@@ -75,6 +80,44 @@ def by_frequency(shown: Sequence[Explanation]) -> Section | None:
     lede = "Relevance of the rotation of each pair of channels, over all heads and the whole text; 0 is the fastest."
     return (
         None if drawn is None else Section("frequencies", "Rotary frequencies", lede, panel(drawn), short="Frequencies")
+    )
+
+
+def by_distance(shown: Sequence[Explanation]) -> Section | None:
+    """Content against position in the logits of attention."""
+    drawn = charts.distance_lines(shown)
+    if drawn is None:
+        return None
+    words = {each.number: _position_share(each) for each in shown}
+    several = any(len({layer for layer, _, _ in each.position_by_distance}) > 1 for each in shown)
+    layers = maps.layer_map(shown, maps.DISTANCES) if several else None
+    lede = (
+        "Every logit of attention is what query and key say without position, and what position adds. "
+        "Both have their share of its relevance."
+    )
+    heat = panel(layers, title="What position adds, layer by layer") if layers is not None else None
+    body = tag("div", panel(follows(words), drawn), heat, class_="stacked")
+    return Section("distances", "Content and position, by distance", lede, body, short="Distances")
+
+
+def _position_share(explanation: Explanation) -> str:
+    """How much of the relevance of logits is due to position, and at which distance most of it."""
+    if not explanation.position_by_distance:
+        return ""
+    of_content, of_position = (
+        sum(abs(value) for _, _, value in cells)
+        for cells in (explanation.content_by_distance, explanation.position_by_distance)
+    )
+    sizes: dict[int, float] = {}
+    for _, distance, value in explanation.position_by_distance:
+        sizes[distance] = sizes.get(distance, 0.0) + abs(value)
+    largest = max(sizes, key=sizes.__getitem__)
+    where = (
+        "at the query itself" if largest == 0 else f"{count(abs(largest), 'token')} {'back' if largest > 0 else 'on'}"
+    )
+    return (
+        f"Position has {percent(of_position / (of_position + of_content))} of the relevance of logits, by size; "
+        f"the largest part of it {where}."
     )
 
 

@@ -29,6 +29,12 @@ SOFTMAX = (
     "of its own."
 )
 
+SPLIT = (
+    "A logit of attention without position (queries and keys before their rotation, no bias) is content; the rest is "
+    "position. A rotation by nothing adds nothing here, so these shares can be compared between encodings. They only "
+    "report on the logits: what tokens get is the same."
+)
+
 
 def reading_section(data: RelevanceData) -> Section:
     """What every number means, and what it does not."""
@@ -43,6 +49,7 @@ def reading_section(data: RelevanceData) -> Section:
     if not data.sources:
         words = "Position enters this model nowhere as a value of its own, or these methods give it no relevance."
         entries.append(("positions", words))
+    entries += [("content and position", SPLIT)] if any(each.position_by_distance for each in data.explanations) else []
     entries += [("causal mask", MASK)] if manifest.causal else []
     body = definitions([(name, prose(words)) for name, words in entries], look="asked reading")
     return Section("reading", "How to read this", "What the numbers mean, and what they do not.", body, short="Reading")

@@ -1,4 +1,4 @@
-"""The rows of relevance.parquet and the manifest, as what a page shows: one explanation per output and method."""
+"""The rows of the tables and the manifest, as what a page shows: one explanation per output and method."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from wherewhat.tables.manifest.attribution import (
 
 TOKEN, COMBINED, ROTATION = "token", "combined", "rotation"  # sources of rows; all others are of positions as well
 LABELS = "labels"  # the kind of output whose names are no tokens
-LayerCells = Sequence[tuple[int | None, int, float]]  # layer, then slot, head or frequency, and the relevance
+LayerCells = Sequence[tuple[int | None, int, float]]  # layer, then slot, head, frequency or distance; the relevance
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class Explanation:
     by_slot: LayerCells = ()  # positions, over all sources
     by_head: LayerCells = ()
     by_frequency: LayerCells = ()
+    content_by_distance: LayerCells = ()  # of logits, as the next
+    position_by_distance: LayerCells = ()
     ledger: LedgerSection | None = None
     about: MethodSection = field(default_factory=MethodSection)
     thetas: Mapping[int, Sequence[float]] = field(default_factory=dict)  # by rotary frequency, those of all layers
@@ -67,7 +69,9 @@ class Explanation:
 class RelevanceData:
     """All explanations of a run, in the order of the table."""
 
-    def __init__(self, relevance: pl.DataFrame, manifest: AttributionManifest) -> None:
+    def __init__(
+        self, relevance: pl.DataFrame, manifest: AttributionManifest, distances: pl.DataFrame | None = None
+    ) -> None:
         self.manifest = manifest
         known = relevance.with_columns(pl.col("value").fill_null(0.0))
         pairs = known.filter((pl.col("source") == TOKEN) & pl.col("slot").is_not_null())
@@ -79,8 +83,15 @@ class RelevanceData:
         for each in manifest.frequencies:
             thetas.setdefault(each.frequency, []).extend([] if each.theta is None else [each.theta])
         groups = known.partition_by("output", "method", as_dict=True)
+        by_distance = {} if distances is None else distances.partition_by("output", "method", as_dict=True)
         self.explanations = [
-            replace(_explanation(number, key, groups[key], manifest), ledger=ledgers.get(key), thetas=thetas)
+            replace(
+                _explanation(number, key, groups[key], manifest),
+                content_by_distance=_by_distance(by_distance.get(key), "content"),
+                position_by_distance=_by_distance(by_distance.get(key), "position"),
+                ledger=ledgers.get(key),
+                thetas=thetas,
+            )
             for number, key in enumerate(keys)
         ]
 
@@ -129,6 +140,11 @@ def _explanation(number: int, key: tuple[int, str], rows: pl.DataFrame, manifest
         by_frequency=_cells(rows, "frequency"),
         about=manifest.methods.get(method, MethodSection()),
     )
+
+
+def _by_distance(rows: pl.DataFrame | None, part: str) -> LayerCells:
+    """One part of logits, by layer and distance."""
+    return () if rows is None else _cells(rows.filter(part=part), "distance")
 
 
 def _summed(rows: pl.DataFrame, length: int) -> list[float]:
