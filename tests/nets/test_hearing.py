@@ -115,6 +115,16 @@ def test_what_is_still_to_come_changes_no_finished_chunk(arm: str) -> None:
     assert (net_of(arm)(heard)[:, :6] - net_of(arm)(heard[:, :6])).abs().max() > 1e-3  # without chunks it does
 
 
+@every_arm
+@torch.no_grad()
+def test_padding_changes_nothing_in_chunks(arm: str) -> None:
+    net, heard, noise = net_of(arm, chunk=3), frames(2, 7), frames(2, 3, seed=5)
+    real_BT = (torch.arange(10) < 7).expand(2, 10)
+    assert (net(torch.cat((heard, noise), 1), real_BT)[:, :7] - net(heard)).abs().max() < 1e-11
+    with pytest.raises(UserError, match="a net that reads in chunks takes padding after the text, not before it"):
+        net(torch.cat((noise, heard), 1), real_BT.flip(1))
+
+
 def test_who_hears_and_what() -> None:
     with pytest.raises(UserError, match="this net hears frames \\[batch, tokens, 24\\], at least one token; got shape"):
         net_of("rope")(torch.zeros(2, 7, dtype=torch.long))

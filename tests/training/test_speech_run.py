@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from wherewhat.corpora.speech.base import Utterance
+from wherewhat.corpora.speech.base import Utterance, tokens_needed
 from wherewhat.corpora.speech.features import as_tokens
 from wherewhat.corpora.speech.tones import TouchTones
 from wherewhat.errors import UserError
@@ -25,7 +25,7 @@ from wherewhat.training.speech_training import (
     recognise,
     utterances,
 )
-from wherewhat.training.transcripts import collapsed, edit_distance, frames_needed
+from wherewhat.training.transcripts import collapsed, edit_distance
 
 SMALL = replace(
     conformer_digits(),
@@ -64,7 +64,7 @@ def test_edits_by_recursion() -> None:
     for _ in range(60):
         a, b = (tuple(numbers.integers(0, 3, numbers.integers(0, 6)).tolist()) for _ in range(2))
         assert edit_distance(a, b) == plain(a, b)
-    assert frames_needed([4, 4, 4, 4, 4]) == 9 and frames_needed([]) == 0
+    assert tokens_needed([4, 4, 4, 4, 4]) == 9 and tokens_needed([]) == 0
     assert error_rate([ErrorCount(1, 3), ErrorCount(2, 1)]) == 0.75
 
 
@@ -103,17 +103,35 @@ def test_a_run_is_stored_and_resumed(tmp_path: Path) -> None:
     stored = load_model(tmp_path / "model")
     assert stored.speech == SMALL.speech and stored.tasks == ()
     assert train(SMALL, out=tmp_path, resume=True).curve.equals(run.curve)
-    half = tmp_path / "half"
-    train(replace(SMALL, checkpoint_every=1), out=half)
     assert "recognised wrongly" in run.settings.ending({"error": 0.5})
     assert changed(SMALL, ["longest=3"]).speech == TouchTones(longest=3)
+
+
+@pytest.mark.parametrize("arm", ["rope", "transformer_xl"])
+def test_a_killed_and_resumed_run_ends_with_the_same_weights(arm: str, tmp_path: Path) -> None:
+    settings = replace(SMALL, net=replace(SMALL.net, encoding=arm), steps=5, checkpoint_every=2)
+
+    def killed(step: int, _: object) -> None:
+        if step == 3:
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        train(settings, out=tmp_path, on_step=killed)
+    steps: list[int] = []
+    resumed = train(settings, out=tmp_path, resume=True, on_step=lambda step, _: steps.append(step))
+    whole = train(settings)
+    assert steps == [3, 4, 5] and resumed.curve.equals(whole.curve)
+    theirs = whole.net.state_dict()  # with the running means of batch norm
+    assert all(torch.equal(value, theirs[name]) for name, value in resumed.net.state_dict().items())
 
 
 def test_an_utterance_too_short_for_its_words_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     short = Utterance(np.zeros(800), ("7",) * 5)
     monkeypatch.setattr(TouchTones, "utterance", lambda *_: short)
-    with pytest.raises(UserError, match="utterance 0 of train has 2 tokens of 40 ms, and its words take at least 9"):
-        utterances(TouchTones(), 1, "train", [0], check=True)
+    with pytest.raises(
+        UserError, match="an utterance of 5 words has 2 tokens of 40 ms, and they take at least 9; leave"
+    ):
+        SMALL.objective().loss(build(SMALL.net, seed=0), 1)
 
 
 def test_settings_that_cannot_be() -> None:

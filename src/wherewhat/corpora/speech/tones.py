@@ -29,8 +29,7 @@ class TouchTones(SpeechCorpus):
     name: ClassVar[str] = "tones"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.shortest <= self.longest:
-            raise UserError(f"touch tones have from 1 digit on; got {self.shortest} to {self.longest}")
+        check_counts(self.shortest, self.longest)
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -55,6 +54,12 @@ class TouchTones(SpeechCorpus):
         samples = np.concatenate([np.zeros(SILENCE if split == LEADING else 0), *pieces])
         noise = stream.many_below(2**20, len(samples)) / 2**19 - 1
         return Utterance(samples + NOISE * noise, words)
+
+
+def check_counts(shortest: int, longest: int) -> None:
+    """Refuse utterances without a digit, and a longest one that is shorter than the shortest."""
+    if not 1 <= shortest <= longest:
+        raise UserError(f"utterances have {shortest} to {longest} digits; give 1 <= shortest <= longest")
 
 
 def tone(key: str, milliseconds: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

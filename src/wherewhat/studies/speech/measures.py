@@ -19,7 +19,7 @@ from wherewhat.profiling.settings import ProfileSettings
 from wherewhat.stats.bootstrap import draws, quantiles, ratio
 from wherewhat.stats.intervals import student, wilson, with_rule_of_three
 from wherewhat.studies.engine.lengths import Measured
-from wherewhat.studies.speech.names import ERROR, EXACT, REACH, TEST, UNIFORM
+from wherewhat.studies.speech.names import ERROR, EXACT, REACH, UNIFORM
 from wherewhat.training.speech_training import ErrorCount, error_rate, recognise, utterances
 
 HEADS = ProfileSettings(untrained=False, hidden=False)
@@ -54,8 +54,9 @@ def rows_of_tests(
 
 def head_rows(net: Trunk, corpus: SpeechCorpus, *, seed: int, samples: int) -> Iterator[Measured]:
     """How far every head looks, in milliseconds, beside uniform attention; and its scores on test utterances."""
-    split = tested_split(corpus)
-    batches = [utterances(corpus, seed, split, [number]).frames_BTG for number in range(_count(corpus, split, samples))]
+    split = corpus.plain_test
+    numbers = range(corpus.count(split, samples))
+    batches = [utterances(corpus, seed, split, [number]).frames_BTG for number in numbers]
     batches = [frames_BTG for frames_BTG in batches if frames_BTG.shape[1] > 1]
     reach_NLH = np.array([[reach_of(each).tolist() for each in attention_of(net, frames)] for frames in batches])
     uniform_N = [
@@ -106,22 +107,10 @@ def attention_of(net: Trunk, frames_BTG: Tensor) -> list[Tensor]:
     return kept
 
 
-def tested_split(corpus: SpeechCorpus) -> str:
-    """The plain test of a corpus, or another one, or what it has."""
-    others = [split for split in corpus.splits if split != "train"]
-    return TEST if TEST in others else next(iter(others), "train")
-
-
-def _count(corpus: SpeechCorpus, split: str, samples: int) -> int:
-    size = corpus.size(split)
-    return samples if size is None else min(samples, size)
-
-
 def picture_number(corpus: SpeechCorpus) -> int:
     """The number of the test utterance to draw: the first with some words that is not too long."""
-    split = tested_split(corpus)
-    for number in range(_count(corpus, split, SEARCHED)):
-        batch = utterances(corpus, PICTURE_SEED, split, [number])
+    for number in range(corpus.count(corpus.plain_test, SEARCHED)):
+        batch = utterances(corpus, PICTURE_SEED, corpus.plain_test, [number])
         if len(batch.labels[0]) >= PICTURE_WORDS and batch.frames_BTG.shape[1] <= PICTURE_TOKENS:
             return number
     return 0
@@ -129,7 +118,7 @@ def picture_number(corpus: SpeechCorpus) -> int:
 
 def spectrogram_rows(corpus: SpeechCorpus) -> Iterator[Measured]:
     """The energies of the drawn utterance as a net hears them: item is the band, `at` the time in seconds."""
-    samples = corpus.utterance(PICTURE_SEED, tested_split(corpus), picture_number(corpus)).samples
+    samples = corpus.utterance(PICTURE_SEED, corpus.plain_test, picture_number(corpus)).samples
     frames_TF = features(samples)
     pair = 1 if frames_TF.size <= CELLS else 2
     frames, bands = (size // pair for size in frames_TF.shape)
@@ -145,7 +134,7 @@ def picture_rows(net: Trunk, corpus: SpeechCorpus) -> Iterator[Measured]:
 
     `at` is a time in seconds; of attention, the item is the time of the query.
     """
-    frames_BTG = utterances(corpus, PICTURE_SEED, tested_split(corpus), [picture_number(corpus)]).frames_BTG
+    frames_BTG = utterances(corpus, PICTURE_SEED, corpus.plain_test, [picture_number(corpus)]).frames_BTG
     for token, probability_V in enumerate(net(frames_BTG)[0].softmax(-1).tolist()):
         for number, probability in enumerate(probability_V):
             if probability >= FAINT:

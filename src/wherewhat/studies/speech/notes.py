@@ -3,7 +3,7 @@
 from typing import Any
 
 from wherewhat.studies.engine.results import ResultTable
-from wherewhat.studies.speech.measures import PICTURE_SEED, picture_number, tested_split
+from wherewhat.studies.speech.measures import PICTURE_SEED, picture_number
 from wherewhat.studies.speech.settings import SpeechScale
 
 NOTES = (
@@ -32,7 +32,7 @@ def describe(table: ResultTable) -> dict[str, Any]:
     """Arms, tests, sizes, and what is said in the utterance that is drawn."""
     scale: SpeechScale = table.scale
     corpus = scale.corpus
-    utterance = corpus.utterance(PICTURE_SEED, tested_split(corpus), picture_number(corpus))
+    utterance = corpus.utterance(PICTURE_SEED, corpus.plain_test, picture_number(corpus))
     return {
         "arms": list(scale.arms),
         "tests": scale.tests,

@@ -82,8 +82,8 @@ class SpeechScale:
     @property
     def tests(self) -> list[str]:
         """The tests that the corpus has: known ones in their order, others after them."""
-        splits = [split for split in self.corpus.splits if split != "train"]
-        return [*(test for test in TESTS if test in splits), *(split for split in splits if split not in TESTS)]
+        tests = self.corpus.tests
+        return [*(test for test in TESTS if test in tests), *(test for test in tests if test not in TESTS)]
 
     def training(self, arm: str, seed: int) -> SpeechSettings:
         """One training run, which is hardly evaluated: the study tests the net itself."""
