@@ -9,11 +9,12 @@ import pytest
 
 from wherewhat.corpora.speech import digits
 from wherewhat.corpora.speech.base import SpeechCorpus
-from wherewhat.corpora.speech.digits import NEW_SPEAKER, SpokenDigits, loud, quietest
+from wherewhat.corpora.speech.digits import SpokenDigits, loud, quietest
 from wherewhat.corpora.speech.features import RATE
 from wherewhat.corpora.speech.recordings import RecordedSpeech
 from wherewhat.corpora.speech.registry import SPEECH, speech_corpus_from
-from wherewhat.corpora.speech.tones import HIGH, KEYS, LEADING, LOW, SILENCE, TouchTones, tone
+from wherewhat.corpora.speech.splits import LEADING, NEW_SPEAKER
+from wherewhat.corpora.speech.tones import HIGH, KEYS, LOW, SILENCE, TouchTones, tone
 from wherewhat.corpora.speech.waves import read_wave, write_wave
 from wherewhat.errors import UserError
 

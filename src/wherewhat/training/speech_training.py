@@ -11,9 +11,10 @@ from torch import Tensor
 from torch.nn.functional import ctc_loss
 from torch.nn.utils.rnn import pad_sequence
 
-from wherewhat.corpora.speech.base import BLANK, TRAIN, SpeechCorpus, tokens_needed
+from wherewhat.corpora.speech.base import BLANK, SpeechCorpus, tokens_needed
 from wherewhat.corpora.speech.features import FILTERS, FRAMES, TOKEN_MS, tokens_of
 from wherewhat.corpora.speech.registry import SPEECH, speech_corpus_from
+from wherewhat.corpora.speech.splits import TRAIN
 from wherewhat.corpora.vocabulary import WordVocabulary
 from wherewhat.errors import UserError
 from wherewhat.models.folder import StoredNet

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from wherewhat.corpora.speech.features import Samples
+from wherewhat.corpora.speech.splits import TEST, TRAIN
 
 BLANK = 0  # the class of tokens in which nothing new is said; words follow
-TRAIN, TEST = "train", "test"  # splits; a corpus may have further tests, and need not have this one
 
 
 @dataclass(frozen=True)

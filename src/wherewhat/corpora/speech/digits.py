@@ -9,9 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from wherewhat.corpora.speech.base import TEST, TRAIN, SpeechCorpus, Utterance
+from wherewhat.corpora.speech.base import SpeechCorpus, Utterance
 from wherewhat.corpora.speech.features import RATE, Samples
-from wherewhat.corpora.speech.tones import DIGITS, LEADING, LONG, SILENCE, check_counts
+from wherewhat.corpora.speech.splits import LEADING, LONG, NEW_SPEAKER, TEST, TRAIN
+from wherewhat.corpora.speech.tones import DIGITS, SILENCE, check_counts
 from wherewhat.corpora.speech.waves import digest_of, open_wave, read_wave
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
@@ -22,7 +23,6 @@ HELD_OUT = 5  # recordings of every digit and speaker, the first ones, that are 
 PEAK = 0.5  # of every recording
 QUIET = 20 * RATE // 1000  # samples of the quietest stretch, which fills gaps
 GAP_MS = (30, 200)
-NEW_SPEAKER = "new speaker"  # a test with the speaker who is not in training
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class SpokenDigits(SpeechCorpus):
 
     @property
     def splits(self) -> tuple[str, ...]:
-        return (TRAIN, TEST, NEW_SPEAKER, LEADING, *(f"{count} digits" for count in LONG))
+        return (TRAIN, TEST, NEW_SPEAKER, LEADING, *LONG)
 
     def size(self, split: str) -> int | None:
         return None
@@ -76,7 +76,7 @@ class SpokenDigits(SpeechCorpus):
     def utterance(self, seed: int, split: str, index: int) -> Utterance:
         look_up("split", split, dict.fromkeys(self.splits))
         stream = Stream(seed, self.name, TEST if split == LEADING else split, index)
-        count = int(split.split()[0]) if split.endswith("digits") else stream.between(self.shortest, self.longest)
+        count = LONG.get(split) or stream.between(self.shortest, self.longest)
         speaker = self.held_out if split == NEW_SPEAKER else stream.pick(self.speakers)
         words = [stream.below(10) for _ in range(count)]
         takes = [loud(stream.pick(self._paths(word, speaker, split))) for word in words]

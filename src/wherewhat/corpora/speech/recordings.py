@@ -5,8 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from wherewhat.corpora.speech.base import TRAIN, SpeechCorpus, Utterance, tokens_needed
+from wherewhat.corpora.speech.base import SpeechCorpus, Utterance, tokens_needed
 from wherewhat.corpora.speech.features import TOKEN_MS, token_count
+from wherewhat.corpora.speech.splits import TRAIN
 from wherewhat.corpora.speech.waves import digest_of, open_wave, read_wave
 from wherewhat.errors import UserError
 from wherewhat.names import look_up

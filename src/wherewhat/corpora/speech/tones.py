@@ -7,6 +7,7 @@ import numpy as np
 
 from wherewhat.corpora.speech.base import SpeechCorpus, Utterance
 from wherewhat.corpora.speech.features import RATE
+from wherewhat.corpora.speech.splits import LEADING, LONG, TEST, TRAIN
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 from wherewhat.tasks.stream import Stream
@@ -16,8 +17,7 @@ KEYS = ("123A", "456B", "789C", "*0#D")
 DIGITS = tuple("0123456789")
 LOUDNESS, NOISE = 0.25, 0.05  # amplitudes of each sine, and of noise
 TONE_MS, GAP_MS = (60, 180), (20, 120)
-LEADING, SILENCE = "leading silence", RATE  # a test, and how many samples come before its utterances
-LONG = (10, 15, 20)  # digits of utterances in the tests of longer ones
+SILENCE = RATE  # samples of it, where there is silence before an utterance
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class TouchTones(SpeechCorpus):
 
     @property
     def splits(self) -> tuple[str, ...]:
-        return ("train", "test", LEADING, *(f"{count} digits" for count in LONG))
+        return (TRAIN, TEST, LEADING, *LONG)
 
     def size(self, split: str) -> int | None:
         return None
 
     def utterance(self, seed: int, split: str, index: int) -> Utterance:
         look_up("split", split, dict.fromkeys(self.splits))
-        stream = Stream(seed, self.name, "test" if split == LEADING else split, index)
-        count = int(split.split()[0]) if split.endswith("digits") else stream.between(self.shortest, self.longest)
+        stream = Stream(seed, self.name, TEST if split == LEADING else split, index)
+        count = LONG.get(split) or stream.between(self.shortest, self.longest)
         words = tuple(str(stream.below(10)) for _ in range(count))
         gap = stream.between(*GAP_MS)
         pieces = [np.zeros(gap * RATE // 1000)]

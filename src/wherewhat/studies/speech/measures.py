@@ -1,7 +1,7 @@
 """What a conformer that hears does: how often it errs, how far its heads look, and one utterance as pictures."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from wherewhat.capture.tokens.encode import EncodedTexts
 from wherewhat.corpora.speech.base import BLANK, SpeechCorpus
-from wherewhat.corpora.speech.features import HOP, RATE, TOKEN_MS, features
+from wherewhat.corpora.speech.features import HOP, RATE, TOKEN_MS, centres, features
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.nets.attention import SelfAttention, attention_rows
 from wherewhat.nets.trunk import Trunk
@@ -44,12 +44,10 @@ def error_rows(counts: Sequence[ErrorCount], test: str, seed: int) -> Iterator[M
         yield "utterance", test, float(number), "words", float(count.words), None, None
 
 
-def rows_of_tests(
-    net: Trunk, corpus: SpeechCorpus, tests: Sequence[str], *, seed: int, samples: int
-) -> Iterator[Measured]:
-    """Errors in every test."""
-    for test in tests:
-        yield from error_rows(recognise(net, corpus, test, seed=seed, samples=samples), test, seed)
+def rows_of_tests(net: Trunk, corpus: SpeechCorpus, samples: Mapping[str, int], *, seed: int) -> Iterator[Measured]:
+    """Errors in every test, by the number of its utterances."""
+    for test, count in samples.items():
+        yield from error_rows(recognise(net, corpus, test, seed=seed, samples=count), test, seed)
 
 
 def head_rows(net: Trunk, corpus: SpeechCorpus, *, seed: int, samples: int) -> Iterator[Measured]:
@@ -117,15 +115,16 @@ def picture_number(corpus: SpeechCorpus) -> int:
 
 
 def spectrogram_rows(corpus: SpeechCorpus) -> Iterator[Measured]:
-    """The energies of the drawn utterance as a net hears them: item is the band, `at` the time in seconds."""
+    """The energies of the drawn utterance as a net hears them: item is a frequency in hertz, `at` a time in seconds."""
     samples = corpus.utterance(PICTURE_SEED, corpus.plain_test, picture_number(corpus)).samples
     frames_TF = features(samples)
     pair = 1 if frames_TF.size <= CELLS else 2
     frames, bands = (size // pair for size in frames_TF.shape)
     cells = frames_TF[: frames * pair, : bands * pair].reshape(frames, pair, bands, pair).mean((1, 3))
+    peaks = centres()[1:-1][::pair].tolist()
     for (time, band), value in np.ndenumerate(cells):
         seconds = round(time * pair * HOP / RATE, 3)
-        yield "spectrogram", str(band * pair), seconds, "energy", round(float(value), 3), None, None
+        yield "spectrogram", f"{peaks[band]:.0f}", seconds, "energy", round(float(value), 3), None, None
 
 
 @torch.no_grad()

@@ -8,6 +8,7 @@ from typing import Any
 from wherewhat.corpora.speech.base import SpeechCorpus
 from wherewhat.corpora.speech.digits import SpokenDigits
 from wherewhat.corpora.speech.recordings import TRANSCRIPTS, RecordedSpeech
+from wherewhat.corpora.speech.splits import LONG
 from wherewhat.corpora.speech.tones import TouchTones
 from wherewhat.errors import UserError
 from wherewhat.recipes.conformer_digits import conformer_digits
@@ -66,7 +67,8 @@ class SpeechScale:
     steps: int = 2500
     batch: int = 16
     warmup: int = 300
-    samples: int = 200  # utterances of every test
+    samples: int = 600  # utterances of a test
+    long_samples: int = 150  # utterances of a test of longer ones
     texts: int = 16  # utterances on which heads are measured
     rounds: int = 8  # in which the cost of a step is measured, both arms in each
     seeds: int = field(default=3, metadata=OF_STUDY)
@@ -84,6 +86,11 @@ class SpeechScale:
         """The tests that the corpus has: known ones in their order, others after them."""
         tests = self.corpus.tests
         return [*(test for test in TESTS if test in tests), *(test for test in tests if test not in TESTS)]
+
+    @property
+    def samples_by_test(self) -> dict[str, int]:
+        """How many utterances every test has at most."""
+        return {test: self.long_samples if test in LONG else self.samples for test in self.tests}
 
     def training(self, arm: str, seed: int) -> SpeechSettings:
         """One training run, which is hardly evaluated: the study tests the net itself."""
@@ -128,14 +135,15 @@ def prepare(scale: SpeechScale, request: Request) -> SpeechScale:
     return given
 
 
-_SMALL = SpeechScale(arms=(ROPE, RELATIVE, NONE), steps=800, samples=150, seeds=1)
-_TINY = replace(
-    _SMALL,
+_SMALL = SpeechScale(arms=(ROPE, RELATIVE, NONE), steps=700, rounds=5)
+_TINY = SpeechScale(
     recorded=False,
     arms=(ROPE, RELATIVE, NONE, SINUSOIDS, EARLY),
     steps=300,
     warmup=100,
-    samples=100,
+    samples=200,
+    long_samples=100,
     texts=12,
+    seeds=1,
 )
 SCALES: dict[str, SpeechScale] = {"tiny": _TINY, "small": _SMALL, "paper": SpeechScale()}
