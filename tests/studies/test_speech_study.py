@@ -22,6 +22,7 @@ from wherewhat.nets.build import build
 from wherewhat.nets.trunk import Trunk
 from wherewhat.report.core.render import render
 from wherewhat.runs.registry import StudyRun
+from wherewhat.stats.bootstrap import draws
 from wherewhat.stats.intervals import student
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.engine.study import Request
@@ -29,7 +30,7 @@ from wherewhat.studies.pages import page_of_study
 from wherewhat.studies.reproduce import reproduce
 from wherewhat.studies.speech.claims import CLAIMS
 from wherewhat.studies.speech.cost import activation_bytes, interleaved, parameters
-from wherewhat.studies.speech.measures import attention_of, picture_rows, reach_of, rows_of_tests
+from wherewhat.studies.speech.measures import attention_of, error_rows, picture_rows, reach_of, rows_of_tests
 from wherewhat.studies.speech.names import (
     COST,
     EARLY,
@@ -51,7 +52,7 @@ from wherewhat.studies.speech.names import (
 from wherewhat.studies.speech.pictures import decoded_rows
 from wherewhat.studies.speech.run import STUDY, difference_rows, run
 from wherewhat.studies.speech.settings import ARMS, SCALES, SpeechCondition, SpeechScale, prepare
-from wherewhat.training.speech_training import ctc, error_rate, recognise, utterances
+from wherewhat.training.speech_training import ErrorCount, ctc, error_rate, recognise, utterances
 
 MICRO = SpeechScale(
     recorded=False,
@@ -99,6 +100,19 @@ def test_errors_are_those_of_recognition() -> None:
     rows = list(rows_of_tests(net, corpus, {TEST: 6}, seed=2))
     assert rows[0][4] == pytest.approx(error_rate(counts))
     assert [row[4] for row in rows if row[3] == "edits"] == [count.edits for count in counts]
+
+
+def test_the_interval_of_an_error_rate_resamples_whole_utterances() -> None:
+    counts = [ErrorCount(edits, words) for edits, words in ((0, 1), (3, 3), (0, 5), (1, 4), (0, 2), (2, 5))]
+    (_, _, _, _, rate, low, high), *_ = error_rows(counts, TEST, 7)
+    assert rate == pytest.approx(6 / 20)
+    rates = []
+    for times_N in draws(6, 7):
+        drawn = [count for count, times in zip(counts, times_N, strict=True) for _ in range(times)]
+        rates.append(sum(count.edits for count in drawn) / sum(count.words for count in drawn))
+    assert (low, high) == pytest.approx(tuple(np.quantile(rates, [0.025, 0.975])))
+    (_, _, _, _, rate, low, high), *_ = error_rows([ErrorCount(0, 3)] * 10, TEST, 7)
+    assert (rate, low, high) == pytest.approx((0, 0, 3 / 30))  # of none of 30 words, not of none at all
 
 
 @torch.no_grad()
@@ -185,7 +199,7 @@ def test_words_are_said_where_they_begin() -> None:
 def test_the_page_is_drawn_without_torch(study_run: StudyRun, tmp_path: Path) -> None:
     study_run.save(tmp_path / "run")
     words = ["report", str(tmp_path / "run")]
-    script = f"import sys, wherewhat.cli.main as m; m.main({words!r}); print({'torch', 'numpy'} & set(sys.modules))"
+    script = f"import sys, wherewhat.cli.main as m; m.main({words!r}); print({{'torch', 'numpy'}} & set(sys.modules))"
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert shown.stdout.strip().endswith("set()")
 

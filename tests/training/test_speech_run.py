@@ -107,6 +107,15 @@ def test_a_run_is_stored_and_resumed(tmp_path: Path) -> None:
     assert changed(SMALL, ["longest=3"]).speech == TouchTones(longest=3)
 
 
+@pytest.mark.parametrize("arm", ["transformer_xl", "alibi", "t5_bias"])
+def test_every_bias_learns_without_exploding(arm: str) -> None:
+    """Biases that are added to logits made the loss of others explode after some steps."""
+    settings = replace(SMALL, net=replace(SMALL.net, encoding=arm), steps=200, batch=8, warmup=20, evaluate_every=200)
+    losses: list[float] = []
+    train(settings, on_step=lambda _, measured: losses.append(measured["loss"]))
+    assert len(losses) == 200 and np.isfinite(losses).all() and np.mean(losses[-20:]) < 0.8 * np.mean(losses[:5])
+
+
 @pytest.mark.parametrize("arm", ["rope", "transformer_xl"])
 def test_a_killed_and_resumed_run_ends_with_the_same_weights(arm: str, tmp_path: Path) -> None:
     settings = replace(SMALL, net=replace(SMALL.net, encoding=arm), steps=5, checkpoint_every=2)
