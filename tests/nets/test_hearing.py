@@ -160,6 +160,25 @@ def test_logits_depend_on_distance_alone_unless_the_rotation_comes_before_the_pr
 
 
 @torch.no_grad()
+def test_logits_of_the_early_rotation_are_products_of_projected_rotated_inputs() -> None:
+    net, tokens = net_of("rope", pre_projection=True), 9
+    module, vector_D = (
+        net.blocks[0].attention,
+        torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(3)),
+    )
+    rotated_TD = torch.zeros(tokens, 8, dtype=torch.float64)
+    for slot, head, pair in torch.cartesian_prod(torch.arange(tokens), torch.arange(2), torch.arange(2)).tolist():
+        angle = torch.tensor(slot * 10_000.0 ** (-pair / 2), dtype=torch.float64)
+        first, second = 4 * head + pair, 4 * head + pair + 2  # halves of a head make pairs
+        cos, sin = angle.cos(), angle.sin()
+        rotated_TD[slot, first] = cos * vector_D[first] - sin * vector_D[second]
+        rotated_TD[slot, second] = sin * vector_D[first] + cos * vector_D[second]
+    q_TD, k_TD, _ = module.qkv(rotated_TD).chunk(3, -1)
+    expected_HQK = torch.stack([q_TD[:, part] @ k_TD[:, part].T for part in (slice(0, 4), slice(4, 8))])
+    assert (logits_of_equal_tokens(net, tokens) - expected_HQK).abs().max() < 1e-5  # tables of angles are float32
+
+
+@torch.no_grad()
 def test_leading_silence_moves_nothing_but_with_the_rotation_before_the_projection() -> None:
     heard = frames(1, 6)
     for early in (False, True):

@@ -30,7 +30,14 @@ from wherewhat.studies.pages import page_of_study
 from wherewhat.studies.reproduce import reproduce
 from wherewhat.studies.speech.claims import CLAIMS
 from wherewhat.studies.speech.cost import activation_bytes, interleaved, parameters
-from wherewhat.studies.speech.measures import attention_of, error_rows, picture_rows, reach_of, rows_of_tests
+from wherewhat.studies.speech.measures import (
+    attention_of,
+    error_rows,
+    picture_number,
+    picture_rows,
+    reach_of,
+    rows_of_tests,
+)
 from wherewhat.studies.speech.names import (
     COST,
     EARLY,
@@ -135,7 +142,18 @@ def test_pictures_show_one_utterance() -> None:
         if part == "decoded":
             by_token[at or 0.0] = by_token.get(at or 0.0, 0.0) + (value or 0.0)
     assert all(0.85 < total < 1.01 for total in by_token.values())
-    assert len({row[3] for row in rows if row[0] == "attention"}) == 1
+    (name,) = {row[3] for row in rows if row[0] == "attention"}
+    frames_BTG = utterances(TouchTones(), 1, TEST, [picture_number(TouchTones())]).frames_BTG
+    maps = {
+        f"L{layer}H{head}": attention_QK
+        for layer, attention_HQK in enumerate(attention_of(net_of(), frames_BTG))
+        for head, attention_QK in enumerate(attention_HQK)
+    }
+    assert name == min(maps, key=lambda each: torch.special.entr(maps[each]).sum(-1).mean().item())
+    for part, query, at, _, value, _, _ in rows:
+        if part == "attention":
+            slots = (round(float(query) / 0.04), round((at or 0.0) / 0.04))
+            assert value == pytest.approx(maps[name][slots].item(), abs=1e-4)
 
 
 def test_relative_positions_have_the_weights_that_were_published_and_keep_more() -> None:
