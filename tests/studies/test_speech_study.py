@@ -42,6 +42,7 @@ from wherewhat.studies.speech.names import (
     COST,
     EARLY,
     ERROR,
+    LATER,
     LONGEST,
     MEMORY,
     NONE,
@@ -52,6 +53,7 @@ from wherewhat.studies.speech.names import (
     SINUSOIDS,
     TIME,
     TIME_RATIO,
+    TOKENS_LATER,
     TRAINING_BATCH,
     UNIFORM,
     difference,
@@ -90,7 +92,7 @@ def test_the_rows_tell_errors_heads_and_pictures(tmp_path: Path) -> None:
     rows = rows_of(ROPE, tmp_path)
     parts = {row[0] for row in rows}
     assert parts == {"error", "utterance", "heads", "frequencies", "decoded", "attention"}
-    assert {row[2] for row in rows if row[0] == "error"} == {TEST, LEADING, "10 digits", "15 digits", LONGEST}
+    assert {row[2] for row in rows if row[0] == "error"} == {TEST, LEADING, LATER, "10 digits", "15 digits", LONGEST}
     edits, words = (
         sum(row[6] or 0 for row in rows if row[:3] == ("utterance", ROPE, TEST) and row[5] == measure)
         for measure in ("edits", "words")
@@ -120,6 +122,18 @@ def test_the_interval_of_an_error_rate_resamples_whole_utterances() -> None:
     assert (low, high) == pytest.approx(tuple(np.quantile(rates, [0.025, 0.975])))
     (_, _, _, _, rate, low, high), *_ = error_rows([ErrorCount(0, 3)] * 10, TEST, 7)
     assert (rate, low, high) == pytest.approx((0, 0, 3 / 30))  # of none of 30 words, not of none at all
+
+
+@pytest.mark.parametrize("arm", list(ARMS))
+def test_later_positions_change_what_depends_on_where_an_utterance_begins(arm: str) -> None:
+    net, batch = net_of(arm).double(), utterances(TouchTones(), 1, TEST, range(4))
+    with torch.no_grad():
+        plain, later = (net.hidden(batch.frames_BTG.double(), batch.real_BT, first=at) for at in (0, TOKENS_LATER))
+    moved = (plain - later)[batch.real_BT].abs().max()
+    assert moved < 1e-4 if ARMS[arm].shifts else moved > 1e-2  # rotary angles are float32
+    rows = list(rows_of_tests(net.float(), TouchTones(), {TEST: 4, LATER: 4}, seed=2))
+    rates = [row[4] for row in rows if row[3] == ERROR]
+    assert len(rates) == 2 and (rates[0] == rates[1] or not ARMS[arm].shifts)
 
 
 @torch.no_grad()
@@ -346,8 +360,12 @@ def test_silence_moves_no_encoding_that_ignores_where_an_utterance_begins() -> N
     arms = (ROPE, SINUSOIDS)
     still = made_up({**rates, (ROPE, LEADING): SAME, (SINUSOIDS, LEADING): WORSE}, arms=arms)
     assert CLAIMS["leading silence"].test(still).verdict == "seen"
-    moved = made_up({**rates, (ROPE, LEADING): WORSE, (SINUSOIDS, LEADING): SAME}, arms=arms)
-    assert CLAIMS["leading silence"].test(moved).verdict == "not seen"
+    moved = {**rates, (ROPE, LEADING): WORSE, (SINUSOIDS, LEADING): SAME, (SINUSOIDS, LATER): WORSE}
+    result = CLAIMS["leading silence"].test(made_up({**moved, (ROPE, LATER): SAME}, arms=arms))
+    assert result.verdict == "not seen" and "so the cause is what is heard" in result.why
+    for later in ({}, {(ROPE, LATER): WORSE}):  # not measured, or positions do matter
+        result = CLAIMS["leading silence"].test(made_up({**moved, **later}, arms=arms))
+        assert result.verdict == "not seen" and "the cause" not in result.why
 
 
 def test_positions_that_are_missing_or_too_early() -> None:
@@ -401,7 +419,7 @@ def test_recordings_of_digits_have_a_new_speaker(tmp_path: Path) -> None:
             for number in range(6):
                 write_wave(tmp_path / f"{digit}_{speaker}_{number}.wav", tone(str(digit), 60 + 10 * number))
     scale = prepare(replace(MICRO, recorded=True), Request(speech=tmp_path))
-    assert scale.tests == [TEST, NEW_SPEAKER, LEADING, "10 digits", "15 digits", LONGEST]
+    assert scale.tests == [TEST, NEW_SPEAKER, LEADING, LATER, "10 digits", "15 digits", LONGEST]
     assert STUDY.job(SpeechCondition(ROPE), scale, 0).settings["scale"]["folder"] == str(tmp_path)
 
 

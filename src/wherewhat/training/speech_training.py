@@ -195,13 +195,16 @@ def ctc(logits_BTV: Tensor, batch: SpeechBatch) -> Tensor:
 
 
 @torch.no_grad()
-def recognise(net: Trunk, corpus: SpeechCorpus, split: str, *, seed: int, samples: int) -> list[ErrorCount]:
-    """How the first utterances of a split are recognised."""
+def recognise(
+    net: Trunk, corpus: SpeechCorpus, split: str, *, seed: int, samples: int, first_position: int = 0
+) -> list[ErrorCount]:
+    """How the first utterances of a split are recognised, with positions that are counted from `first_position`."""
     count, counts = corpus.count(split, samples), list[ErrorCount]()
     with evaluating(net):
         for first in range(0, count, AT_ONCE):
             batch = utterances(corpus, seed, split, range(first, min(first + AT_ONCE, count)))
-            classes_BT = net(batch.frames_BTG, batch.real_BT).argmax(-1)
+            hidden_BTD = net.hidden(batch.frames_BTG, batch.real_BT, first=first_position)
+            classes_BT = net.head(hidden_BTD).argmax(-1)
             for classes_T, tokens, labels in zip(classes_BT, batch.tokens_B.tolist(), batch.labels, strict=True):
                 words = collapsed(classes_T[:tokens].tolist())
                 counts.append(ErrorCount(edit_distance(words, labels), len(labels)))

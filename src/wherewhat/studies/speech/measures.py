@@ -11,6 +11,7 @@ from torch import Tensor
 from wherewhat.capture.tokens.encode import EncodedTexts
 from wherewhat.corpora.speech.base import BLANK, SpeechCorpus
 from wherewhat.corpora.speech.features import HOP, RATE, TOKEN_MS, centres, features
+from wherewhat.corpora.speech.splits import TEST
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.nets.attention import SelfAttention, attention_rows
 from wherewhat.nets.trunk import Trunk
@@ -19,7 +20,7 @@ from wherewhat.profiling.settings import ProfileSettings
 from wherewhat.stats.bootstrap import draws, quantiles, ratio
 from wherewhat.stats.intervals import student, wilson, with_rule_of_three
 from wherewhat.studies.engine.lengths import Measured
-from wherewhat.studies.speech.names import ERROR, EXACT, REACH, UNIFORM
+from wherewhat.studies.speech.names import ERROR, EXACT, LATER, REACH, TOKENS_LATER, UNIFORM
 from wherewhat.training.speech_training import ErrorCount, error_rate, recognise, utterances
 
 HEADS = ProfileSettings(untrained=False, hidden=False)
@@ -47,7 +48,9 @@ def error_rows(counts: Sequence[ErrorCount], test: str, seed: int) -> Iterator[M
 def rows_of_tests(net: Trunk, corpus: SpeechCorpus, samples: Mapping[str, int], *, seed: int) -> Iterator[Measured]:
     """Errors in every test, by the number of its utterances."""
     for test, count in samples.items():
-        yield from error_rows(recognise(net, corpus, test, seed=seed, samples=count), test, seed)
+        split, first = (TEST, TOKENS_LATER) if test == LATER else (test, 0)
+        counts = recognise(net, corpus, split, seed=seed, samples=count, first_position=first)
+        yield from error_rows(counts, test, seed)
 
 
 def head_rows(net: Trunk, corpus: SpeechCorpus, *, seed: int, samples: int) -> Iterator[Measured]:

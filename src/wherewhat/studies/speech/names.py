@@ -6,7 +6,8 @@ from wherewhat.studies.engine.results import Cell
 ROPE, RELATIVE, NONE, SINUSOIDS = "rope", "transformer_xl", "none", "sinusoidal"
 EARLY = "rope before the projection"  # the warning example
 COST = "cost"  # the condition that measures what a step of training takes, of rope and relative side by side
-TESTS = (TEST, NEW_SPEAKER, LEADING, *LONG)
+LATER, TOKENS_LATER = "later positions", 25  # the plain test with positions that begin a second later; same sound
+TESTS = (TEST, NEW_SPEAKER, LEADING, LATER, *LONG)
 (*_, LONGEST) = LONG
 ERROR, EXACT = "error rate", "exact"
 TIME, TIME_RATIO, MEMORY, PARAMETERS = "milliseconds", "time ratio", "memory", "parameters"

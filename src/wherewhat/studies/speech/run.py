@@ -18,7 +18,7 @@ from wherewhat.studies.engine.train_job import train_in_job
 from wherewhat.studies.speech.claims import CLAIMS
 from wherewhat.studies.speech.cost import cost_rows
 from wherewhat.studies.speech.measures import head_rows, picture_rows, rows_of_tests, spectrogram_rows
-from wherewhat.studies.speech.names import COST, NONE, RELATIVE, ROPE
+from wherewhat.studies.speech.names import COST, LATER, NONE, RELATIVE, ROPE
 from wherewhat.studies.speech.notes import describe, notes_of
 from wherewhat.studies.speech.settings import SCALES, SpeechCondition, SpeechScale, conditions, prepare
 from wherewhat.training.loop import threads
@@ -60,14 +60,14 @@ def summarise(table: ResultTable) -> list[Row]:
 
 
 def difference_rows(table: ResultTable) -> Iterator[Row]:
-    """By how much every arm errs more than others in each test, and more with leading silence than without."""
+    """By how much every arm errs more than others in each test, and more after silence or with later positions."""
     arms = [arm for arm in table.scale.arms if arm != COST]
     for arm in arms:
         for other in (each for each in (ROPE, RELATIVE, NONE) if each in arms and each != arm):
             for test in table.scale.tests:
                 yield from _difference(table, (arm, test), (other, test), f"minus {other}")
-        if LEADING in table.scale.tests:
-            yield from _difference(table, (arm, LEADING), (arm, TEST), f"minus {TEST}")
+        for test in (each for each in (LEADING, LATER) if each in table.scale.tests):
+            yield from _difference(table, (arm, test), (arm, TEST), f"minus {TEST}")
 
 
 def _difference(table: ResultTable, first: tuple[str, str], second: tuple[str, str], measure: str) -> Iterable[Row]:

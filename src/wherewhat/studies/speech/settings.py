@@ -8,12 +8,12 @@ from typing import Any
 from wherewhat.corpora.speech.base import SpeechCorpus
 from wherewhat.corpora.speech.digits import SpokenDigits
 from wherewhat.corpora.speech.recordings import TRANSCRIPTS, RecordedSpeech
-from wherewhat.corpora.speech.splits import LONG
+from wherewhat.corpora.speech.splits import LONG, TEST
 from wherewhat.corpora.speech.tones import TouchTones
 from wherewhat.errors import UserError
 from wherewhat.recipes.conformer_digits import conformer_digits
 from wherewhat.studies.engine.study import OF_STUDY, Request, with_seeds
-from wherewhat.studies.speech.names import COST, EARLY, NONE, RELATIVE, ROPE, SINUSOIDS, TESTS
+from wherewhat.studies.speech.names import COST, EARLY, LATER, NONE, RELATIVE, ROPE, SINUSOIDS, TESTS
 from wherewhat.training.speech_training import SpeechSettings
 
 
@@ -83,8 +83,8 @@ class SpeechScale:
 
     @property
     def tests(self) -> list[str]:
-        """The tests that the corpus has: known ones in their order, others after them."""
-        tests = self.corpus.tests
+        """The tests of the corpus, and its plain one with later positions: known ones in their order, then others."""
+        tests = self.corpus.tests + ((LATER,) if TEST in self.corpus.tests else ())
         return [*(test for test in TESTS if test in tests), *(test for test in tests if test not in TESTS)]
 
     @property
