@@ -380,11 +380,15 @@ def test_positions_that_are_missing_or_too_early() -> None:
 
 
 def test_heads_that_look_near() -> None:
-    rows: list[Row] = [("heads", ROPE, f"L0H{number}", None, None, REACH, value, None, None)
+    rows: list[Row] = [("heads", ROPE, f"L0H{number}", None, seed, REACH, value, None, None)
+                       for seed in (0, 1)
                        for number, value in enumerate((40.0, 80.0, 90.0, 400.0))]  # fmt: skip
-    rows.append(("heads", ROPE, UNIFORM, None, None, REACH, 300.0, None, None))
+    rows += [
+        ("heads", ROPE, UNIFORM, None, seed, REACH, uniform, None, None) for seed, uniform in ((0, 300.0), (1, 410.0))
+    ]
     rates = {(ROPE, TEST): SAME}
-    assert CLAIMS["near heads"].test(made_up(rates, tuple(rows), (ROPE,))).verdict == "seen"
+    near = CLAIMS["near heads"].test(made_up(rates, tuple(rows), (ROPE,)))
+    assert near.verdict == "seen" and "40 to 400 ms, 88\N{NO-BREAK SPACE}% of heads below uniform (355)" in near.ours
     far: list[Row] = [(*row[:6], 30.0, None, None) if row[2] == UNIFORM else row for row in rows]
     assert CLAIMS["near heads"].test(made_up(rates, tuple(far), (ROPE,))).verdict == "not seen"
 

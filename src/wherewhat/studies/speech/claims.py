@@ -3,6 +3,9 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
+
+import polars as pl
 
 from wherewhat.corpora.speech.splits import LEADING, LONG, TEST
 from wherewhat.formatting import percent, tenths
@@ -10,7 +13,7 @@ from wherewhat.published.speech import FASTER
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.verdict import UNPUBLISHED, if_unpublished, open_verdict, published_verdict, sign_of
 from wherewhat.studies.engine.claims import Claim, Verdict, claim
-from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.speech.names import (
     EARLY,
     LATER,
@@ -270,16 +273,21 @@ def rotated_early(table: ResultTable) -> Verdict:
     f"{UNPUBLISHED}: how far heads look was not published in milliseconds",
 )
 def near_heads(table: ResultTable) -> Verdict:
-    """By the share of heads whose mean distance is below that of uniform attention; three quarters decide."""
+    """By the share of heads of all runs whose mean distance is below that of uniform attention; three quarters decide.
+
+    Heads of the same name in different runs are different heads, so each is compared in its own run.
+    """
     shares, sentences = [], []
     for arm in table.scale.arms:
-        uniform = table.value(arm, Cell("heads", REACH, UNIFORM))
-        rows = table.where(part="heads", subject=arm, measure=REACH, seed=None)
-        reach = rows.filter(rows["item"] != UNIFORM)["value"].to_list()
-        if reach and not math.isnan(uniform):
-            shares.append(sum(each < uniform for each in reach) / len(reach))
-            span = f"{min(reach):.0f} to {max(reach):.0f} ms"
-            sentences.append(f"{label(arm)} {span}, {percent(shares[-1])} of heads below {uniform:.0f}")
+        rows = table.where(part="heads", subject=arm, measure=REACH).drop_nulls(["seed", "value"])
+        uniform = dict(rows.filter(item=UNIFORM).select("seed", "value").iter_rows())
+        heads = rows.filter((pl.col("item") != UNIFORM) & pl.col("seed").is_in(list(uniform)))
+        reach = heads.select("seed", "value").rows()
+        if reach:
+            shares.append(sum(value < uniform[seed] for seed, value in reach) / len(reach))
+            values, of_uniform = [value for _, value in reach], fmean(uniform.values())
+            span = f"{min(values):.0f} to {max(values):.0f} ms"
+            sentences.append(f"{label(arm)} {span}, {percent(shares[-1])} of heads below uniform ({of_uniform:.0f})")
     if not shares:
         return Verdict("No heads were measured", "unknown")
     signs = [1 if share >= 0.75 else -1 if share <= 0.25 else 0 for share in shares]
