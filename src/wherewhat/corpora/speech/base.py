@@ -75,8 +75,8 @@ class SpeechCorpus(ABC):
         return {"name": self.name, **asdict(self)}  # type: ignore[call-overload]  # every member is a dataclass
 
 
-def tokens_needed(labels: Sequence[int]) -> int:
-    """How many tokens it takes to say this: one per label, and a blank between equal neighbours.
+def tokens_needed(labels: Sequence[int | str]) -> int:
+    """How many tokens it takes to say this: one per word or its label, and a blank between equal neighbours.
 
     >>> tokens_needed([5, 5, 2])
     4

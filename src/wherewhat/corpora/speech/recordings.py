@@ -29,6 +29,7 @@ class RecordedSpeech(SpeechCorpus):
 
     def check(self) -> None:
         """Refuse a folder without training or testing, and a file that is of no use, before anything is learnt."""
+        vocabulary_of.cache_clear()
         transcripts.cache_clear()  # the folder may have changed since it was last read
         path = Path(self.folder) / TRANSCRIPTS
         if TRAIN not in self.splits:
@@ -37,7 +38,7 @@ class RecordedSpeech(SpeechCorpus):
             raise UserError(f"every line of {path} is of the split {TRAIN}; mark some as test")
         for id, (_, text) in transcripts(self.folder).items():
             tokens = token_count(open_wave(self._path(id)).samples)
-            if tokens < max(1, needed := tokens_needed(self.labels(self._words(text)))):
+            if tokens < max(1, needed := tokens_needed(words_of(text, self.units))):
                 raise UserError(
                     f"{self._path(id)} has {tokens} tokens of {TOKEN_MS} ms, and its words take at least {needed}; "
                     "leave it out"
@@ -48,8 +49,7 @@ class RecordedSpeech(SpeechCorpus):
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        texts = (text for _, text in transcripts(self.folder).values())
-        return tuple(sorted({word for text in texts for word in self._words(text)}))
+        return vocabulary_of(self.folder, self.units)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class RecordedSpeech(SpeechCorpus):
         if not 0 <= index < len(ids):
             raise UserError(f"the split {split} of {self.folder} has {len(ids)} recordings and got number {index}")
         text = transcripts(self.folder)[ids[index]][1]
-        return Utterance(read_wave(self._path(ids[index])), self._words(text))
+        return Utterance(read_wave(self._path(ids[index])), words_of(text, self.units))
 
     def _path(self, id: str) -> Path:
         return Path(self.folder) / f"{id}.wav"
@@ -72,8 +72,21 @@ class RecordedSpeech(SpeechCorpus):
         look_up("split", split, dict.fromkeys(self.splits))
         return [id for id, (of, _) in transcripts(self.folder).items() if of == split]
 
-    def _words(self, text: str) -> tuple[str, ...]:
-        return tuple(text) if self.units == "characters" else tuple(text.split())
+
+def words_of(text: str, units: str) -> tuple[str, ...]:
+    """What counts as a word of a text.
+
+    >>> words_of("no cat", "words"), words_of("no", "characters")
+    (('no', 'cat'), ('n', 'o'))
+    """
+    return tuple(text) if units == "characters" else tuple(text.split())
+
+
+@cache
+def vocabulary_of(folder: str, units: str) -> tuple[str, ...]:
+    """All words of the transcripts of a folder."""
+    texts = (text for _, text in transcripts(folder).values())
+    return tuple(sorted({word for text in texts for word in words_of(text, units)}))
 
 
 @cache
