@@ -37,7 +37,7 @@ from wherewhat.studies.speech.settings import ARMS
 
 MARGIN = 0.02  # errors that are fewer than two points more count as no more
 ONE_RUN = "Intervals are over utterances of one training run; runs from other seeds may differ more."
-HEARD = (
+CAUSE = (
     "The same sound with positions that begin a second later changes errors by {} points at most, so the cause is what "
     "is heard: silence that training never had, and features that are normalised with it."
 )
@@ -229,8 +229,8 @@ def leading_silence(table: ResultTable) -> Verdict:
     ours = "; ".join(f"{label(arm)} {gap.points()}" for arm, gap in gaps.items())
     signs = [SIGNS.get(no_worse(gap), 0) for gap in gaps.values()]
     later = max(abs(table.value(arm, difference(LATER, TEST))) for arm in gaps)
-    heard = HEARD.format(tenths(later)) if -1 in signs and later < MARGIN else ""
-    return Verdict(f"More errors with silence: {ours}", open_verdict(signs), f"{heard} {one_run(table)}".strip())
+    cause = CAUSE.format(tenths(later)) if -1 in signs and later < MARGIN else ""
+    return Verdict(f"More errors with silence: {ours}", open_verdict(signs), f"{cause} {one_run(table)}".strip())
 
 
 @claim(
