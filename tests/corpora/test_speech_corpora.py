@@ -124,9 +124,11 @@ def test_a_folder_without_digits(tmp_path: Path, folder: Path) -> None:
         SpokenDigits(str(tmp_path)).check()
     with pytest.raises(UserError, match="is no folder; give one with recordings such as"):
         SpokenDigits(str(tmp_path / "none")).check()
-    with pytest.raises(UserError, match="no recording in .* is of lucas; speakers: ada, bob"):
-        SpokenDigits(str(folder)).check()
-    SpokenDigits(str(folder), held_out="bob").check()
+    with pytest.raises(UserError, match="no recording in .* is of eve; give held_out one of ada, bob"):
+        SpokenDigits(str(folder), held_out="eve").check()
+    SpokenDigits(str(folder)).check()
+    assert SpokenDigits(str(folder)).new_speaker == "bob" and SpokenDigits(str(folder)).speakers == ["ada"]
+    assert SpokenDigits(str(folder), held_out="ada").new_speaker == "ada"
     for name in ("3_ada_5", "3_ada_6"):
         (tmp_path / f"{name}.wav").write_bytes((folder / f"{name}.wav").read_bytes())
     write_wave(tmp_path / "3_bob_0.wav", tone("3", 90))

@@ -20,6 +20,7 @@ from wherewhat.tasks.stream import Stream
 
 NAME = re.compile(r"(\d)_([^_]+)_(\d+)\.wav")  # digit, speaker and number of a recording
 HELD_OUT = 5  # recordings of every digit and speaker, the first ones, that are for testing
+LUCAS = "lucas"  # who is not in training, if the recordings are those of the Free Spoken Digit Dataset
 PEAK = 0.5  # of every recording
 QUIET = 20 * RATE // 1000  # samples of the quietest stretch, which fills gaps
 GAP_MS = (30, 200)
@@ -30,7 +31,7 @@ class SpokenDigits(SpeechCorpus):
     """One to five digits of one speaker; tests have recordings, or a speaker, that are not in training."""
 
     folder: str
-    held_out: str = "lucas"  # the speaker who is not in training
+    held_out: str = ""  # the speaker who is not in training; empty: lucas, or the last by name if there is no lucas
     shortest: int = 1
     longest: int = 5
     name: ClassVar[str] = "digits"
@@ -42,13 +43,14 @@ class SpokenDigits(SpeechCorpus):
         """Refuse a folder in which a speaker or a digit is missing, or a file cannot be read, before learning."""
         recordings.cache_clear()  # the folder may have changed since it was last read
         loud.cache_clear()
-        speakers = sorted({speaker for _, speaker in recordings(self.folder)})
-        if self.held_out not in speakers:
-            raise UserError(f"no recording in {self.folder} is of {self.held_out}; speakers: {', '.join(speakers)}")
-        if len(speakers) < 2:
+        if len(speakers := self._all_speakers()) < 2:
             raise UserError(f"{self.folder} has one speaker alone; give recordings of two or more")
+        if self.new_speaker not in speakers:
+            raise UserError(
+                f"no recording in {self.folder} is of {self.held_out}; give held_out one of {', '.join(speakers)}"
+            )
         for digit in range(10):
-            self._paths(digit, self.held_out, NEW_SPEAKER)
+            self._paths(digit, self.new_speaker, NEW_SPEAKER)
             for speaker, split in product(self.speakers, (TRAIN, TEST)):
                 self._paths(digit, speaker, split)
         for path in self._files():
@@ -71,13 +73,22 @@ class SpokenDigits(SpeechCorpus):
     @property
     def speakers(self) -> list[str]:
         """Those in training."""
-        return sorted({speaker for _, speaker in recordings(self.folder)} - {self.held_out})
+        return [speaker for speaker in self._all_speakers() if speaker != self.new_speaker]
+
+    @property
+    def new_speaker(self) -> str:
+        """The one who is not in training."""
+        speakers = self._all_speakers()
+        return self.held_out or (LUCAS if LUCAS in speakers else speakers[-1])
+
+    def _all_speakers(self) -> list[str]:
+        return sorted({speaker for _, speaker in recordings(self.folder)})
 
     def utterance(self, seed: int, split: str, index: int) -> Utterance:
         look_up("split", split, dict.fromkeys(self.splits))
         stream = Stream(seed, self.name, TEST if split == LEADING else split, index)
         count = LONG.get(split) or stream.between(self.shortest, self.longest)
-        speaker = self.held_out if split == NEW_SPEAKER else stream.pick(self.speakers)
+        speaker = self.new_speaker if split == NEW_SPEAKER else stream.pick(self.speakers)
         words = [stream.below(10) for _ in range(count)]
         takes = [loud(stream.pick(self._paths(word, speaker, split))) for word in words]
         quiet = quietest(takes)
