@@ -314,7 +314,7 @@ def test_several_seeds_decide_by_how_much_they_differ() -> None:
 def test_recordings_with_other_tests_are_compared_in_all_of_them() -> None:
     rates = {(arm, test): SAME for arm in (ROPE, RELATIVE) for test in ("garden", "kitchen")}
     assert CLAIMS["as good"].test(made_up(rates)).verdict == "agrees"
-    assert "kitchen, RoPE 2.5" in CLAIMS["as good"].test(made_up(rates)).ours
+    assert "kitchen: RoPE 2.5" in CLAIMS["as good"].test(made_up(rates)).ours
     alone = made_up({(ROPE, "garden"): SAME}, arms=(ROPE,))
     assert CLAIMS["as good"].test(alone).ours == "No net was trained with relative"
 

@@ -106,8 +106,8 @@ def as_well(table: ResultTable, arm: str, other: str) -> Verdict:
     gaps = {test: gap for test, gap in gaps.items() if gap.known}
     if not gaps:
         return Verdict("There are too few test utterances to compare error rates", "unknown")
-    ours = "Error rates: " + "; ".join(
-        f"{test}, {list_rates(rates(table, (arm, other), test))}, {label(arm)} minus {label(other)} {gap.points()}"
+    ours = "Error rates, " + "; ".join(
+        f"{test}: {list_rates(rates(table, (arm, other), test))}, {label(arm)} minus {label(other)} {gap.points()}"
         for test, gap in gaps.items()
     )
     verdicts = {test: no_worse(gap) for test, gap in gaps.items()}

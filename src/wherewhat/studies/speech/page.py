@@ -64,7 +64,7 @@ COSTS = {  # names of lines, and how numbers are written
     TIME: ("ms per step, {}", ",.0f"),
     MEMORY: ("MB of activations, {}", ".0f"),
 }
-SCORES = {REACH: "distance, ms", "entropy": "entropy", "locality": "locality", "position_share": "position share"}
+SCORES = {REACH: "distance, ms", "entropy": "entropy", "position_share": "position share"}
 QUESTIONS = ("as good", "faster", "longer", "without positions")
 
 
