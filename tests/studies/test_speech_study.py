@@ -31,6 +31,7 @@ from wherewhat.studies.reproduce import reproduce
 from wherewhat.studies.speech.claims import CLAIMS
 from wherewhat.studies.speech.cost import activation_bytes, interleaved, parameters
 from wherewhat.studies.speech.measures import (
+    TOKENS_LATER,
     attention_of,
     error_rows,
     picture_number,
@@ -53,7 +54,6 @@ from wherewhat.studies.speech.names import (
     SINUSOIDS,
     TIME,
     TIME_RATIO,
-    TOKENS_LATER,
     TRAINING_BATCH,
     UNIFORM,
     difference,
@@ -424,7 +424,11 @@ def test_recordings_of_digits_have_a_new_speaker(tmp_path: Path) -> None:
                 write_wave(tmp_path / f"{digit}_{speaker}_{number}.wav", tone(str(digit), 60 + 10 * number))
     scale = prepare(replace(MICRO, recorded=True), Request(speech=tmp_path))
     assert scale.tests == [TEST, NEW_SPEAKER, LEADING, LATER, "10 digits", "15 digits", LONGEST]
-    assert STUDY.job(SpeechCondition(ROPE), scale, 0).settings["scale"]["folder"] == str(tmp_path)
+    job = STUDY.job(SpeechCondition(ROPE), scale, 0)
+    assert job.settings["scale"]["folder"] == str(tmp_path)
+    write_wave(tmp_path / "3_ada_5.wav", tone("4", 100))
+    other = prepare(replace(MICRO, recorded=True), Request(speech=tmp_path))
+    assert STUDY.job(SpeechCondition(ROPE), other, 0).settings != job.settings  # finished runs are of other recordings
 
 
 def test_recordings_with_transcripts_have_their_own_tests(tmp_path: Path) -> None:

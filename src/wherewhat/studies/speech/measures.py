@@ -20,11 +20,12 @@ from wherewhat.profiling.settings import ProfileSettings
 from wherewhat.stats.bootstrap import draws, quantiles, ratio
 from wherewhat.stats.intervals import student, wilson, with_rule_of_three
 from wherewhat.studies.engine.lengths import Measured
-from wherewhat.studies.speech.names import ERROR, EXACT, LATER, REACH, TOKENS_LATER, UNIFORM
+from wherewhat.studies.speech.names import ERROR, EXACT, LATER, REACH, UNIFORM
 from wherewhat.training.speech_training import ErrorCount, error_rate, recognise, utterances
 
 HEADS = ProfileSettings(untrained=False, hidden=False)
 SCORES = ("entropy", "locality", "position_share", "symbol_share")
+TOKENS_LATER = 1000 // TOKEN_MS  # in a second
 PICTURE_SEED = 1  # of the utterance that is drawn
 PICTURE_WORDS, PICTURE_TOKENS = 4, 75  # at least and at most
 SEARCHED = 50  # utterances among which one is chosen to be drawn

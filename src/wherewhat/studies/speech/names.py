@@ -6,7 +6,7 @@ from wherewhat.studies.engine.results import Cell
 ROPE, RELATIVE, NONE, SINUSOIDS = "rope", "transformer_xl", "none", "sinusoidal"
 EARLY = "rope before the projection"  # the warning example
 COST = "cost"  # the condition that measures what a step of training takes, of rope and relative side by side
-LATER, TOKENS_LATER = "later positions", 25  # the plain test with positions that begin a second later; same sound
+LATER = "later positions"  # the plain test with positions that begin a second later, and the same sound
 TESTS = (TEST, NEW_SPEAKER, LEADING, LATER, *LONG)
 (*_, LONGEST) = LONG
 ERROR, EXACT = "error rate", "exact"

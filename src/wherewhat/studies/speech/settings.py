@@ -59,6 +59,7 @@ class SpeechScale:
     """What is heard, the conformer that learns it with every encoding, and how it is trained."""
 
     folder: str = ""  # of recordings; empty: touch tones
+    digest: str = ""  # of all that they hold
     recorded: bool = True  # whether it takes recordings
     arms: tuple[str, ...] = field(default=tuple(ARMS), metadata=OF_STUDY)
     width: int = 96
@@ -132,7 +133,7 @@ def prepare(scale: SpeechScale, request: Request) -> SpeechScale:
     folder = "" if request.speech is None else str(request.speech.absolute())
     given: SpeechScale = with_seeds(replace(scale, folder=folder), request)
     given.corpus.check()
-    return given
+    return replace(given, digest=given.corpus.digest())
 
 
 _SMALL = SpeechScale(arms=(ROPE, RELATIVE, NONE), steps=700, rounds=5)
