@@ -193,7 +193,7 @@ def lighter(table: ResultTable) -> Verdict:
     answers={
         "seen": f"On {LONGEST}, relative positions err less than RoPE",
         "not seen": f"On {LONGEST}, RoPE errs less than relative positions",
-        "unknown": f"On {LONGEST}, RoPE and relative positions do not clearly differ",
+        "unknown": f"Whether RoPE or relative positions err less on {LONGEST} is open",
     },
 )
 def longer(table: ResultTable) -> Verdict:
@@ -204,10 +204,12 @@ def longer(table: ResultTable) -> Verdict:
     if not gap.known:
         return Verdict(f"There is no test of {LONGEST}", "unknown")
     values = rates(table, table.scale.arms, LONGEST)
+    sign = sign_of(gap.low, gap.high)
     return Verdict(
         f"Error rates, {LONGEST}: {list_rates(values)}; RoPE minus relative {gap.points()}",
-        open_verdict([sign_of(gap.low, gap.high)]),
+        open_verdict([sign]),
         one_run(table),
+        answer="" if sign else f"On {LONGEST}, RoPE and relative positions do not clearly differ",
     )
 
 
