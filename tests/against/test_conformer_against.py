@@ -8,6 +8,7 @@ from transformers import Wav2Vec2ConformerConfig
 from transformers.models.wav2vec2_conformer import modeling_wav2vec2_conformer as wav2vec2
 
 from wherewhat.encodings.base import Context
+from wherewhat.encodings.rope import Rope
 from wherewhat.encodings.transformer_xl import TransformerXL
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.conformer import ConformerBlock
@@ -15,15 +16,14 @@ from wherewhat.nets.conformer import ConformerBlock
 B, T, D, H, KERNEL = 2, 17, 24, 3, 5
 
 
-@pytest.fixture
-def layer() -> wav2vec2.Wav2Vec2ConformerEncoderLayer:
+def layer_of(positions: str) -> wav2vec2.Wav2Vec2ConformerEncoderLayer:
     """Theirs, in float64, with every number drawn, the running statistics too."""
     config = Wav2Vec2ConformerConfig(
         hidden_size=D,
         num_attention_heads=H,
         intermediate_size=4 * D,
         conv_depthwise_kernel_size=KERNEL,
-        position_embeddings_type="relative",
+        position_embeddings_type=positions,
         hidden_act="swish",
         hidden_dropout=0.0,
         activation_dropout=0.0,
@@ -42,12 +42,21 @@ def layer() -> wav2vec2.Wav2Vec2ConformerEncoderLayer:
 
 
 @pytest.fixture
-def block(layer: wav2vec2.Wav2Vec2ConformerEncoderLayer) -> ConformerBlock:
+def layer() -> wav2vec2.Wav2Vec2ConformerEncoderLayer:
+    return layer_of("relative")
+
+
+def block_of(layer: wav2vec2.Wav2Vec2ConformerEncoderLayer, *, early: bool = False) -> ConformerBlock:
     """Ours, with their weights."""
-    config = NetConfig(vocabulary=1, width=D, layers=1, heads=H, kind="conformer", kernel=KERNEL, encoding="none")
-    ours = ConformerBlock(config).double().eval()
+    sizes = {"vocabulary": 1, "width": D, "layers": 1, "heads": H, "kernel": KERNEL}
+    ours = ConformerBlock(NetConfig(**sizes, kind="conformer", encoding="none", pre_projection=early)).double().eval()
     ours.load_state_dict(block_weights(layer.state_dict()))
     return ours
+
+
+@pytest.fixture
+def block(layer: wav2vec2.Wav2Vec2ConformerEncoderLayer) -> ConformerBlock:
+    return block_of(layer)
 
 
 @pytest.fixture
@@ -88,6 +97,20 @@ def test_a_block_is_theirs(
     for buffer in ("running_mean", "running_var", "num_batches_tracked"):
         ours, theirs = (getattr(norm, buffer) for norm in norms)
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_their_rotary_block_rotates_before_the_projection() -> None:
+    layer = layer_of("rotary")
+    theta_F = 10_000.0 ** (-torch.arange(0, D // H, 2, dtype=torch.float64) / (D // H))
+    angle_TC = (torch.arange(T, dtype=torch.float64)[:, None] * theta_F).repeat(1, 2)
+    table = torch.stack((angle_TC.cos(), angle_TC.sin()))[:, :, None, None]
+    theirs = layer(x_of(), relative_position_embeddings=table)
+    early, late = (
+        block_of(layer, early=early)(x_of(), Rope(D // H).double(), Context.of(T, causal=False))
+        for early in (True, False)
+    )
+    torch.testing.assert_close(early, theirs, rtol=0, atol=1e-5)  # our angles are float32
+    assert (late - theirs).abs().max() > 1e-2
 
 
 def test_a_padded_text_is_what_they_read_without_padding(

@@ -51,6 +51,39 @@ def test_recordings_are_learnt_resumed_and_profiled(
     assert main(["heads", str(out), "--out", str(tmp_path / "heads"), "--quiet"]) == 0
 
 
+def test_a_net_finds_its_recordings_from_another_folder(
+    recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert trained(Path("recordings"), tmp_path / "run") == 0
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert main(["heads", str(tmp_path / "run"), "--out", "heads", "--quiet"]) == 0
+
+
+def test_what_a_corpus_is_made_from_can_be_set(recordings: Path, tmp_path: Path) -> None:
+    assert trained(recordings, tmp_path / "run", "--set=units=words") == 0
+    config = json.loads((tmp_path / "run" / "model" / "config.json").read_text())
+    assert config["speech"]["units"] == "words" and config["net"]["vocabulary"] == len({"no", "yes"}) + 1
+
+
+def test_a_test_of_another_name_is_used(recordings: Path, tmp_path: Path) -> None:
+    lines = "\ufeffa\ttrain\tno\nb\ttrain\tyes\nc\tkitchen\tno\n"  # as some editors save it
+    (recordings / "transcripts.tsv").write_text(lines, encoding="utf-8")
+    assert trained(recordings, tmp_path / "run") == 0
+    assert main(["heads", str(tmp_path / "run"), "--out", str(tmp_path / "heads"), "--quiet"]) == 0
+
+
+def test_recordings_that_changed_are_not_mixed_into_a_run(
+    recordings: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert trained(recordings, tmp_path / "run") == 0
+    write_wave(recordings / "a.wav", tone("7", 300))
+    assert trained(recordings, tmp_path / "run", "--resume") == 2
+    assert "changed since the run began; restore it, or start again with --overwrite" in capsys.readouterr().err
+
+
 def test_another_rate_is_resampled(recordings: Path, tmp_path: Path) -> None:
     with wave.open(str(recordings / "a.wav"), "wb") as file:
         file.setparams((2, 2, 22_050, 0, "NONE", ""))
@@ -96,13 +129,24 @@ def at_a_wild_rate(place: Path) -> None:
         ),
         (lambda place: (place / "transcripts.tsv").unlink(), r"transcripts\.tsv cannot be read \(No such file"),
         (lambda place: (place / "transcripts.tsv").write_bytes(b"a\ttrain\t\xff\n"), "is not UTF-8 text; save it as"),
-        (too_short, r"utterance \d of train has \d tokens of 40 ms, and its words take at least 11; leave it out"),
+        (too_short, r"a\.wav has \d tokens of 40 ms, and its words take at least 11; leave it out"),
         (
-            lambda place: write_wave(place / "a.wav", tone("1", 10)),
-            "a recording of 10 ms is shorter than a window of 25",
+            lambda place: write_wave(place / "c.wav", tone("1", 10)),
+            r"c\.wav has 0 tokens of 40 ms, and its words take at least 2; leave it out",
+        ),
+        (
+            lambda place: (place / "transcripts.tsv").write_text("a\ttrain\tno\nb\ttrain\tyes\nc\ttrain\tno\n"),
+            r"every line of .*transcripts\.tsv is of the split train; mark some as test",
+        ),
+        (
+            lambda place: (place / "transcripts.tsv").write_text("a\ttrain\t \nb\ttrain\tyes\nc\ttest\tno\n"),
+            r"line 1 of .*transcripts\.tsv is 'a\ttrain\t '; write ID, split and text with tabs",
         ),
     ],
-    ids=["bits", "format", "cut", "rate", "no file", "no line", "no transcripts", "bytes", "words", "window"],
+    ids=[
+        *("bits", "format", "cut", "rate", "no file", "no line", "no transcripts", "bytes", "words", "window"),
+        *("no test", "no words"),
+    ],
 )
 def test_bad_recordings_are_refused(
     spoil: Callable[[Path], object],
@@ -115,7 +159,7 @@ def test_bad_recordings_are_refused(
     assert trained(recordings, tmp_path / "run") == 2
     shown = capsys.readouterr().err
     assert re.search(sentence, shown), shown
-    assert shown.count("\n") == 1 and not (tmp_path / "run" / "model").exists()
+    assert shown.count("\n") == 1 and not list((tmp_path / "run").glob("*"))  # refused before anything is learnt
 
 
 def test_a_folder_that_is_missing_or_not_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,8 +172,10 @@ def test_a_folder_that_is_missing_or_not_given(tmp_path: Path, capsys: pytest.Ca
             "transcripts.tsv cannot be read (No such file or directory); write one line per recording",
         ),
         ("tone", "unknown speech corpus 'tone'; did you mean 'tones'"),
+        ("tones --set shortest=0", "utterances have 0 to 5 digits; give 1 <= shortest <= longest"),
+        ("digits=nowhere --set longest=0", "utterances have 1 to 0 digits; give 1 <= shortest <= longest"),
     ):
-        assert main([*words, "--set", f"speech={speech}"]) == 2
+        assert main([*words, "--set", *f"speech={speech}".split()]) == 2
         assert sentence in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
@@ -138,7 +184,7 @@ def test_the_page_makes_sentences_with_a_synthesiser(tmp_path: Path) -> None:
     """The script of the page, with a few sentences and a synthesiser that only writes a tone."""
     synthesiser = tmp_path / "espeak-ng"
     code = "import sys; from pathlib import Path; from wherewhat.corpora.speech.waves import write_wave as w; "
-    code += "from wherewhat.corpora.speech.tones import tone; w(Path(sys.argv[6]), tone('1', 900))"
+    code += "from wherewhat.corpora.speech.tones import tone; w(Path(sys.argv[6]), tone('1', 4000))"
     synthesiser.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{code}" "$@"\n')
     synthesiser.chmod(0o755)
     script = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0].replace("2000", "17")

@@ -1,17 +1,20 @@
 """Speech corpora: the same utterance every time, held-out recordings apart, and sentences about bad folders."""
 
 import wave
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from wherewhat.corpora.speech import digits
 from wherewhat.corpora.speech.base import SpeechCorpus
-from wherewhat.corpora.speech.digits import NEW_SPEAKER, SpokenDigits, loud, quietest
+from wherewhat.corpora.speech.digits import SpokenDigits, loud, quietest
 from wherewhat.corpora.speech.features import RATE
 from wherewhat.corpora.speech.recordings import RecordedSpeech
 from wherewhat.corpora.speech.registry import SPEECH, speech_corpus_from
-from wherewhat.corpora.speech.tones import HIGH, KEYS, LEADING, LOW, SILENCE, TouchTones, tone
+from wherewhat.corpora.speech.splits import LEADING, NEW_SPEAKER
+from wherewhat.corpora.speech.tones import HIGH, KEYS, LOW, SILENCE, TouchTones, tone
 from wherewhat.corpora.speech.waves import read_wave, write_wave
 from wherewhat.errors import UserError
 
@@ -47,13 +50,24 @@ def test_an_utterance_is_always_the_same() -> None:
     assert late.words == spoken.words and len(late.samples) == len(spoken.samples) + SILENCE
 
 
-def test_strings_of_digits_keep_test_recordings_and_a_speaker_apart(folder: Path) -> None:
+def test_strings_of_digits_keep_test_recordings_and_a_speaker_apart(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus, used = SpokenDigits(str(folder), held_out="bob"), set[Path]()
+    monkeypatch.setattr(digits, "loud", lambda path: (used.add(path), loud(path))[1])
+    recordings = dict[str, set[tuple[str, int]]]()
+    for split in corpus.splits:
+        used.clear()
+        for number in range(60):
+            corpus.utterance(1, split, number)
+        recordings[split] = {(speaker, int(take)) for _, speaker, take in (path.stem.split("_") for path in used)}
+    assert recordings.pop("train") == {("ada", 5), ("ada", 6)}
+    assert recordings.pop(NEW_SPEAKER) == {("bob", take) for take in range(7)}
+    assert all(tested == {("ada", take) for take in range(5)} for tested in recordings.values())
+
+
+def test_strings_of_digits_are_as_long_as_asked_for(folder: Path) -> None:
     corpus = SpokenDigits(str(folder), held_out="bob")
-    assert corpus.speakers == ["ada"]
-    lengths = {"train": {90, 100}, "test": {40, 50, 60, 70, 80}}  # in ms, by the number of the recording
-    for split, allowed in lengths.items():
-        paths = corpus._paths(3, "ada", split == "train")
-        assert {len(loud(path)) * 1000 // RATE for path in paths} == allowed
     spoken = corpus.utterance(1, "test", 4)
     late = corpus.utterance(1, LEADING, 4)
     assert late.words == spoken.words and len(late.samples) == len(spoken.samples) + SILENCE
@@ -95,9 +109,10 @@ def transcripts(place: Path, text: str, *names: str) -> RecordedSpeech:
         ("a\ttrain\tx\nb\ttest\ty\n", ["a"], "names b, and there is no b.wav; add it or take out the line"),
         ("a\ttrain\tx\n", ["a", "b"], "has b.wav, and transcripts.tsv does not name it; add a line or move it away"),
         ("a\ttest\tx\n", ["a"], "has no line of the split train; mark some as such"),
+        ("a\ttrain\tx\n", ["a"], "every line of .* is of the split train; mark some as test"),
         ("a\ttrain\tx\na\ttrain\ty\n", ["a"], "line 2 of .* names a once more; give every recording one line"),
     ],
-    ids=["cells", "no file", "no line", "no training", "twice"],
+    ids=["cells", "no file", "no line", "no training", "no test", "twice"],
 )
 def test_bad_transcripts(tmp_path: Path, text: str, names: list[str], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
@@ -109,8 +124,26 @@ def test_a_folder_without_digits(tmp_path: Path, folder: Path) -> None:
         SpokenDigits(str(tmp_path)).check()
     with pytest.raises(UserError, match="is no folder; give one with recordings such as"):
         SpokenDigits(str(tmp_path / "none")).check()
-    with pytest.raises(UserError, match="no recording in .* is of lucas; speakers: ada, bob"):
-        SpokenDigits(str(folder)).check()
+    with pytest.raises(UserError, match="no recording in .* is of eve; give held_out one of ada, bob"):
+        SpokenDigits(str(folder), held_out="eve").check()
+    SpokenDigits(str(folder)).check()
+    assert SpokenDigits(str(folder)).new_speaker == "bob" and SpokenDigits(str(folder)).speakers == ["ada"]
+    assert SpokenDigits(str(folder), held_out="ada").new_speaker == "ada"
+    for name in ("3_ada_5", "3_ada_6"):
+        (tmp_path / f"{name}.wav").write_bytes((folder / f"{name}.wav").read_bytes())
+    write_wave(tmp_path / "3_bob_0.wav", tone("3", 90))
+    with pytest.raises(UserError, match="has no recording of 0 by bob for testing; numbers below 5 are for testing"):
+        SpokenDigits(str(tmp_path), held_out="bob").check()
+
+
+def test_a_damaged_digit_is_named_before_anything_is_learnt(tmp_path: Path) -> None:
+    for digit, speaker, number in product(range(10), ("ada", "bob"), (0, 5)):
+        write_wave(tmp_path / f"{digit}_{speaker}_{number}.wav", tone(str(digit), 90))
+    SpokenDigits(str(tmp_path), held_out="bob").check()
+    path = tmp_path / "4_ada_5.wav"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(UserError, match="4_ada_5.wav is cut short"):
+        SpokenDigits(str(tmp_path), held_out="bob").check()
 
 
 def test_waves_of_other_rates_are_resampled_and_others_refused(tmp_path: Path) -> None:

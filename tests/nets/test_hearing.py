@@ -115,6 +115,16 @@ def test_what_is_still_to_come_changes_no_finished_chunk(arm: str) -> None:
     assert (net_of(arm)(heard)[:, :6] - net_of(arm)(heard[:, :6])).abs().max() > 1e-3  # without chunks it does
 
 
+@every_arm
+@torch.no_grad()
+def test_padding_changes_nothing_in_chunks(arm: str) -> None:
+    net, heard, noise = net_of(arm, chunk=3), frames(2, 7), frames(2, 3, seed=5)
+    real_BT = (torch.arange(10) < 7).expand(2, 10)
+    assert (net(torch.cat((heard, noise), 1), real_BT)[:, :7] - net(heard)).abs().max() < 1e-11
+    with pytest.raises(UserError, match="a net that reads in chunks takes padding after the text, not before it"):
+        net(torch.cat((noise, heard), 1), real_BT.flip(1))
+
+
 def test_who_hears_and_what() -> None:
     with pytest.raises(UserError, match="this net hears frames \\[batch, tokens, 24\\], at least one token; got shape"):
         net_of("rope")(torch.zeros(2, 7, dtype=torch.long))
@@ -147,6 +157,25 @@ def test_logits_depend_on_distance_alone_unless_the_rotation_comes_before_the_pr
     changes = [(logits[:, 1:, 1:] - logits[:, :-1, :-1]).abs().max() for logits in (after_HQK, before_HQK)]
     assert changes[0] < 1e-12 and changes[1] > 1e-2
     assert (after_HQK[:, 0, 0] - before_HQK[:, 0, 0]).abs().max() < 1e-12  # nothing is rotated in slot 0
+
+
+@torch.no_grad()
+def test_logits_of_the_early_rotation_are_products_of_projected_rotated_inputs() -> None:
+    net, tokens = net_of("rope", pre_projection=True), 9
+    module, vector_D = (
+        net.blocks[0].attention,
+        torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(3)),
+    )
+    rotated_TD = torch.zeros(tokens, 8, dtype=torch.float64)
+    for slot, head, pair in torch.cartesian_prod(torch.arange(tokens), torch.arange(2), torch.arange(2)).tolist():
+        angle = torch.tensor(slot * 10_000.0 ** (-pair / 2), dtype=torch.float64)
+        first, second = 4 * head + pair, 4 * head + pair + 2  # halves of a head make pairs
+        cos, sin = angle.cos(), angle.sin()
+        rotated_TD[slot, first] = cos * vector_D[first] - sin * vector_D[second]
+        rotated_TD[slot, second] = sin * vector_D[first] + cos * vector_D[second]
+    q_TD, k_TD, _ = module.qkv(rotated_TD).chunk(3, -1)
+    expected_HQK = torch.stack([q_TD[:, part] @ k_TD[:, part].T for part in (slice(0, 4), slice(4, 8))])
+    assert (logits_of_equal_tokens(net, tokens) - expected_HQK).abs().max() < 1e-5  # tables of angles are float32
 
 
 @torch.no_grad()

@@ -18,6 +18,7 @@ from synthetic_nope import nope_run
 from synthetic_positional import World, add_positional
 from synthetic_probes import dependencies
 from synthetic_relevance import attribution_run
+from synthetic_speech import speech_run
 from synthetic_swaps import roles, words
 from synthetic_syntax import syntax_run
 
@@ -112,6 +113,7 @@ FINISHED: dict[str, Callable[[], Run]] = {
     "reproduce dynamics": lambda: reproduction("dynamics", dynamics_run()),
     "reproduce locality": lambda: reproduction("locality", locality_run()),
     "reproduce nope": lambda: reproduction("nope", nope_run()),
+    "reproduce speech": lambda: reproduction("speech", speech_run()),
     "reproduce syntax": lambda: reproduction("syntax", syntax_run()),
     "reproduce word-swap": lambda: reproduction("word-swap", test_report_word_swap.run()),
     "reproduce control": lambda: reproduction("control", test_report_control.run()),

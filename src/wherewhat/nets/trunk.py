@@ -154,6 +154,8 @@ class Trunk(nn.Module, ABC):
             raise UserError(
                 f"only a decoder reads in pieces and this net is of kind {self.config.kind}; leave `past` out"
             )
+        if self.config.chunk and real_BT is not None and not bool(real_BT[:, 0].all()):
+            raise UserError("a net that reads in chunks takes padding after the text, not before it; pad on the right")
         positions_BK = context.key_positions_BK + first
         return replace(context, one_reading=True, key_positions_BK=positions_BK, chunk=self.config.chunk)
 

@@ -12,7 +12,7 @@ def conformer_digits(speech: SpeechCorpus | None = None) -> SpeechSettings:
     """Touch tones, or spoken digits with `--set speech=digits=FOLDER`; about five minutes on one core for digits.
 
     Measured after fewer steps (seed 0): on touch tones 1 to 2 % of the digits of fresh utterances are wrong after 300
-    steps, half a minute on one core; on spoken digits 22 % after 200 steps and 1.4 % after 800, and 17 % by a
+    steps, half a minute on one core; on spoken digits 22 % after 200 steps and 1.6 % after 800, and 13 % by a
     speaker who is not in training.
     """
     corpus = TouchTones() if speech is None else speech

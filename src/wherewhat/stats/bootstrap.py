@@ -7,7 +7,7 @@ again in any language, and take entries of the sorted replicates (`named_draws`,
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ def ratio(draws_RN: np.ndarray, sums_N: np.ndarray, weights_N: np.ndarray) -> np
 # Numpy's generator, and quantiles between neighbours --------------------------------------------------------------
 
 
-@cache
 @lru_cache(maxsize=8)  # many intervals rest on the same draws
 def draws(count: int, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
     """draws_RN: how often each resample takes each of so many texts or heads."""

@@ -1,7 +1,8 @@
 """Training on speech: which words are said, by connectionist temporal classification."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,9 +11,10 @@ from torch import Tensor
 from torch.nn.functional import ctc_loss
 from torch.nn.utils.rnn import pad_sequence
 
-from wherewhat.corpora.speech.base import BLANK, SpeechCorpus
+from wherewhat.corpora.speech.base import BLANK, SpeechCorpus, tokens_needed
 from wherewhat.corpora.speech.features import FILTERS, FRAMES, TOKEN_MS, tokens_of
 from wherewhat.corpora.speech.registry import SPEECH, speech_corpus_from
+from wherewhat.corpora.speech.splits import TRAIN
 from wherewhat.corpora.vocabulary import WordVocabulary
 from wherewhat.errors import UserError
 from wherewhat.models.folder import StoredNet
@@ -20,11 +22,10 @@ from wherewhat.names import look_up
 from wherewhat.nets.trunk import Trunk, evaluating
 from wherewhat.tasks.stream import Stream
 from wherewhat.training.settings import Objective, Plain, TrainingSettings
-from wherewhat.training.transcripts import collapsed, edit_distance, frames_needed
+from wherewhat.training.transcripts import collapsed, edit_distance
 
 AT_ONCE = 32  # utterances per batch in evaluation
 TOKEN_VALUES = FRAMES * FILTERS  # values per token
-TEST = "test"
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class SpeechSettings(TrainingSettings):
     speech: SpeechCorpus
     mask_bands: int = 0  # at most so many neighbouring bands of every training utterance are left out
     mask_frames: int = 0  # and so many neighbouring frames
+    digest: str = field(default="", compare=False)  # of the recordings, once they are there
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,7 +75,7 @@ class SpeechSettings(TrainingSettings):
 
     def ready(self) -> Self:
         self.speech.check()
-        return self.fitted(None)
+        return replace(self.fitted(None), digest=self.speech.digest())
 
     def fitted(self, words: WordVocabulary | None) -> Self:
         return replace(self, net=replace(self.net, vocabulary=len(self.speech.vocabulary) + 1))
@@ -86,6 +88,13 @@ class SpeechSettings(TrainingSettings):
 
     def saved_with_net(self) -> Plain:
         return {"speech": self.speech}
+
+    def read(self) -> Plain:
+        return {"digest": self.digest} if self.digest else {}
+
+    def changed_texts(self, before: Plain) -> str | None:
+        same = before.get("digest", "") in ("", self.speech.digest())
+        return None if same else f"a recording of {self.speech.plain()['folder']}"
 
     @classmethod
     def target_of(cls, model: StoredNet) -> Any:
@@ -105,10 +114,11 @@ class SpeechSettings(TrainingSettings):
 
     @classmethod
     def chosen(cls, text: str, plain: Plain) -> Plain:
-        """A corpus by its name, `digits=FOLDER` or `recordings=FOLDER`."""
+        """A corpus by its name, `digits=FOLDER` or `recordings=FOLDER`, which is found again from elsewhere."""
         name, _, folder = text.strip().partition("=")
         look_up("speech corpus", name, SPEECH)
-        return {"name": name, **({"folder": folder} if folder else {})}
+        given = {"folder": str(Path(folder).expanduser().absolute())} if folder else {}
+        return speech_corpus_from({"name": name, **given}).plain()
 
     @classmethod
     def follows(cls, plain: Plain, before: Plain) -> Plain:
@@ -122,14 +132,14 @@ class SpeechObjective(Objective):
         self.settings, self.corpus = settings, settings.speech
 
     def loss(self, net: Trunk, step: int) -> Tensor:
-        settings = self.settings
-        batch = utterances(self.corpus, settings.data_seed, "train", self.indices(step), check=True)
+        batch = utterances(self.corpus, self.settings.data_seed, TRAIN, self.indices(step))
+        refuse_short(batch)
         batch = replace(batch, frames_BTG=self.masked(batch, step))
         return ctc(net(batch.frames_BTG, batch.real_BT), batch)
 
     def indices(self, step: int) -> list[int]:
         """The training utterances of a step: each once, or all of a finite corpus in a new order every time."""
-        size, count = self.corpus.size("train"), self.settings.batch
+        size, count = self.corpus.size(TRAIN), self.settings.batch
         numbers = range((step - 1) * count, step * count)
         if size is None:
             return list(numbers)
@@ -151,26 +161,29 @@ class SpeechObjective(Objective):
         return frames_BTG
 
     def evaluate(self, net: Trunk) -> dict[str, float]:
-        counts = recognise(net, self.corpus, TEST, seed=self.settings.data_seed, samples=self.settings.evaluate_samples)
+        seed, samples = self.settings.data_seed, self.settings.evaluate_samples
+        counts = recognise(net, self.corpus, self.corpus.plain_test, seed=seed, samples=samples)
         return {"error rate": error_rate(counts), "exact": float(np.mean([count.edits == 0 for count in counts]))}
 
 
-def utterances(
-    corpus: SpeechCorpus, seed: int, split: str, indices: Sequence[int], *, check: bool = False
-) -> SpeechBatch:
-    """Utterances of a split as a batch; `check` refuses those that are too short for their words."""
+def utterances(corpus: SpeechCorpus, seed: int, split: str, indices: Sequence[int]) -> SpeechBatch:
+    """Utterances of a split as a batch."""
     spoken = [corpus.utterance(seed, split, index) for index in indices]
     labels = tuple(corpus.labels(each.words) for each in spoken)
     tokens = [torch.from_numpy(tokens_of(each.samples)) for each in spoken]
-    for index, tokens_TG, wanted in zip(indices, tokens, labels, strict=True):
-        if check and len(tokens_TG) < frames_needed(wanted):
-            raise UserError(
-                f"utterance {index} of {split} has {len(tokens_TG)} tokens of {TOKEN_MS} ms, and its words take at "
-                f"least {frames_needed(wanted)}; leave it out"
-            )
     lengths_B = torch.tensor([len(tokens_TG) for tokens_TG in tokens])
     frames_BTG = pad_sequence(tokens, batch_first=True)
     return SpeechBatch(frames_BTG, torch.arange(frames_BTG.shape[1]) < lengths_B[:, None], labels)
+
+
+def refuse_short(batch: SpeechBatch) -> None:
+    """Refuse an utterance that is too short for its words, since none of its tokens could say them."""
+    for tokens, labels in zip(batch.tokens_B.tolist(), batch.labels, strict=True):
+        if tokens < tokens_needed(labels):
+            raise UserError(
+                f"an utterance of {len(labels)} words has {tokens} tokens of {TOKEN_MS} ms, and they take at least "
+                f"{tokens_needed(labels)}; leave out short recordings"
+            )
 
 
 def ctc(logits_BTV: Tensor, batch: SpeechBatch) -> Tensor:
@@ -182,14 +195,16 @@ def ctc(logits_BTV: Tensor, batch: SpeechBatch) -> Tensor:
 
 
 @torch.no_grad()
-def recognise(net: Trunk, corpus: SpeechCorpus, split: str, *, seed: int, samples: int) -> list[ErrorCount]:
-    """How the first utterances of a split are recognised."""
-    size = corpus.size(split)
-    count, counts = samples if size is None else min(samples, size), list[ErrorCount]()
+def recognise(
+    net: Trunk, corpus: SpeechCorpus, split: str, *, seed: int, samples: int, first_position: int = 0
+) -> list[ErrorCount]:
+    """How the first utterances of a split are recognised, with positions that are counted from `first_position`."""
+    count, counts = corpus.count(split, samples), list[ErrorCount]()
     with evaluating(net):
         for first in range(0, count, AT_ONCE):
             batch = utterances(corpus, seed, split, range(first, min(first + AT_ONCE, count)))
-            classes_BT = net(batch.frames_BTG, batch.real_BT).argmax(-1)
+            hidden_BTD = net.hidden(batch.frames_BTG, batch.real_BT, first=first_position)
+            classes_BT = net.head(hidden_BTD).argmax(-1)
             for classes_T, tokens, labels in zip(classes_BT, batch.tokens_B.tolist(), batch.labels, strict=True):
                 words = collapsed(classes_T[:tokens].tolist())
                 counts.append(ErrorCount(edit_distance(words, labels), len(labels)))

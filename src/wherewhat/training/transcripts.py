@@ -1,13 +1,13 @@
-"""From frames to words, and how wrong they are."""
+"""From classes of tokens to words, and how wrong they are."""
 
 from collections.abc import Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from wherewhat.corpora.speech.base import BLANK
 
 
 def collapsed(classes: Sequence[int]) -> list[int]:
-    """What a net says by the likeliest class of every frame: repeats count once, blanks not at all.
+    """What a net says by the likeliest class of every token: repeats count once, blanks not at all.
 
     >>> collapsed([0, 3, 3, 0, 3, 7, 7, 0])
     [3, 3, 7]
@@ -27,12 +27,3 @@ def edit_distance(first: Sequence[int], second: Sequence[int]) -> int:
         for place, right in enumerate(second, start=1):
             corner, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, corner + (left != right))
     return row[-1]
-
-
-def frames_needed(labels: Sequence[int]) -> int:
-    """How many frames it takes to say this: one per label, and a blank between equal neighbours.
-
-    >>> frames_needed([5, 5, 2])
-    4
-    """
-    return len(labels) + sum(left == right for left, right in pairwise(labels))

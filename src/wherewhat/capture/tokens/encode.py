@@ -277,10 +277,9 @@ def own_utterances(model: LoadedModel, speech: SpeechCorpus, count: int, max_tok
         raise UserError(f"max_tokens is {max_tokens}, and utterances of {model.id} cannot be cut; leave it out")
     try:
         speech.check()
-        split = next((each for each in speech.splits if each != "train"), "train")
-        size = speech.size(split)
-        numbers = range(count if size is None else min(count, size))
-        utterances = [tokens_of(speech.utterance(TEST_SEED, split, number).samples) for number in numbers]
+        split = speech.plain_test
+        spoken = [speech.utterance(TEST_SEED, split, number) for number in range(speech.count(split, count))]
+        utterances = [tokens_of(each.samples) for each in spoken]
     except UserError as error:
         reason = str(error).partition(";")[0]
         raise UserError(f"the recordings of {model.id} cannot be read: {reason}; put them back") from error

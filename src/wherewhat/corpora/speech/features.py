@@ -52,6 +52,11 @@ def frame_count(samples: int) -> int:
     return 1 + (samples - WINDOW) // HOP if samples >= WINDOW else 0
 
 
+def token_count(samples: int) -> int:
+    """How many tokens a recording becomes."""
+    return -(-frame_count(samples) // FRAMES)
+
+
 def log_energies(samples: Samples) -> Samples:
     """energies_TF: the logarithm of the energy in each band, frame by frame."""
     frames = frame_count(len(samples))

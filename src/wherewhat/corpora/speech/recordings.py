@@ -5,8 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from wherewhat.corpora.speech.base import SpeechCorpus, Utterance
-from wherewhat.corpora.speech.waves import read_wave
+from wherewhat.corpora.speech.base import SpeechCorpus, Utterance, tokens_needed
+from wherewhat.corpora.speech.features import TOKEN_MS, token_count
+from wherewhat.corpora.speech.splits import TRAIN
+from wherewhat.corpora.speech.waves import digest_of, open_wave, read_wave
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 
@@ -26,13 +28,28 @@ class RecordedSpeech(SpeechCorpus):
         look_up("unit", self.units, UNITS)
 
     def check(self) -> None:
-        if "train" not in {split for split, _ in transcripts(self.folder).values()}:
-            raise UserError(f"{Path(self.folder) / TRANSCRIPTS} has no line of the split train; mark some as such")
+        """Refuse a folder without training or testing, and a file that is of no use, before anything is learnt."""
+        vocabulary_of.cache_clear()
+        transcripts.cache_clear()  # the folder may have changed since it was last read
+        path = Path(self.folder) / TRANSCRIPTS
+        if TRAIN not in self.splits:
+            raise UserError(f"{path} has no line of the split {TRAIN}; mark some as such")
+        if not self.tests:
+            raise UserError(f"every line of {path} is of the split {TRAIN}; mark some as test")
+        for id, (_, text) in transcripts(self.folder).items():
+            tokens = token_count(open_wave(self._path(id)).samples)
+            if tokens < max(1, needed := tokens_needed(words_of(text, self.units))):
+                raise UserError(
+                    f"{self._path(id)} has {tokens} tokens of {TOKEN_MS} ms, and its words take at least {needed}; "
+                    "leave it out"
+                )
+
+    def digest(self) -> str:
+        return digest_of([Path(self.folder) / TRANSCRIPTS, *map(self._path, transcripts(self.folder))])
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        texts = (text for _, text in transcripts(self.folder).values())
-        return tuple(sorted({word for text in texts for word in self._words(text)}))
+        return vocabulary_of(self.folder, self.units)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -46,14 +63,30 @@ class RecordedSpeech(SpeechCorpus):
         if not 0 <= index < len(ids):
             raise UserError(f"the split {split} of {self.folder} has {len(ids)} recordings and got number {index}")
         text = transcripts(self.folder)[ids[index]][1]
-        return Utterance(read_wave(Path(self.folder) / f"{ids[index]}.wav"), self._words(text))
+        return Utterance(read_wave(self._path(ids[index])), words_of(text, self.units))
+
+    def _path(self, id: str) -> Path:
+        return Path(self.folder) / f"{id}.wav"
 
     def _ids(self, split: str) -> list[str]:
         look_up("split", split, dict.fromkeys(self.splits))
         return [id for id, (of, _) in transcripts(self.folder).items() if of == split]
 
-    def _words(self, text: str) -> tuple[str, ...]:
-        return tuple(text) if self.units == "characters" else tuple(text.split())
+
+def words_of(text: str, units: str) -> tuple[str, ...]:
+    """What counts as a word of a text.
+
+    >>> words_of("no cat", "words"), words_of("no", "characters")
+    (('no', 'cat'), ('n', 'o'))
+    """
+    return tuple(text) if units == "characters" else tuple(text.split())
+
+
+@cache
+def vocabulary_of(folder: str, units: str) -> tuple[str, ...]:
+    """All words of the transcripts of a folder."""
+    texts = (text for _, text in transcripts(folder).values())
+    return tuple(sorted({word for text in texts for word in words_of(text, units)}))
 
 
 @cache
@@ -61,7 +94,7 @@ def transcripts(folder: str) -> dict[str, tuple[str, str]]:
     """Split and text of every recording by its ID; every line has a file and every file a line."""
     path = Path(folder) / TRANSCRIPTS
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}); write one line per recording into it") from error
     except UnicodeDecodeError as error:
@@ -69,7 +102,7 @@ def transcripts(folder: str) -> dict[str, tuple[str, str]]:
     known: dict[str, tuple[str, str]] = {}
     for number, line in enumerate(lines, start=1):
         cells = line.split("\t")
-        if len(cells) != 3 or not all(cells):
+        if len(cells) != 3 or not all(cell.strip() for cell in cells):
             raise UserError(
                 f"line {number} of {path} is '{line[:60]}'; write ID, split and text with tabs between them"
             )

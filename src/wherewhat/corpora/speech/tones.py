@@ -7,6 +7,7 @@ import numpy as np
 
 from wherewhat.corpora.speech.base import SpeechCorpus, Utterance
 from wherewhat.corpora.speech.features import RATE
+from wherewhat.corpora.speech.splits import LEADING, LONG, TEST, TRAIN
 from wherewhat.errors import UserError
 from wherewhat.names import look_up
 from wherewhat.tasks.stream import Stream
@@ -16,8 +17,7 @@ KEYS = ("123A", "456B", "789C", "*0#D")
 DIGITS = tuple("0123456789")
 LOUDNESS, NOISE = 0.25, 0.05  # amplitudes of each sine, and of noise
 TONE_MS, GAP_MS = (60, 180), (20, 120)
-LEADING, SILENCE = "leading silence", RATE  # a test, and how many samples come before its utterances
-LONG = (10, 15, 20)  # digits of utterances in the tests of longer ones
+SILENCE = RATE  # samples of it, where there is silence before an utterance
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,7 @@ class TouchTones(SpeechCorpus):
     name: ClassVar[str] = "tones"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.shortest <= self.longest:
-            raise UserError(f"touch tones have from 1 digit on; got {self.shortest} to {self.longest}")
+        check_counts(self.shortest, self.longest)
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -38,15 +37,15 @@ class TouchTones(SpeechCorpus):
 
     @property
     def splits(self) -> tuple[str, ...]:
-        return ("train", "test", LEADING, *(f"{count} digits" for count in LONG))
+        return (TRAIN, TEST, LEADING, *LONG)
 
     def size(self, split: str) -> int | None:
         return None
 
     def utterance(self, seed: int, split: str, index: int) -> Utterance:
         look_up("split", split, dict.fromkeys(self.splits))
-        stream = Stream(seed, self.name, "test" if split == LEADING else split, index)
-        count = int(split.split()[0]) if split.endswith("digits") else stream.between(self.shortest, self.longest)
+        stream = Stream(seed, self.name, TEST if split == LEADING else split, index)
+        count = LONG.get(split) or stream.between(self.shortest, self.longest)
         words = tuple(str(stream.below(10)) for _ in range(count))
         gap = stream.between(*GAP_MS)
         pieces = [np.zeros(gap * RATE // 1000)]
@@ -55,6 +54,12 @@ class TouchTones(SpeechCorpus):
         samples = np.concatenate([np.zeros(SILENCE if split == LEADING else 0), *pieces])
         noise = stream.many_below(2**20, len(samples)) / 2**19 - 1
         return Utterance(samples + NOISE * noise, words)
+
+
+def check_counts(shortest: int, longest: int) -> None:
+    """Refuse utterances without a digit, and a longest one that is shorter than the shortest."""
+    if not 1 <= shortest <= longest:
+        raise UserError(f"utterances have {shortest} to {longest} digits; give 1 <= shortest <= longest")
 
 
 def tone(key: str, milliseconds: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

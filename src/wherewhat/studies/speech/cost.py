@@ -1,7 +1,7 @@
 """What a step of training takes with rotary and with relative positions: both in turn, so that both share conditions.
 
-Time is that of the processor, on one thread. Memory is what a step keeps for its backward pass, counted exactly, so
-that it has no spread.
+Time is that of the processor, on one thread. Memory is that of activations, which is largest when the forward pass
+ends: all that it keeps for the backward pass. It is counted exactly. Weights, gradients and the optimizer come on top.
 """
 
 import time
@@ -42,8 +42,8 @@ def cost_rows(scale: SpeechScale, seed: int) -> Iterator[tuple[str, Measured]]:
         split = "train" if name == TRAINING_BATCH else name
         batch = utterances(scale.corpus, seed + 1, split, range(scale.batch))
         for arm, net in nets.items():
-            yield arm, ("cost", name, None, MEMORY, kept_bytes(net, batch) / MEGABYTE, None, None)
-        yield from time_rows(name, *(interleaved(nets, batch, rounds=scale.rounds, steps=STEPS[name])))
+            yield arm, ("cost", name, None, MEMORY, activation_bytes(net, batch) / MEGABYTE, None, None)
+        yield from time_rows(name, *interleaved(nets, batch, rounds=scale.rounds, steps=STEPS[name]))
 
 
 def parameters(net: Trunk) -> int:
@@ -85,8 +85,8 @@ def one_step(net: Trunk, optimizer: torch.optim.Optimizer, batch: SpeechBatch) -
     optimizer.step()
 
 
-def kept_bytes(net: Trunk, batch: SpeechBatch) -> int:
-    """The bytes that a forward pass keeps for the backward pass, without the weights."""
+def activation_bytes(net: Trunk, batch: SpeechBatch) -> int:
+    """The bytes that a forward pass keeps for the backward pass, without the weights: the peak of a step."""
     weights = {weight.untyped_storage().data_ptr() for weight in net.parameters()}
     kept: dict[int, int] = {}
 

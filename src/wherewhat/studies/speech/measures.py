@@ -1,7 +1,7 @@
 """What a conformer that hears does: how often it errs, how far its heads look, and one utterance as pictures."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -10,7 +10,8 @@ from torch import Tensor
 
 from wherewhat.capture.tokens.encode import EncodedTexts
 from wherewhat.corpora.speech.base import BLANK, SpeechCorpus
-from wherewhat.corpora.speech.features import HOP, RATE, TOKEN_MS, features
+from wherewhat.corpora.speech.features import HOP, RATE, TOKEN_MS, centres, features
+from wherewhat.corpora.speech.splits import TEST
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.nets.attention import SelfAttention, attention_rows
 from wherewhat.nets.trunk import Trunk
@@ -19,11 +20,12 @@ from wherewhat.profiling.settings import ProfileSettings
 from wherewhat.stats.bootstrap import draws, quantiles, ratio
 from wherewhat.stats.intervals import student, wilson, with_rule_of_three
 from wherewhat.studies.engine.lengths import Measured
-from wherewhat.studies.speech.names import ERROR, EXACT, REACH, TEST, UNIFORM
+from wherewhat.studies.speech.names import ERROR, EXACT, LATER, REACH, UNIFORM
 from wherewhat.training.speech_training import ErrorCount, error_rate, recognise, utterances
 
 HEADS = ProfileSettings(untrained=False, hidden=False)
 SCORES = ("entropy", "locality", "position_share", "symbol_share")
+TOKENS_LATER = 1000 // TOKEN_MS  # in a second
 PICTURE_SEED = 1  # of the utterance that is drawn
 PICTURE_WORDS, PICTURE_TOKENS = 4, 75  # at least and at most
 SEARCHED = 50  # utterances among which one is chosen to be drawn
@@ -44,18 +46,19 @@ def error_rows(counts: Sequence[ErrorCount], test: str, seed: int) -> Iterator[M
         yield "utterance", test, float(number), "words", float(count.words), None, None
 
 
-def rows_of_tests(
-    net: Trunk, corpus: SpeechCorpus, tests: Sequence[str], *, seed: int, samples: int
-) -> Iterator[Measured]:
-    """Errors in every test."""
-    for test in tests:
-        yield from error_rows(recognise(net, corpus, test, seed=seed, samples=samples), test, seed)
+def rows_of_tests(net: Trunk, corpus: SpeechCorpus, samples: Mapping[str, int], *, seed: int) -> Iterator[Measured]:
+    """Errors in every test, by the number of its utterances."""
+    for test, count in samples.items():
+        split, first = (TEST, TOKENS_LATER) if test == LATER else (test, 0)
+        counts = recognise(net, corpus, split, seed=seed, samples=count, first_position=first)
+        yield from error_rows(counts, test, seed)
 
 
 def head_rows(net: Trunk, corpus: SpeechCorpus, *, seed: int, samples: int) -> Iterator[Measured]:
     """How far every head looks, in milliseconds, beside uniform attention; and its scores on test utterances."""
-    split = tested_split(corpus)
-    batches = [utterances(corpus, seed, split, [number]).frames_BTG for number in range(_count(corpus, split, samples))]
+    split = corpus.plain_test
+    numbers = range(corpus.count(split, samples))
+    batches = [utterances(corpus, seed, split, [number]).frames_BTG for number in numbers]
     batches = [frames_BTG for frames_BTG in batches if frames_BTG.shape[1] > 1]
     reach_NLH = np.array([[reach_of(each).tolist() for each in attention_of(net, frames)] for frames in batches])
     uniform_N = [
@@ -106,37 +109,26 @@ def attention_of(net: Trunk, frames_BTG: Tensor) -> list[Tensor]:
     return kept
 
 
-def tested_split(corpus: SpeechCorpus) -> str:
-    """The plain test of a corpus, or another one, or what it has."""
-    others = [split for split in corpus.splits if split != "train"]
-    return TEST if TEST in others else next(iter(others), "train")
-
-
-def _count(corpus: SpeechCorpus, split: str, samples: int) -> int:
-    size = corpus.size(split)
-    return samples if size is None else min(samples, size)
-
-
 def picture_number(corpus: SpeechCorpus) -> int:
     """The number of the test utterance to draw: the first with some words that is not too long."""
-    split = tested_split(corpus)
-    for number in range(_count(corpus, split, SEARCHED)):
-        batch = utterances(corpus, PICTURE_SEED, split, [number])
+    for number in range(corpus.count(corpus.plain_test, SEARCHED)):
+        batch = utterances(corpus, PICTURE_SEED, corpus.plain_test, [number])
         if len(batch.labels[0]) >= PICTURE_WORDS and batch.frames_BTG.shape[1] <= PICTURE_TOKENS:
             return number
     return 0
 
 
 def spectrogram_rows(corpus: SpeechCorpus) -> Iterator[Measured]:
-    """The energies of the drawn utterance as a net hears them: item is the band, `at` the time in seconds."""
-    samples = corpus.utterance(PICTURE_SEED, tested_split(corpus), picture_number(corpus)).samples
+    """The energies of the drawn utterance as a net hears them: item is a frequency in hertz, `at` a time in seconds."""
+    samples = corpus.utterance(PICTURE_SEED, corpus.plain_test, picture_number(corpus)).samples
     frames_TF = features(samples)
     pair = 1 if frames_TF.size <= CELLS else 2
     frames, bands = (size // pair for size in frames_TF.shape)
     cells = frames_TF[: frames * pair, : bands * pair].reshape(frames, pair, bands, pair).mean((1, 3))
+    peaks = centres()[1:-1][::pair].tolist()
     for (time, band), value in np.ndenumerate(cells):
         seconds = round(time * pair * HOP / RATE, 3)
-        yield "spectrogram", str(band * pair), seconds, "energy", round(float(value), 3), None, None
+        yield "spectrogram", f"{peaks[band]:.0f}", seconds, "energy", round(float(value), 3), None, None
 
 
 @torch.no_grad()
@@ -145,7 +137,7 @@ def picture_rows(net: Trunk, corpus: SpeechCorpus) -> Iterator[Measured]:
 
     `at` is a time in seconds; of attention, the item is the time of the query.
     """
-    frames_BTG = utterances(corpus, PICTURE_SEED, tested_split(corpus), [picture_number(corpus)]).frames_BTG
+    frames_BTG = utterances(corpus, PICTURE_SEED, corpus.plain_test, [picture_number(corpus)]).frames_BTG
     for token, probability_V in enumerate(net(frames_BTG)[0].softmax(-1).tolist()):
         for number, probability in enumerate(probability_V):
             if probability >= FAINT:

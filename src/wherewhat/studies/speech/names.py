@@ -1,15 +1,14 @@
 """What arms, tests and rows are called. Torch-free, so that the page knows them too."""
 
-from wherewhat.corpora.speech.digits import NEW_SPEAKER
-from wherewhat.corpora.speech.tones import LEADING, LONG
+from wherewhat.corpora.speech.splits import LEADING, LONG, NEW_SPEAKER, TEST
 from wherewhat.studies.engine.results import Cell
 
 ROPE, RELATIVE, NONE, SINUSOIDS = "rope", "transformer_xl", "none", "sinusoidal"
 EARLY = "rope before the projection"  # the warning example
 COST = "cost"  # the condition that measures what a step of training takes, of rope and relative side by side
-TEST = "test"
-TESTS = (TEST, NEW_SPEAKER, LEADING, *(f"{count} digits" for count in LONG))
-LONGEST = f"{LONG[-1]} digits"
+LATER = "later positions"  # the plain test with positions that begin a second later, and the same sound
+TESTS = (TEST, NEW_SPEAKER, LEADING, LATER, *LONG)
+(*_, LONGEST) = LONG
 ERROR, EXACT = "error rate", "exact"
 TIME, TIME_RATIO, MEMORY, PARAMETERS = "milliseconds", "time ratio", "memory", "parameters"
 REACH, UNIFORM = "reach", "uniform"

@@ -1,13 +1,13 @@
-"""One utterance as pictures: what is heard, where a head looks, and what is recognised, all over time. Torch-free."""
+"""One utterance as pictures: what is heard, where a head looks, and what is recognised, all over time."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from wherewhat.corpora.speech.features import FILTERS, TOKEN_MS, centres
 from wherewhat.report.blocks.axes import INK, MUTED, PAPER, names, shade, x, y
 from wherewhat.report.blocks.chart import chart
 from wherewhat.report.blocks.marks import ROWS, TIP, named, text_labels
@@ -17,7 +17,6 @@ from wherewhat.studies.speech.names import label
 from wherewhat.tables.manifest.study import SpeechSection
 
 Rows = Sequence[Mapping[str, Any]]
-TOKEN = TOKEN_MS / 1000  # seconds
 HERTZ = (250, 500, 1000, 2000)  # ticks of the spectrogram
 EXTENT: dict[str, Any] = {
     "minExtent": 64,
@@ -32,36 +31,40 @@ def times(title: str | None, until: float) -> Any:
     return x("at", title, domain=[0, until], nice=False, grid=False, tickCount=6, format=".1f")
 
 
+def step_of(times: Iterable[float]) -> float:
+    """How far neighbouring times are apart, in seconds: how long a token, or a cell, lasts."""
+    gaps = [after - before for before, after in pairwise(sorted(set(times)))]
+    return min(gaps, default=0.0)
+
+
 def length_of(table: ResultTable) -> float:
     """How many seconds the utterance has."""
-    tokens = table.where(part="decoded")["at"].to_list() or table.where(part="spectrogram")["at"].to_list()
-    return round(max(tokens) + TOKEN, 2) if tokens else 0.0
+    times = table.where(part="decoded")["at"].to_list() or table.where(part="spectrogram")["at"].to_list()
+    return round(max(times) + step_of(times), 2) if times else 0.0
 
 
 def spectrogram(table: ResultTable, until: float) -> Chart:
     """The energy in every band over time, as a net hears it."""
     rows = table.where(part="spectrogram").select("item", "at", "value").rows()
-    ordered = sorted({at for _, at, _ in rows})
-    wide = ordered[1] - ordered[0] if len(ordered) > 1 else TOKEN
-    bands = sorted({int(band) for band, _, _ in rows})
-    high = bands[1] - bands[0] if len(bands) > 1 else 1
-    peaks = centres()[1:-1]
+    wide = step_of(at for _, at, _ in rows)
+    peaks = sorted({float(hertz) for hertz, _, _ in rows})
+    bands = {peak: number for number, peak in enumerate(peaks)}
     cells = [
         {
             "at": at,
             "until": round(at + wide, 3),
-            "low": int(band),
-            "high": int(band) + high,
+            "low": bands[float(hertz)],
+            "high": bands[float(hertz)] + 1,
             "value": value,
-            "hertz": float(peaks[int(band)]),
+            "hertz": float(hertz),
         }
-        for band, at, value in rows
+        for hertz, at, value in rows
     ]
     place = _cells(times(None, until), [-1.5, 0, 1.2, 2.4], [shade("chance", step) for step in (3, 2, 1, 0)])
-    places = [float(sum(peak < hertz for peak in peaks)) for hertz in HERTZ]
-    words = {place: f"{hertz:,} Hz" for place, hertz in zip(places, HERTZ, strict=True)}
-    text = " : ".join(f"datum.value == {place} ? '{word}'" for place, word in words.items()) + " : ''"
-    up = y("low", "frequency", domain=[0, FILTERS], nice=False, grid=False, values=places, labelExpr=text, **EXTENT)
+    ticks = {bisect_left(peaks, hertz): f"{hertz:,} Hz" for hertz in HERTZ}
+    text = " : ".join(f"datum.value == {band} ? '{word}'" for band, word in ticks.items()) + " : ''"
+    domain = {"domain": [0, len(peaks)], "nice": False}
+    up = y("low", "frequency", **domain, grid=False, values=list(ticks), labelExpr=text, **EXTENT)
     layer = ROWS.mark_rect(tooltip=TIP, clip=True).encode(**{**place, "y": up, "y2": alt.Y2("high")})
     return chart(
         "spectrogram",
@@ -114,12 +117,13 @@ def attention_rows(table: ResultTable, arm: str) -> Iterator[tuple[str, Rows]]:
     if rows.is_empty():
         return
     first = rows.filter(seed=rows["seed"].min())
+    token = step_of(first["at"])
     cells = [
         {
             "at": at,
-            "until": round(at + TOKEN, 3),
+            "until": round(at + token, 3),
             "query": float(query),
-            "below": round(float(query) + TOKEN, 3),
+            "below": round(float(query) + token, 3),
             "value": value,
         }
         for query, at, value in first.select("item", "at", "value").iter_rows()
@@ -162,9 +166,10 @@ def decoded_rows(table: ResultTable, arm: str) -> Iterator[Mapping[str, Any]]:
     """The probabilities of an arm's first seed; the first token of every word that is recognised says it."""
     rows = table.where(part="decoded", subject=arm)
     first = rows.filter(seed=rows["seed"].min()) if rows.height else rows
+    token = step_of(first["at"])
     likeliest = first.sort("value").group_by("at").last().sort("at").select("at", "item").rows()
     begins = {here for before, here in pairwise([(-1.0, ""), *likeliest]) if here[1] != before[1]}
     for word, at, value in first.filter(pl.col("value") >= FAINT).select("item", "at", "value").iter_rows():
-        place = {"at": at, "middle": round(at + TOKEN / 2, 3), "until": round(at + TOKEN, 3)}
+        place = {"at": at, "middle": round(at + token / 2, 3), "until": round(at + token, 3)}
         says = word if (at, word) in begins else ""  # blanks say nothing
         yield {**place, "word": word or BLANK, "blank": not word, "says": says, "value": value}

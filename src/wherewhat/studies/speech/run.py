@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from wherewhat.corpora.speech.tones import LEADING
+from wherewhat.corpora.speech.splits import LEADING, TEST
 from wherewhat.jobs.job import JobContext
 from wherewhat.stats.bootstrap import draws, quantiles, ratio
-from wherewhat.stats.intervals import with_rule_of_three
+from wherewhat.stats.estimate import Estimate
+from wherewhat.stats.intervals import over_seeds, with_rule_of_three
 from wherewhat.studies.engine.lengths import mean_rows
 from wherewhat.studies.engine.results import ResultTable, Row
 from wherewhat.studies.engine.study import Study
@@ -16,12 +18,13 @@ from wherewhat.studies.engine.train_job import train_in_job
 from wherewhat.studies.speech.claims import CLAIMS
 from wherewhat.studies.speech.cost import cost_rows
 from wherewhat.studies.speech.measures import head_rows, picture_rows, rows_of_tests, spectrogram_rows
-from wherewhat.studies.speech.names import COST, NONE, RELATIVE, ROPE, TEST
+from wherewhat.studies.speech.names import COST, LATER, NONE, RELATIVE, ROPE
 from wherewhat.studies.speech.notes import describe, notes_of
 from wherewhat.studies.speech.settings import SCALES, SpeechCondition, SpeechScale, conditions, prepare
 from wherewhat.training.loop import threads
 
 RESAMPLED = 0  # the seed of resampled utterances
+Counts = NDArray[np.float64]
 
 
 def run(condition: SpeechCondition, scale: SpeechScale, seed: int, context: JobContext) -> list[Row]:
@@ -32,7 +35,7 @@ def run(condition: SpeechCondition, scale: SpeechScale, seed: int, context: JobC
         corpus = scale.corpus
         net = train_in_job(scale.training(condition.arm, seed), context).net.eval()
         rows = [
-            *rows_of_tests(net, corpus, scale.tests, seed=seed + 1, samples=scale.samples),
+            *rows_of_tests(net, corpus, scale.samples_by_test, seed=seed + 1),
             *head_rows(net, corpus, seed=seed + 1, samples=scale.texts),
             *picture_rows(net, corpus),
         ]
@@ -57,33 +60,51 @@ def summarise(table: ResultTable) -> list[Row]:
 
 
 def difference_rows(table: ResultTable) -> Iterator[Row]:
-    """By how much every arm errs more than others in each test, and more with leading silence than without."""
+    """By how much every arm errs more than others in each test, and more after silence or with later positions."""
     arms = [arm for arm in table.scale.arms if arm != COST]
     for arm in arms:
         for other in (each for each in (ROPE, RELATIVE, NONE) if each in arms and each != arm):
             for test in table.scale.tests:
                 yield from _difference(table, (arm, test), (other, test), f"minus {other}")
-        if LEADING in table.scale.tests:
-            yield from _difference(table, (arm, LEADING), (arm, TEST), f"minus {TEST}")
+        for test in (each for each in (LEADING, LATER) if each in table.scale.tests):
+            yield from _difference(table, (arm, test), (arm, TEST), f"minus {TEST}")
 
 
 def _difference(table: ResultTable, first: tuple[str, str], second: tuple[str, str], measure: str) -> Iterable[Row]:
-    """The difference of two error rates, paired by utterance, with its interval over utterances."""
-    edits_N, words_N = _counts(table, *first)
-    other_edits_N, other_words_N = _counts(table, *second)
-    if len(edits_N) < 2 or len(edits_N) != len(other_edits_N):
+    """The difference of two error rates over the same utterances: of every seed, and its mean over seeds.
+
+    Several seeds have Student's interval over seeds, each of which has its own weights, training data and test
+    utterances; a single one has the interval over its utterances, which does not know how other runs would differ.
+    """
+    pairs = {seed: (_counts(table, *first, seed), _counts(table, *second, seed)) for seed in table.seeds}
+    pairs = {seed: pair for seed, pair in pairs.items() if len(pair[0]) > 1 and len(pair[0]) == len(pair[1])}
+    if not pairs:
         return
-    drawn_RN = draws(len(edits_N), RESAMPLED)
-    value = float(edits_N.sum() / words_N.sum() - other_edits_N.sum() / other_words_N.sum())
-    low, high = quantiles(ratio(drawn_RN, edits_N, words_N) - ratio(drawn_RN, other_edits_N, other_words_N))
-    low, high = with_rule_of_three(low, high, int(words_N.sum()))
-    yield "difference", first[0], first[1], None, None, measure, value, low, high
+    gaps = {seed: _rate(ours_N2) - _rate(theirs_N2) for seed, (ours_N2, theirs_N2) in pairs.items()}
+    for seed, gap in gaps.items():
+        yield "difference", first[0], first[1], None, seed, measure, gap, None, None
+    several = len(gaps) > 1
+    mean = over_seeds(list(gaps.values())) if several else _over_utterances(*next(iter(pairs.values())))
+    low, high = with_rule_of_three(mean.low, mean.high, int(sum(ours_N2[:, 1].sum() for ours_N2, _ in pairs.values())))
+    yield "difference", first[0], first[1], None, None, measure, mean.value, low, high
 
 
-def _counts(table: ResultTable, arm: str, test: str) -> list["np.ndarray[tuple[int], np.dtype[np.float64]]"]:
-    """Edits and words of every utterance of all seeds, in order."""
-    rows = table.where(part="utterance", subject=arm, item=test).sort("seed", "at")
-    return [rows.filter(measure=measure)["value"].to_numpy() for measure in ("edits", "words")]
+def _counts(table: ResultTable, arm: str, test: str, seed: int) -> Counts:
+    """counts_N2: edits and words of every utterance of a run, in order."""
+    rows = table.where(part="utterance", subject=arm, item=test, seed=seed).sort("at")
+    return np.stack([rows.filter(measure=measure)["value"].to_numpy() for measure in ("edits", "words")], 1)
+
+
+def _rate(counts_N2: Counts) -> float:
+    edits, words = counts_N2.sum(0)
+    return float(edits / words)
+
+
+def _over_utterances(ours_N2: Counts, theirs_N2: Counts) -> Estimate:
+    """The difference of two error rates with its interval over utterances, which are drawn in pairs."""
+    drawn_RN = draws(len(ours_N2), RESAMPLED)
+    low, high = quantiles(ratio(drawn_RN, *ours_N2.T) - ratio(drawn_RN, *theirs_N2.T))
+    return Estimate(_rate(ours_N2) - _rate(theirs_N2), low, high)
 
 
 STUDY = Study(
@@ -107,5 +128,5 @@ STUDY = Study(
     summarise=summarise,
     notes=lambda table: notes_of(table.scale),
     describe=describe,
-    fewest=1,
+    fewest=1,  # the claims count seeds themselves
 )

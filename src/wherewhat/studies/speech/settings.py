@@ -8,11 +8,12 @@ from typing import Any
 from wherewhat.corpora.speech.base import SpeechCorpus
 from wherewhat.corpora.speech.digits import SpokenDigits
 from wherewhat.corpora.speech.recordings import TRANSCRIPTS, RecordedSpeech
+from wherewhat.corpora.speech.splits import LONG, TEST
 from wherewhat.corpora.speech.tones import TouchTones
 from wherewhat.errors import UserError
 from wherewhat.recipes.conformer_digits import conformer_digits
 from wherewhat.studies.engine.study import OF_STUDY, Request, with_seeds
-from wherewhat.studies.speech.names import COST, EARLY, NONE, RELATIVE, ROPE, SINUSOIDS, TESTS
+from wherewhat.studies.speech.names import COST, EARLY, LATER, NONE, RELATIVE, ROPE, SINUSOIDS, TESTS
 from wherewhat.training.speech_training import SpeechSettings
 
 
@@ -58,6 +59,7 @@ class SpeechScale:
     """What is heard, the conformer that learns it with every encoding, and how it is trained."""
 
     folder: str = ""  # of recordings; empty: touch tones
+    digest: str = ""  # of all that they hold
     recorded: bool = True  # whether it takes recordings
     arms: tuple[str, ...] = field(default=tuple(ARMS), metadata=OF_STUDY)
     width: int = 96
@@ -66,10 +68,11 @@ class SpeechScale:
     steps: int = 2500
     batch: int = 16
     warmup: int = 300
-    samples: int = 200  # utterances of every test
+    samples: int = 600  # utterances of a test
+    long_samples: int = 150  # utterances of a test of longer ones
     texts: int = 16  # utterances on which heads are measured
     rounds: int = 8  # in which the cost of a step is measured, both arms in each
-    seeds: int = field(default=3, metadata=OF_STUDY)
+    seeds: int = field(default=4, metadata=OF_STUDY)
 
     @property
     def corpus(self) -> SpeechCorpus:
@@ -81,9 +84,14 @@ class SpeechScale:
 
     @property
     def tests(self) -> list[str]:
-        """The tests that the corpus has: known ones in their order, others after them."""
-        splits = [split for split in self.corpus.splits if split != "train"]
-        return [*(test for test in TESTS if test in splits), *(split for split in splits if split not in TESTS)]
+        """The tests of the corpus, and its plain one with later positions: known ones in their order, then others."""
+        tests = self.corpus.tests + ((LATER,) if TEST in self.corpus.tests else ())
+        return [*(test for test in TESTS if test in tests), *(test for test in tests if test not in TESTS)]
+
+    @property
+    def samples_by_test(self) -> dict[str, int]:
+        """How many utterances every test has at most."""
+        return {test: self.long_samples if test in LONG else self.samples for test in self.tests}
 
     def training(self, arm: str, seed: int) -> SpeechSettings:
         """One training run, which is hardly evaluated: the study tests the net itself."""
@@ -125,17 +133,18 @@ def prepare(scale: SpeechScale, request: Request) -> SpeechScale:
     folder = "" if request.speech is None else str(request.speech.absolute())
     given: SpeechScale = with_seeds(replace(scale, folder=folder), request)
     given.corpus.check()
-    return given
+    return replace(given, digest=given.corpus.digest())
 
 
-_SMALL = SpeechScale(arms=(ROPE, RELATIVE, NONE), steps=800, samples=150, seeds=1)
-_TINY = replace(
-    _SMALL,
+_SMALL = SpeechScale(arms=(ROPE, RELATIVE, NONE), steps=700, rounds=5)
+_TINY = SpeechScale(
     recorded=False,
     arms=(ROPE, RELATIVE, NONE, SINUSOIDS, EARLY),
     steps=300,
     warmup=100,
-    samples=100,
+    samples=200,
+    long_samples=100,
     texts=12,
+    seeds=1,
 )
 SCALES: dict[str, SpeechScale] = {"tiny": _TINY, "small": _SMALL, "paper": SpeechScale()}
