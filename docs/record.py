@@ -20,11 +20,12 @@ VERDICTS = ("agrees", "in part", "disagrees", "seen", "not seen", "unknown")
 
 def header(manifest: dict[str, Any], *options: str) -> dict[str, Any]:
     """How a run was made, and when."""
+    work = manifest["about"].get("seconds") or manifest["seconds"]  # of all processes, also of a run that was resumed
     command = ["wherewhat reproduce", manifest["reproduction"], "--scale", manifest["scale"], *options]
     return {
         "command": " ".join([*command, "--seed", str(manifest["seed"])]),
         "date": date.today().isoformat(),
-        "source": f"a run of commit {manifest['git_commit'][:7]}, {manifest['seconds']:.0f} s",
+        "source": f"a run of commit {manifest['git_commit'][:7]}, {work:.0f} s of work",
     }
 
 
@@ -181,9 +182,25 @@ def speech(run: Path) -> dict[str, Any]:
     of = {
         (subject, item): row for subject, item, *row in errors.select("subject", "item", "value", "low", "high").rows()
     }
+
+    def ratio(measure: str, batch: str) -> str:
+        """RoPE over relative positions."""
+        costs = means.filter(pl.col("at").is_null(), part="cost", item=batch, measure=measure)
+        rope, relative = (costs.filter(subject=arm)["value"].item() for arm in ("rope", "transformer_xl"))
+        return f"{rope / relative:.2f}"
+
     return {
         **header(manifest, *(["--speech recordings/"] if manifest["scale"] != "tiny" else [])),
-        "figures": {"verdicts": counted(verdicts)},
+        "figures": {
+            "cost": {
+                **{
+                    f"time and memory, {batch}": [ratio("milliseconds", batch), ratio("memory", batch)]
+                    for batch in ("training batch", "20 digits")
+                },
+                "digits": "20",
+            },
+            "verdicts": counted(verdicts),
+        },
         "tables": {
             "errors": [
                 ["% errors", *tests],

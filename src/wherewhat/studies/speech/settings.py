@@ -72,7 +72,7 @@ class SpeechScale:
     long_samples: int = 150  # utterances of a test of longer ones
     texts: int = 16  # utterances on which heads are measured
     rounds: int = 8  # in which the cost of a step is measured, both arms in each
-    seeds: int = field(default=4, metadata=OF_STUDY)
+    seeds: int = field(default=3, metadata=OF_STUDY)
 
     @property
     def corpus(self) -> SpeechCorpus:
