@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import polars as pl
+
 from wherewhat.corpora.speech.splits import LONG, TEST
 from wherewhat.report.blocks import marks
 from wherewhat.report.blocks.axes import MUTED, WHAT, WHERE, colour, legend, names, shade, share, x, y
@@ -10,7 +12,7 @@ from wherewhat.report.blocks.chart import ViewRows, chart, forest, lines
 from wherewhat.report.blocks.marks import ROWS, estimates, named, rule
 from wherewhat.report.blocks.numbers import side
 from wherewhat.report.core.page import Chart
-from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.speech.names import (
     EARLY,
     LONGEST,
@@ -125,9 +127,14 @@ def head_chart(table: ResultTable, about: SpeechSection) -> Chart | None:
     """How far every head looks, by layer, a view per arm; None where no heads were measured."""
     views = {}
     for arm in about.arms:
-        if rows := list(head_rows(table, arm)):
-            uniform = table.value(arm, Cell("heads", REACH, UNIFORM))
-            views[label(arm)] = ViewRows(rows, tables={"uniform": [{"value": uniform}]})
+        reach = reach_of_first(table, arm)
+        rows = [
+            {"name": head, "layer": f"layer {head[1:].partition('H')[0]}", "value": value}
+            for head, value in reach.items()
+            if head != UNIFORM
+        ]
+        if rows:
+            views[label(arm)] = ViewRows(rows, tables={"uniform": [{"value": reach.get(UNIFORM)}]})
     if not views:
         return None
     most = max(row["value"] for view in views.values() for row in view.rows)  # type: ignore[index]
@@ -145,13 +152,10 @@ def head_chart(table: ResultTable, about: SpeechSection) -> Chart | None:
     )
 
 
-def head_rows(table: ResultTable, arm: str) -> Rows:
-    """How far each head of the first seed looks."""
+def reach_of_first(table: ResultTable, arm: str) -> dict[str, float]:
+    """How far every head of the run with the first seed looks, and uniform attention on its utterances."""
     rows = table.where(part="heads", subject=arm, measure=REACH).drop_nulls("seed")
-    first = rows.filter(seed=rows["seed"].min()) if rows.height else rows
-    for item, value in first.select("item", "value").iter_rows():
-        if item != UNIFORM:
-            yield {"name": item, "layer": f"layer {item[1:].partition('H')[0]}", "value": value}
+    return dict(rows.filter(pl.col("seed") == pl.col("seed").min()).select("item", "value").iter_rows())
 
 
 def frequency_chart(table: ResultTable) -> Chart | None:

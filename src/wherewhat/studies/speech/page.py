@@ -50,8 +50,9 @@ LEDES = {
     "become a token. In the middle, where the sharpest head looks from every moment (down) to every other (across); "
     "the dotted line is the moment itself. Below, the probability of every {unit}: a {unit} is recognised where it is "
     "likelier than the blank, and repeats count once.",
-    "heads": "The mean distance between a token and what a head looks at, weighed by attention. The dotted line is "
-    "uniform attention over the same utterances, which depends on how long they are.",
+    "heads": "The mean distance between a token and what a head looks at, weighed by attention, for every head of the "
+    "run with the first seed. The dotted line is uniform attention over the same utterances, which depends on how "
+    "long they are.",
     "frequencies": "How much of what varies in RoPE's logits each frequency carries, mean over heads, by the time in "
     "which it turns once.",
     "literature": "Error rates in per cent as published, of words or of characters, beside ours, of {unit}s. Data and "
