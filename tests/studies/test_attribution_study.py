@@ -1,7 +1,5 @@
 """The study of attribution: what its runs measure, its page, and what it refuses."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 import torch
 from heads_of_models import folder as model_folder
 from heads_of_models import model
+from micro_runs import page_without_torch, run_micro
 
 from wherewhat.attribution.attribute import attribute
 from wherewhat.attribution.evaluation.truth import known_texts
@@ -43,7 +42,6 @@ from wherewhat.studies.attribution.slots import REACH, position_sizes, profile, 
 from wherewhat.studies.engine.results import Row
 from wherewhat.studies.engine.study import Request
 from wherewhat.studies.pages import page_of_study
-from wherewhat.studies.reproduce import reproduce
 
 MICRO = AttributionScale(
     sources=(INDEX, RETRIEVAL, NUMBER, LETTER),
@@ -180,12 +178,7 @@ def test_a_model_in_memory_cannot_be_sent_to_other_processes() -> None:
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> StudyRun:
-    before = SCALES["tiny"]
-    SCALES["tiny"] = MICRO
-    try:
-        return reproduce("attribution", seeds=2, folder=tmp_path_factory.mktemp("study") / "runs", engine="inline")
-    finally:
-        SCALES["tiny"] = before
+    return run_micro("attribution", SCALES, MICRO, tmp_path_factory.mktemp("study"), seeds=2)
 
 
 def test_seeds_are_averaged(outcome: StudyRun) -> None:
@@ -196,14 +189,7 @@ def test_seeds_are_averaged(outcome: StudyRun) -> None:
 
 
 def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> None:
-    outcome.save(tmp_path / "out")
-    code = (
-        "import sys\nimport wherewhat as ww\n"
-        f"ww.load({str(tmp_path / 'out')!r}).report({str(tmp_path / 'again.html')!r})\n"
-        "assert 'torch' not in sys.modules, 'torch was imported'\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    text = (tmp_path / "again.html").read_text()
+    text = page_without_torch(outcome, tmp_path)
     for words in (
         "Do positions help attribution?",
         "PA-LRP, absolute",

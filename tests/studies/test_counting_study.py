@@ -1,12 +1,11 @@
 """The study of counting: what its runs measure, checked by the net built by hand, and its page."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from micro_runs import page_without_torch, run_micro
 
 from wherewhat.errors import UserError
 from wherewhat.jobs.job import JobContext
@@ -30,7 +29,6 @@ from wherewhat.studies.counting.run import run
 from wherewhat.studies.counting.settings import HAND_BUILT, SCALES, CountingCondition, CountingScale, conditions
 from wherewhat.studies.engine.results import Row
 from wherewhat.studies.pages import page_of_study
-from wherewhat.studies.reproduce import reproduce
 from wherewhat.tasks.counting import BIT_ONE, CountingTask
 from wherewhat.training.counting_training import ranked_counts
 from wherewhat.training.loop import train
@@ -175,23 +173,11 @@ def test_slopes_and_bins_of_counts() -> None:
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> StudyRun:
-    before = SCALES["tiny"]
-    SCALES["tiny"] = MICRO
-    try:
-        return reproduce("counting", folder=tmp_path_factory.mktemp("study") / "runs", engine="inline")
-    finally:
-        SCALES["tiny"] = before
+    return run_micro("counting", SCALES, MICRO, tmp_path_factory.mktemp("study"))
 
 
 def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> None:
-    outcome.save(tmp_path / "out")
-    code = (
-        "import sys\nimport wherewhat as ww\n"
-        f"ww.load({str(tmp_path / 'out')!r}).report({str(tmp_path / 'again.html')!r})\n"
-        "assert 'torch' not in sys.modules, 'torch was imported'\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    text = (tmp_path / "again.html").read_text()
+    text = page_without_torch(outcome, tmp_path)
     for words in ("Counting in context", "built by hand", "bidirectional slow rope, BOS", "No net has learnt a region"):
         assert words in text
 

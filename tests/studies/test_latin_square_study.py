@@ -1,7 +1,5 @@
 """The study of Latin squares: what its runs measure, also after an interruption, and its page."""
 
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import altair as alt
 import numpy as np
 import pytest
 import torch
+from micro_runs import page_without_torch, run_micro
 
 from wherewhat.errors import UserError
 from wherewhat.jobs.job import JobContext
@@ -44,7 +43,6 @@ from wherewhat.studies.latin_square.run import run
 from wherewhat.studies.latin_square.settings import ARMS, SCALES, LatinCondition, LatinScale, conditions
 from wherewhat.studies.latin_square.summary import mean_rows
 from wherewhat.studies.pages import page_of_study
-from wherewhat.studies.reproduce import reproduce
 from wherewhat.tables.manifest.study import LatinSquareSection
 from wherewhat.training.loop import train
 
@@ -171,23 +169,11 @@ def test_cosines_are_not_averaged_over_seeds() -> None:
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> StudyRun:
-    before = SCALES["tiny"]
-    SCALES["tiny"] = MICRO
-    try:
-        return reproduce("latin-square", folder=tmp_path_factory.mktemp("study") / "runs", engine="inline")
-    finally:
-        SCALES["tiny"] = before
+    return run_micro("latin-square", SCALES, MICRO, tmp_path_factory.mktemp("study"))
 
 
 def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> None:
-    outcome.save(tmp_path / "out")
-    code = (
-        "import sys\nimport wherewhat as ww\n"
-        f"ww.load({str(tmp_path / 'out')!r}).report({str(tmp_path / 'again.html')!r})\n"
-        "assert 'torch' not in sys.modules, 'torch was imported'\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    text = (tmp_path / "again.html").read_text()
+    text = page_without_torch(outcome, tmp_path)
     for words in ("Do learned tables find the true layout?", label(SMALL), "84.7 (7.1)", "No net answers", "0.236"):
         assert words in text
 

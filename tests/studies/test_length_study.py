@@ -1,14 +1,13 @@
 """The study of longer inputs: what its runs measure, how encodings are ranked, and what its claims make of tables."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from micro_runs import page_without_torch, run_micro
 
 from wherewhat.cli.main import main
 from wherewhat.errors import UserError
@@ -114,25 +113,13 @@ def test_rows_of_training_lengths_and_of_longer_ones(study_result: StudyResult) 
 
 def test_the_page_is_drawn_without_torch(study_result: StudyResult, tmp_path: Path) -> None:
     outcome = reproduce_micro(tmp_path)
-    outcome.save(tmp_path / "out")
-    code = (
-        "import sys\nimport wherewhat as ww\n"
-        f"ww.load({str(tmp_path / 'out')!r}).report({str(tmp_path / 'again.html')!r})\n"
-        "assert 'torch' not in sys.modules, 'torch was imported'\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    text = (tmp_path / "again.html").read_text()
+    text = page_without_torch(outcome, tmp_path)
     for words in ("Longer than it was trained on", "copy_repeat", "NoPE", "sinusoids"):
         assert words in text
 
 
 def reproduce_micro(tmp_path: Path) -> StudyRun:
-    before = SCALES["tiny"]
-    SCALES["tiny"] = replace(MICRO, seeds=1)
-    try:
-        return reproduce("length", folder=tmp_path / "study", engine="inline")
-    finally:
-        SCALES["tiny"] = before
+    return run_micro("length", SCALES, replace(MICRO, seeds=1), tmp_path / "study")
 
 
 def test_every_encoding_has_a_line_of_its_own() -> None:

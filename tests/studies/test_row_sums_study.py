@@ -1,7 +1,5 @@
 """The study of row sums: what its runs measure slot by slot, and what its claims make of tables."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
+from micro_runs import page_without_torch, run_micro
 
 from wherewhat.encodings.urpe import Urpe
 from wherewhat.errors import UserError
@@ -19,7 +18,6 @@ from wherewhat.nets.trunk import Trunk
 from wherewhat.runs.registry import StudyRun
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.pages import page_of_study
-from wherewhat.studies.reproduce import reproduce
 from wherewhat.studies.row_sums.claims import CLAIMS
 from wherewhat.studies.row_sums.interventions import changed_rows, row_sums, sums_alone, unit_sums
 from wherewhat.studies.row_sums.names import (
@@ -137,23 +135,11 @@ def test_an_encoding_that_knows_no_longer_inputs_refuses_them(tmp_path: Path) ->
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> StudyRun:
-    before = SCALES["tiny"]
-    SCALES["tiny"] = MICRO
-    try:
-        return reproduce("row-sums", folder=tmp_path_factory.mktemp("study") / "runs", engine="inline")
-    finally:
-        SCALES["tiny"] = before
+    return run_micro("row-sums", SCALES, MICRO, tmp_path_factory.mktemp("study"))
 
 
 def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> None:
-    outcome.save(tmp_path / "out")
-    code = (
-        "import sys\nimport wherewhat as ww\n"
-        f"ww.load({str(tmp_path / 'out')!r}).report({str(tmp_path / 'again.html')!r})\n"
-        "assert 'torch' not in sys.modules, 'torch was imported'\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    text = (tmp_path / "again.html").read_text()
+    text = page_without_torch(outcome, tmp_path)
     for words in ("What row sums forbid", "urpe over t5_bias", "refused", "How URPE tells slots is unknown"):
         assert words in text
 

@@ -1,10 +1,9 @@
 """The study of scratchpads: its runs, its formats, and what its claims make of tables."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from micro_runs import page_without_torch, run_micro
 
 from wherewhat.errors import UserError
 from wherewhat.jobs.job import JobContext
@@ -15,7 +14,6 @@ from wherewhat.stats.intervals import wilson
 from wherewhat.studies.engine.lengths import mean_rows
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.pages import page_of_study
-from wherewhat.studies.reproduce import reproduce
 from wherewhat.studies.scratchpad.claims import CLAIMS
 from wherewhat.studies.scratchpad.names import name_of
 from wherewhat.studies.scratchpad.run import run
@@ -65,23 +63,11 @@ def test_a_run_scores_every_part(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> StudyRun:
-    before, folder = SCALES["tiny"], tmp_path_factory.mktemp("study")
-    SCALES["tiny"] = MICRO
-    try:
-        return reproduce("scratchpad", folder=folder / "runs", engine="inline")
-    finally:
-        SCALES["tiny"] = before
+    return run_micro("scratchpad", SCALES, MICRO, tmp_path_factory.mktemp("study"))
 
 
 def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> None:
-    outcome.save(tmp_path / "out")
-    code = (
-        "import sys\nimport wherewhat as ww\n"
-        f"ww.load({str(tmp_path / 'out')!r}).report({str(tmp_path / 'again.html')!r})\n"
-        "assert 'torch' not in sys.modules, 'torch was imported'\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    text = (tmp_path / "again.html").read_text()
+    text = page_without_torch(outcome, tmp_path)
     for words in ("Does thinking aloud help?", "full without variables", "no scratchpad", "unreadable", "carry"):
         assert words in text
 
