@@ -29,6 +29,12 @@ def header(manifest: dict[str, Any], *options: str) -> dict[str, Any]:
     }
 
 
+def read(run: Path) -> tuple[dict[str, Any], pl.DataFrame]:
+    """The manifest of a run, and the means over its seeds."""
+    means = pl.read_parquet(run / "result.parquet").filter(pl.col("seed").is_null())
+    return json.loads((run / "manifest.json").read_text()), means
+
+
 def verdicts_of(manifest: dict[str, Any]) -> dict[str, str]:
     """The verdict of every claim."""
     return {claim["claim"]: claim["verdict"] for claim in manifest["claims"]}
@@ -42,12 +48,10 @@ def counted(verdicts: dict[str, str]) -> dict[str, str]:
 
 def canonical(run: Path) -> dict[str, Any]:
     """The record of a run of `wherewhat reproduce canonical`, with what the page says of it."""
-    manifest = json.loads((run / "manifest.json").read_text())
+    manifest, means = read(run)
     verdicts = verdicts_of(manifest)
-    means = pl.read_parquet(run / "result.parquet").filter(
-        (pl.col("part") == "accuracy") & (pl.col("measure") == "accuracy") & pl.col("seed").is_null()
-    )
-    accuracy = {(subject, at): 100 * value for subject, at, value in means.select("subject", "at", "value").rows()}
+    right = means.filter(part="accuracy", measure="accuracy").select("subject", "at", "value")
+    accuracy = {(subject, at): 100 * value for subject, at, value in right.rows()}
     bases = sorted({base for _, base in accuracy}, reverse=True)
     one = "partial_induction, 1 plane"
     return {
@@ -86,8 +90,7 @@ def canonical(run: Path) -> dict[str, Any]:
 
 def length(run: Path) -> dict[str, Any]:
     """The record of a run of `wherewhat reproduce length`: accuracies on longer inputs and mean reciprocal ranks."""
-    manifest = json.loads((run / "manifest.json").read_text())
-    means = pl.read_parquet(run / "result.parquet").filter(pl.col("seed").is_null())
+    manifest, means = read(run)
     about = manifest["about"]
     exact = {
         (subject, item): f"{100 * value:.0f}"
@@ -128,96 +131,73 @@ def length(run: Path) -> dict[str, Any]:
 
 def attribution(run: Path) -> dict[str, Any]:
     """The record of a run of `wherewhat reproduce attribution`: what positions add, and where their relevance falls."""
-    manifest = json.loads((run / "manifest.json").read_text())
-    means = pl.read_parquet(run / "result.parquet").filter(pl.col("seed").is_null())
-    verdicts = verdicts_of(manifest)
+    manifest, means = read(run)
+    return {
+        **header(manifest),
+        "figures": {"verdicts": counted(verdicts_of(manifest))},
+        "tables": {"positions": positions_table(means)},
+        "claims": verdicts_of(manifest),
+    }
+
+
+def positions_table(means: pl.DataFrame) -> list[list[str]]:
+    """By kind of texts: AttnLRP against chance, what positions add to it, and where their relevance falls."""
 
     def points(part: str, source: str, item: str, measure: str) -> str:
-        ((value, low, high),) = (
-            means.filter(part=part, subject=source, item=item, measure=measure).select("value", "low", "high").rows()
-        )
-        return f"{signed(value)} ({signed(low)} to {signed(high)})"
+        ends = means.filter(part=part, subject=source, item=item, measure=measure).select("value", "low", "high").row(0)
+        return "{} ({} to {})".format(*map(signed, ends))
 
     def share(source: str, measure: str) -> str:
         values = means.filter(part="slots", subject=source, measure=measure)["value"].to_list()
         return f"{100 * values[0]:.0f} %" if values else "–"
 
-    return {
-        **header(manifest),
-        "figures": {"verdicts": counted(verdicts)},
-        "tables": {
-            "positions": [
-                [
-                    "texts",
-                    "AttnLRP minus random orders, ABPC",
-                    "positions added, ABPC",
-                    "positions added, mIoU",
-                    "positions' share of logits",
-                    "of that on the deciding slot",
-                ],
-                *(
-                    [
-                        f"`{source}`",
-                        points("minus random", source, "attnlrp", "abpc"),
-                        points("minus attnlrp", source, "pa-lrp, absolute", "abpc"),
-                        points("minus attnlrp", source, "pa-lrp, absolute", "miou"),
-                        share(source, "position share"),
-                        share(source, "on the slot"),
-                    ]
-                    for source in means.filter(part="texts")["subject"].unique(maintain_order=True)
-                ),
-            ]
-        },
-        "claims": verdicts,
+    columns = {
+        "texts": lambda source: f"`{source}`",
+        "AttnLRP minus random orders, ABPC": lambda source: points("minus random", source, "attnlrp", "abpc"),
+        "positions added, ABPC": lambda source: points("minus attnlrp", source, "pa-lrp, absolute", "abpc"),
+        "positions added, mIoU": lambda source: points("minus attnlrp", source, "pa-lrp, absolute", "miou"),
+        "positions' share of logits": lambda source: share(source, "position share"),
+        "of that on the deciding slot": lambda source: share(source, "on the slot"),
     }
+    sources = means.filter(part="texts")["subject"].unique(maintain_order=True)
+    return [list(columns), *([cell(source) for cell in columns.values()] for source in sources)]
 
 
 def speech(run: Path) -> dict[str, Any]:
     """The record of a run of `wherewhat reproduce speech`: error rates of all encodings, and what a step costs."""
-    manifest = json.loads((run / "manifest.json").read_text())
-    means = pl.read_parquet(run / "result.parquet").filter(pl.col("seed").is_null())
-    verdicts = verdicts_of(manifest)
-    errors = means.filter(part="error", measure="error rate")
-    tests = errors["item"].unique(maintain_order=True).to_list()
-    of = {
-        (subject, item): row for subject, item, *row in errors.select("subject", "item", "value", "low", "high").rows()
+    manifest, means = read(run)
+    recordings = ["--speech recordings/"] if manifest["scale"] != "tiny" else []
+    return {
+        **header(manifest, *recordings),
+        "figures": {"cost": costs(means), "verdicts": counted(verdicts_of(manifest))},
+        "tables": {"errors": errors_table(means)},
+        "claims": verdicts_of(manifest),
     }
+
+
+def costs(means: pl.DataFrame) -> dict[str, str | list[str]]:
+    """The time and memory of a step with RoPE over those with relative positions."""
 
     def ratio(measure: str, batch: str) -> str:
-        """RoPE over relative positions."""
-        costs = means.filter(pl.col("at").is_null(), part="cost", item=batch, measure=measure)
-        rope, relative = (costs.filter(subject=arm)["value"].item() for arm in ("rope", "transformer_xl"))
+        rows = means.filter(pl.col("at").is_null(), part="cost", item=batch, measure=measure)
+        rope, relative = (rows.filter(subject=arm)["value"].item() for arm in ("rope", "transformer_xl"))
         return f"{rope / relative:.2f}"
 
-    return {
-        **header(manifest, *(["--speech recordings/"] if manifest["scale"] != "tiny" else [])),
-        "figures": {
-            "cost": {
-                **{
-                    f"time and memory, {batch}": [ratio("milliseconds", batch), ratio("memory", batch)]
-                    for batch in ("training batch", "20 digits")
-                },
-                "digits": "20",
-            },
-            "verdicts": counted(verdicts),
-        },
-        "tables": {
-            "errors": [
-                ["% errors", *tests],
-                *(
-                    [
-                        f"`{subject}`",
-                        *(
-                            "{:.1f} ({:.1f} to {:.1f})".format(*(100 * value for value in of[subject, test]))
-                            for test in tests
-                        ),
-                    ]
-                    for subject in errors["subject"].unique(maintain_order=True)
-                ),
-            ]
-        },
-        "claims": verdicts,
-    }
+    batches = ("training batch", "20 digits")
+    ratios = {f"time and memory, {each}": [ratio("milliseconds", each), ratio("memory", each)] for each in batches}
+    return {**ratios, "digits": "20"}
+
+
+def errors_table(means: pl.DataFrame) -> list[list[str]]:
+    """Error rates in per cent, by encoding and test."""
+    errors = means.filter(part="error", measure="error rate")
+    tests, arms = (errors[column].unique(maintain_order=True).to_list() for column in ("item", "subject"))
+
+    def cell(arm: str, test: str) -> str:
+        ends = errors.filter(subject=arm, item=test).select("value", "low", "high").row(0)
+        return "{:.1f} ({:.1f} to {:.1f})".format(*(100 * end for end in ends))
+
+    return [["% errors", *tests], *([f"`{arm}`", *(cell(arm, test) for test in tests)] for arm in arms)]
 
 
 def signed(value: float) -> str:
