@@ -1,14 +1,15 @@
 """What all tests share."""
 
 import os
-import tempfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may ask the network
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several tests run at once on few cores
-os.environ["WHEREWHAT_CACHE"] = tempfile.mkdtemp(prefix="wherewhat-")  # nothing is kept from other runs
+CACHE = TemporaryDirectory(prefix="wherewhat-", ignore_cleanup_errors=True)  # nothing is kept from other runs
+os.environ["WHEREWHAT_CACHE"] = CACHE.name
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
