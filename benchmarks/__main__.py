@@ -17,6 +17,7 @@ from benchmarks import (
     memory,
     path,
     pretraining,
+    puzzles,
     speech,
     sweeps,
     training,
@@ -41,6 +42,7 @@ ROOMS = {
     "dependencies": dependencies,
     "sweeps": sweeps,
     "length": length,
+    "puzzles": puzzles,
     "speech": speech,
     "attribution": attribution,
 }
