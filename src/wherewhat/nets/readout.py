@@ -10,7 +10,8 @@ from wherewhat.nets.config import NetConfig
 class Readout(nn.Module):
     """One head of cross-attention from learned queries, without positions, and a linear layer to classes.
 
-    Nothing but values reaches the output, so that a logit is a sum over tokens of attention times a value.
+    Nothing but values reaches the output, so that a logit is a sum over tokens of attention times a value. There are
+    few queries and many tokens: keys and values are projected on the side of the queries, which gives the same.
     """
 
     def __init__(self, config: NetConfig) -> None:
@@ -29,11 +30,12 @@ class Readout(nn.Module):
 
     def attention(self, x_BTD: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """attention_BRT: how much each query gathers from each token."""
-        logits_BRT: Tensor = self.queries_RD @ self.key(x_BTD).mT * x_BTD.shape[-1] ** -0.5
+        asked_RD = self.queries_RD @ self.key.weight * x_BTD.shape[-1] ** -0.5
+        logits_BRT: Tensor = asked_RD @ x_BTD.mT
         if real_BT is not None:
             logits_BRT = logits_BRT.masked_fill(~real_BT[:, None], -torch.inf)
         return logits_BRT.softmax(-1)
 
     def forward(self, x_BTD: Tensor, real_BT: Tensor | None = None) -> Tensor:
-        logits_BRC: Tensor = self.out(self.attention(x_BTD, real_BT) @ self.value(x_BTD))
+        logits_BRC: Tensor = self.out(self.value(self.attention(x_BTD, real_BT) @ x_BTD))
         return logits_BRC
