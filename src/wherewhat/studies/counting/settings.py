@@ -131,7 +131,7 @@ BOTH = (True, False)
 _PAPER = CountingScale(
     nets=(*net_names(ENCODINGS, (CAUSAL, BIDIRECTIONAL), BOTH), *net_names((SLOW,), (BIDIRECTIONAL,), (True,)))
 )
-_SMALL = replace(_PAPER, tokens=64, shorter=40, causal_steps=4000, bidirectional_steps=1500, seeds=1)
+_SMALL = replace(_PAPER, tokens=64, shorter=40, causal_steps=4000, bidirectional_steps=1500, batch=32, seeds=1)
 _TINY = replace(
     _SMALL,
     nets=(
