@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
 
 import numpy as np
 import torch
@@ -12,13 +11,12 @@ from wherewhat.capture.tokens.encode import EncodedTexts
 from wherewhat.corpora.speech.base import BLANK, SpeechCorpus
 from wherewhat.corpora.speech.features import HOP, RATE, TOKEN_MS, centres, features
 from wherewhat.corpora.speech.splits import TEST
-from wherewhat.encodings.base import Context, Encoding
-from wherewhat.nets.attention import SelfAttention, attention_rows
 from wherewhat.nets.trunk import Trunk
 from wherewhat.profiling.profile import profile
 from wherewhat.profiling.settings import ProfileSettings
 from wherewhat.stats.bootstrap import draws, quantiles, ratio
 from wherewhat.stats.intervals import student, wilson, with_rule_of_three
+from wherewhat.studies.engine.attention import read_attention
 from wherewhat.studies.engine.lengths import Measured
 from wherewhat.studies.speech.names import ERROR, EXACT, LATER, REACH, UNIFORM
 from wherewhat.training.speech_training import ErrorCount, error_rate, recognise, utterances
@@ -91,22 +89,7 @@ def reach_of(attention_HQK: Tensor) -> Tensor:
 @torch.no_grad()
 def attention_of(net: Trunk, frames_BTG: Tensor) -> list[Tensor]:
     """attention_HQK of every block to one utterance."""
-    kept: list[Tensor] = []
-    modules = [cast(SelfAttention, block.attention) for block in net.blocks]
-    plain = modules[0].attend
-
-    def attend(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:
-        kept.append(attention_rows(encoding, q_BHQC, k_BHKC, context, torch.arange(q_BHQC.shape[2]))[0])
-        return plain(encoding, q_BHQC, k_BHKC, v_BHKC, context)
-
-    try:
-        for module in modules:
-            module.attend = attend
-        net.hidden(frames_BTG)
-    finally:
-        for module in modules:
-            module.attend = plain
-    return kept
+    return [attention_BHQK[0] for attention_BHQK in read_attention(net, frames_BTG)]
 
 
 def picture_number(corpus: SpeechCorpus) -> int:

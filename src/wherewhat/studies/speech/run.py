@@ -119,8 +119,14 @@ STUDY = Study(
     claims=CLAIMS,
     decides=(
         *("capture", "corpora/speech", "encodings", "logits", "nets", "profiling", "recipes/conformer_digits.py"),
-        *("scores", "stats", "studies/engine/lengths.py", "studies/speech/cost.py", "studies/speech/measures.py"),
-        *("studies/speech/settings.py", "tables/schema.py", "tasks/stream.py", "training"),
+        *("scores", "stats", "studies/engine/attention.py", "studies/engine/lengths.py", "studies/speech/cost.py"),
+        *(
+            "studies/speech/measures.py",
+            "studies/speech/settings.py",
+            "tables/schema.py",
+            "tasks/stream.py",
+            "training",
+        ),
     ),
     takes=("--speech",),
     prepare=prepare,
