@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from precision import rounding
 
 from wherewhat.errors import UserError
 from wherewhat.nets.build import build
@@ -39,6 +40,21 @@ def test_padding_is_not_gathered() -> None:
     real_BT = torch.arange(8).expand(2, 8) < 5
     assert (net.readout_logits(padded_BT, real_BT) - net.readout_logits(IDS)).abs().max() < 1e-12
     assert (net.readout_logits(padded_BT) - net.readout_logits(IDS)).abs().max() > 1e-3
+
+
+def test_queries_differ_from_the_start() -> None:
+    queries_RD = build(CONFIG).state_dict()["readout.queries_RD"]
+    assert (queries_RD[:, None] - queries_RD).norm(dim=-1)[~torch.eye(3, dtype=torch.bool)].min() > 0.1
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("kind", "same"), [("encoder", True), ("decoder", False)])
+def test_without_positions_the_order_of_tokens_counts_under_a_causal_mask_alone(kind: str, same: bool) -> None:
+    """So a bidirectional encoder without an encoding cannot count inside regions (arXiv 2406.02585)."""
+    net = build(replace(CONFIG, kind=kind, encoding="none")).double()
+    order = torch.tensor([2, 0, 4, 1, 3])
+    gap = (net.readout_logits(IDS[:, order]) - net.readout_logits(IDS)).abs().max()
+    assert (gap < rounding(torch.float64)) if same else (gap > 1e-3)
 
 
 def test_a_read_out_leaves_the_other_weights_as_they_were() -> None:

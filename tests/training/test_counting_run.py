@@ -16,7 +16,7 @@ from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.recipes.tiny import tiny
 from wherewhat.tasks.counting import CountingTask
-from wherewhat.training.counting_training import ranked_counts
+from wherewhat.training.counting_training import CountingObjective, ranked_counts
 from wherewhat.training.loop import train
 from wherewhat.training.settings import changed
 from wherewhat.training.task_training import TaskSettings
@@ -42,6 +42,22 @@ def test_the_loss_is_that_of_every_region() -> None:
     pairs = [(row, region) for row in range(4) for region in range(2)]
     expected = -np.mean([logits_BRC[row, region, batch.target_NR[row, region]].item() for row, region in pairs])
     assert SETTINGS.objective().loss(net, 1).item() == pytest.approx(expected, abs=rounding(torch.float32))
+
+
+def test_every_step_learns_from_sequences_of_its_own() -> None:
+    net = build(SETTINGS.net, seed=0)
+    batch = TASK.batch(1, "train", range(4, 8))
+    logits_NC = net.readout_logits(torch.from_numpy(batch.input_NT)).flatten(0, 1)
+    expected = torch.nn.functional.cross_entropy(logits_NC, torch.from_numpy(batch.target_NR).flatten())
+    assert SETTINGS.objective().loss(net, 2).item() == pytest.approx(expected.item(), abs=rounding(torch.float32))
+
+
+def test_positions_are_moved_in_training() -> None:
+    net = build(replace(SETTINGS.net, encoding="learned", length=40), seed=0)
+    at_0, at_20 = (
+        CountingObjective(TASK, SETTINGS, lambda step, first=first: first).loss(net, 1).item() for first in (0, 20)
+    )
+    assert abs(at_0 - at_20) > 1e-4
 
 
 def test_accuracy_is_the_share_of_regions_and_of_each_region() -> None:

@@ -63,7 +63,7 @@ class StudyOptions:
     ] = None
     encodings: Annotated[
         str | None,
-        option(STUDY, "A,B,…|all", "For length: the encodings to compare (default: the published and rope)."),
+        option(STUDY, "A,B,…|all", "For length and counting: the encodings to compare (default: those of the scale)."),
     ] = None
     shift: Annotated[
         int | None, option(STUDY, "N", "For length: move positions by up to N at random during training.")

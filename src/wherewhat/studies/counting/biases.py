@@ -20,7 +20,7 @@ MOST = 0.5  # of answers with the brackets of another sequence, from which they 
 BRACKETS = ("own brackets", "all brackets")
 NO_ONES = "hardly any ones"  # in place of a bias, where a query attends to hardly any
 HELD = "brackets hold the count"
-TOGETHER = "ones and brackets together"  # the answer needs the states of both
+MATTER = "brackets whose states matter"  # but do not hold the count alone
 UNCLEAR = "unclear"
 Expected = Mapping[str, Mapping[str, float]]  # slope by size and bias token
 
@@ -92,14 +92,16 @@ class LearntRegion(NamedTuple):
         """The token that ones are compared with, or another way to count."""
         if self.moved > MOST:
             return HELD
-        if self.by_mass in BRACKETS and not self.kept > MOST:
-            return TOGETHER
-        return UNCLEAR if self.by_mass in ("", NO_ONES) else self.by_mass
+        if self.by_mass in ("", NO_ONES):
+            return UNCLEAR
+        if self.kept > MOST:
+            return self.by_mass
+        return MATTER if self.by_mass in BRACKETS else UNCLEAR
 
     @property
     def compares(self) -> bool:
         """Whether its query compares ones with one kind of token that says nothing about the count itself."""
-        return self.way not in (HELD, TOGETHER, UNCLEAR)
+        return self.way not in (HELD, MATTER, UNCLEAR)
 
     @property
     def agree(self) -> bool:

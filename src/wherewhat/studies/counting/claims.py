@@ -2,22 +2,28 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from statistics import fmean
 
 import polars as pl
 
-from wherewhat.stats.verdict import UNPUBLISHED, if_unpublished
+from wherewhat.formatting import count, percent
+from wherewhat.stats.estimate import Estimate
+from wherewhat.stats.intervals import mover
+from wherewhat.stats.verdict import UNPUBLISHED, if_unpublished, published_verdict, sign_of
 from wherewhat.studies.counting.biases import LearntRegion, learnt_regions
 from wherewhat.studies.counting.names import BIDIRECTIONAL, BINS, BY_HAND, CAUSAL, LEARNT, SIZES, SLOW, TOP_1, TRAINED
-from wherewhat.studies.counting.settings import ENCODINGS, CountingCondition
-from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_shares
+from wherewhat.studies.counting.settings import CountingCondition
+from wherewhat.studies.engine.claims import FEWEST_SEEDS, Claim, Verdict, claim, list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
 
 FAILS = 0.5  # top-1 below which it does not
 APART = 0.05  # medians that differ by less are alike
 MEDIAN, MAXIMUM = Cell("median", TOP_1, TRAINED), Cell("maximum", TOP_1, TRAINED)
-FEWEST_SEEDS = 3  # to see whether a net learns in one run and not in another
+COMPARED = ("rope", "none", "learned")  # encodings whose nets were published in both directions
+TOO_FEW_SEEDS = f"That takes at least {FEWEST_SEEDS} seeds."  # as a net may learn in one run and not in another
+NOTHING_LEARNT = "No net has learnt to count at this scale."
 
 
 def nets(table: ResultTable, direction: str, *encodings: str) -> list[CountingCondition]:
@@ -29,6 +35,18 @@ def values(table: ResultTable, chosen: Sequence[CountingCondition], cell: Cell) 
     """By net, one number over all seeds, where there is one."""
     rows = {each.name: table.value(each.name, cell) for each in chosen}
     return {name: value for name, value in rows.items() if not math.isnan(value)}
+
+
+def nets_named(table: ResultTable, direction: str, start: str) -> list[CountingCondition]:
+    """The trained nets that look one way, with encodings whose names start like this."""
+    return [each for each in table.conditions if each.direction == direction and each.encoding.startswith(start)]
+
+
+def undecided(table: ResultTable, shares: Mapping[str, float]) -> str | None:
+    """Why nothing can be said of some nets: too few seeds, or none of them has learnt to count; None if neither."""
+    if len(table.seeds) < FEWEST_SEEDS:
+        return TOO_FEW_SEEDS
+    return NOTHING_LEARNT if max(shares.values()) < FAILS else None
 
 
 def all_or_some(tests: Sequence[bool]) -> str:
@@ -60,28 +78,33 @@ def by_hand(table: ResultTable) -> Verdict:
     "Causal encoders count far better than bidirectional ones.",
     "with RoPE, learned positions or none: medians 9.6 to 91.8 % against 3.0 to 16.8 %",
     answers={
-        "agrees": "Causal encoders count, bidirectional ones do not",
+        "agrees": "Causal encoders count better than bidirectional ones",
         "in part": "Some causal encoders count better than bidirectional ones",
         "disagrees": "Causal encoders count no better than bidirectional ones",
         "unknown": "Whether a causal mask helps was not decided",
     },
 )
 def causal_counts(table: ResultTable) -> Verdict:
-    """By the medians of nets that differ in their mask and, at some scales, in how long they were trained."""
+    """By the best region of any seed, with and without the mask, as a net may learn from one seed and not from another.
+
+    ALiBi was published with the mask alone, and does not enter.
+    """
     pairs = []
-    for causal in nets(table, CAUSAL, *ENCODINGS):
+    for causal in nets(table, CAUSAL, *COMPARED):
         other = CountingCondition(BIDIRECTIONAL, causal.encoding, causal.bos)
-        pairs.append((table.value(causal.name, MEDIAN), table.value(other.name, MEDIAN)))
+        pairs.append((table.value(causal.name, MAXIMUM), table.value(other.name, MAXIMUM)))
     pairs = [pair for pair in pairs if not any(map(math.isnan, pair))]
     if not pairs:
         return Verdict("No encoding was trained both ways", "unknown")
     back, both = (sorted(each) for each in zip(*pairs, strict=True))
-    ours = f"Medians of causal encoders {_range(back)}, of bidirectional ones {_range(both)}"
-    if max(values(table, nets(table, CAUSAL, *ENCODINGS), MAXIMUM).values(), default=0.0) < FAILS:
-        return Verdict(ours, "unknown", "No causal net has learnt to count at this scale.")
-    steps = [table.scale.steps_of(direction) for direction in (BIDIRECTIONAL, CAUSAL)]
-    why = "" if steps[0] == steps[1] else f"Bidirectional encoders had {steps[0]:,} steps and causal ones {steps[1]:,}."
-    return Verdict(ours, all_or_some([back_only > both_ways + APART for back_only, both_ways in pairs]), why)
+    ours = f"Best region of causal encoders {_range(back)}, of bidirectional ones {_range(both)}"
+    if max(back) < FAILS and max(both) < FAILS:
+        return Verdict(ours, "unknown", NOTHING_LEARNT)
+    sides = [sign_of(causal - other, causal - other, negligible=APART) for causal, other in pairs]
+    verdict = "disagrees" if 1 not in sides else published_verdict(sides)
+    alone = "Causal encoders count, bidirectional ones do not" if verdict == "agrees" and max(both) < FAILS else ""
+    why = "" if len(table.seeds) >= FEWEST_SEEDS else "There is one run per net, and seeds differ."
+    return Verdict(ours, verdict, why, answer=alone)
 
 
 def _range(shares: Sequence[float]) -> str:
@@ -96,15 +119,13 @@ def _range(shares: Sequence[float]) -> str:
 def rope_is_reliable(table: ResultTable) -> Verdict:
     """By the best median of each encoding, with or without BOS."""
     best = {}
-    for encoding in ENCODINGS:
+    for encoding in dict.fromkeys(net.encoding for net in table.conditions if net.direction == CAUSAL):
         if medians := values(table, nets(table, CAUSAL, encoding), MEDIAN):
             best[encoding] = max(medians.values())
     if len(best) < 2 or "rope" not in best:
         return Verdict("RoPE and another encoding are needed", "unknown")
-    if len(table.seeds) < FEWEST_SEEDS:
-        return Verdict(list_shares(best), "unknown", f"That takes at least {FEWEST_SEEDS} seeds.")
-    if max(best.values()) < FAILS:
-        return Verdict(list_shares(best), "unknown", "No net has learnt to count at this scale.")
+    if (missing := undecided(table, best)) is not None:
+        return Verdict(list_shares(best), "unknown", missing)
     others = max(share for encoding, share in best.items() if encoding != "rope")
     verdict = "agrees" if best["rope"] > others + APART else "disagrees" if best["rope"] < others - APART else "unknown"
     return Verdict(list_shares(best), verdict, "The best encodings are too close." if verdict == "unknown" else "")
@@ -125,7 +146,7 @@ def none_is_bimodal(table: ResultTable) -> Verdict:
         return Verdict("No such net was trained", "unknown")
     ours = "Best region of each seed: " + ", ".join(f"{name} {_range(shares)}" for name, shares in best.items())
     if len(table.seeds) < FEWEST_SEEDS:
-        return Verdict(ours, "unknown", f"That takes at least {FEWEST_SEEDS} seeds.")
+        return Verdict(ours, "unknown", TOO_FEW_SEEDS)
     if max(shares[-1] for shares in best.values()) < LEARNT:
         return Verdict(ours, "unknown", "No such net has learnt to count at this scale.")
     return Verdict(ours, all_or_some([shares[0] < FAILS and shares[-1] > LEARNT for shares in best.values()]))
@@ -138,19 +159,22 @@ def learned_is_bad(table: ResultTable) -> Verdict:
     if not learned or not rope:
         return Verdict("Learned positions and RoPE are needed", "unknown")
     ours = f"At most {list_shares({**learned, **rope})}"
-    if max(rope.values()) < FAILS:
-        return Verdict(ours, "unknown", "Not even RoPE has learnt to count at this scale.")
+    if (missing := undecided(table, rope)) is not None:
+        return Verdict(ours, "unknown", missing)
     return Verdict(ours, all_or_some([max(learned.values()) < FAILS, max(learned.values()) < max(rope.values())]))
 
 
 @claim("ALiBi counts better the flatter it is.", "at most 10.6 % with slope 1, 11.6 % with 0.1, 75.4 % with 0.01, BOS")
 def flat_alibi(table: ResultTable) -> Verdict:
     """By the best region of any seed at each slope: whether the flattest is better than every other."""
-    slopes = [encoding for encoding in ENCODINGS if encoding.startswith("alibi ")]
+    slopes = [each.encoding for each in nets_named(table, CAUSAL, "alibi ")]
+    slopes = sorted(set(slopes), key=lambda encoding: -float(encoding.removeprefix("alibi ")))
     best = {each: max(values(table, nets(table, CAUSAL, each), MAXIMUM).values(), default=math.nan) for each in slopes}
     best = {name: value for name, value in best.items() if not math.isnan(value)}
     if len(best) < 2:
         return Verdict("At least two slopes are needed", "unknown")
+    if (missing := undecided(table, best)) is not None:
+        return Verdict(f"At most {list_shares(best)}", "unknown", missing)
     *steeper, flattest = best.values()
     return Verdict(f"At most {list_shares(best)}", all_or_some([flattest > other + APART for other in steeper]))
 
@@ -173,10 +197,13 @@ def bias_token(table: ResultTable) -> Verdict:
     ways = Counter(each.way for each in regions)
     ours = f"How {len(regions)} learnt regions are counted: {', '.join(f'{way} {n}' for way, n in ways.items())}"
     same = [each.agree for each in regions if each.compares]
+    most = len(same) > len(regions) / 2
     if not same:
         answer = "No net here counts ones against a token that is the same in every sequence"
         return Verdict(ours, "unknown", "No region is counted against a token that says nothing else.", answer=answer)
-    return Verdict(f"{ours}; slopes fit in {sum(same)} of {len(same)} that compare", all_or_some(same))
+    verdict = all_or_some(same) if most else all_or_some([*same, False])
+    why = "" if most else "Most regions are not counted against a token that says nothing else."
+    return Verdict(f"{ours}; slopes fit in {sum(same)} of {len(same)} that compare", verdict, why)
 
 
 def learnt(table: ResultTable) -> list[LearntRegion]:
@@ -187,16 +214,26 @@ def learnt(table: ResultTable) -> list[LearntRegion]:
 
 @claim("Large counts are harder than small ones.", "the peak over counts widens with the count, in a figure")
 def large_counts(table: ResultTable) -> Verdict:
-    """By accuracy over bins of the true count, of trained nets that learnt at least one region."""
-    falls, written = [], []
-    for net in sorted({each.net for each in learnt(table)}):
-        bins = [table.value(net, Cell("count", TOP_1, name)) for name in BINS]
-        bins = [value for value in bins if not math.isnan(value)]
-        falls.append(len(bins) > 1 and all(later < earlier for earlier, later in pairwise(bins)))
-        written.append(f"{net} {', '.join(f'{100 * value:.0f}' for value in bins)}\xa0%")
-    if not falls:
+    """By neighbouring bins of the true count in every learnt region: how often accuracy clearly falls, or rises."""
+    regions = learnt(table)
+    by_region = [dict(count_shares(table, each)) for each in regions]
+    if not any(by_region):
         return Verdict("No region was learnt", "unknown")
-    return Verdict("; ".join(written), all_or_some(falls))
+    pairs = [pair for shares in by_region for pair in pairwise(shares.values())]
+    gaps = [mover(hard, easy) for easy, hard in pairs]
+    sides = [sign_of(*gap) for gap in gaps]
+    means = {name: [its[name].value for its in by_region if name in its] for name in BINS}
+    written = ", ".join(f"{name} ones {percent(fmean(values))}" for name, values in means.items() if values)
+    falls = f"accuracy falls clearly in {sides.count(1)} of {len(sides)} comparisons and rises in {sides.count(-1)}"
+    verdict = published_verdict(sides) if pairs else "unknown"
+    return Verdict(f"{written}, over {count(len(regions), 'learnt region')}; {falls}", verdict)
+
+
+def count_shares(table: ResultTable, region: LearntRegion) -> Iterator[tuple[str, Estimate]]:
+    """Accuracies of a region by bins of the true count, from small to large."""
+    for name in BINS:
+        if row := table.row(region.net, Cell("count", TOP_1, name, float(region.region)), region.seed):
+            yield name, Estimate(row["value"], row["low"], row["high"])
 
 
 @claim(
@@ -205,12 +242,16 @@ def large_counts(table: ResultTable) -> Verdict:
     f"{UNPUBLISHED}: RoPE was taken to see distance alone",
 )
 def slow_rotation(table: ResultTable) -> Verdict:
-    """By medians."""
-    slow, plain = (values(table, nets(table, BIDIRECTIONAL, each), MEDIAN) for each in (SLOW, "rope"))
-    if not slow or not plain:
+    """By the best region of any seed, both with BOS."""
+    pair = [CountingCondition(BIDIRECTIONAL, encoding, True) for encoding in (SLOW, "rope")]
+    shares = values(table, pair, MAXIMUM)
+    if len(shares) < len(pair):
         return Verdict("Both encodings are needed", "unknown")
-    better = max(slow.values()) > max(plain.values()) + APART
-    return Verdict(list_shares({**slow, **plain}), if_unpublished("agrees" if better else "disagrees"))
+    ours = f"Best region: {list_shares(shares)}"
+    if (missing := undecided(table, shares)) is not None:
+        return Verdict(ours, "unknown", missing)
+    slow, plain = shares.values()
+    return Verdict(ours, if_unpublished("agrees" if slow > plain + APART else "disagrees"))
 
 
 CLAIMS: dict[str, Claim] = {

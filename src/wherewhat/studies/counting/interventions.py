@@ -14,7 +14,7 @@ from wherewhat.studies.engine.lengths import Measured
 from wherewhat.tasks.counting import CountingTask
 from wherewhat.tasks.stream import Ints
 
-MOST = 500  # sequences whose states are held at once
+MOST, AT_ONCE = 500, 250  # sequences whose states are held, and that are read together
 
 
 @torch.no_grad()
@@ -25,7 +25,7 @@ def swap_rows(net: Trunk | HandBuiltCounter, task: CountingTask, *, seed: int, s
     sequence. If brackets are only what ones are compared with, nothing changes; if they hold the count, it moves along.
     """
     batch = task.batch(seed, "test", np.arange(min(samples, MOST)))
-    states_NTD = net.hidden(torch.from_numpy(batch.input_NT))
+    states_NTD = torch.cat([net.hidden(ids_BT) for ids_BT in torch.from_numpy(batch.input_NT).split(AT_ONCE)])
     rows_N = np.arange(len(states_NTD))
     others_N = np.roll(rows_N, 1)
     for region in range(task.regions):

@@ -1,19 +1,18 @@
 """What a net that counts does: how often it is right, by how much it is off, and what its read-out attends to."""
 
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
-from wherewhat.encodings.base import Context, Encoding
-from wherewhat.nets.attention import SelfAttention, attention_rows
 from wherewhat.nets.trunk import Trunk
 from wherewhat.stats.intervals import wilson
 from wherewhat.studies.counting.by_hand import HandBuiltCounter
 from wherewhat.studies.counting.names import BINS, OWN, SLOPE, TOKEN_TYPES, TOP_1, TOP_5, TRAINED
+from wherewhat.studies.engine.attention import read_attention
 from wherewhat.studies.engine.lengths import Measured
 from wherewhat.tasks.counting import BIT_ONE, CountingBatch, CountingTask
 from wherewhat.tasks.stream import Ints
@@ -24,7 +23,8 @@ Floats = NDArray[np.float64]
 COMMON = 0.9  # quantile of counts in training up to which slopes are measured
 AT_ONCE = 250  # sequences that are read together
 SHOWN = 60  # tokens per region whose codes are drawn
-RIDGE = 1e-3  # of the linear decoder of regions, as a share of the mean variance
+RIDGE = 1e-6  # of the linear decoder of regions, as a share of the mean variance
+FEWEST = 50  # sequences that an accuracy by true count rests on
 
 
 def accuracy_rows(net: Counter, tasks: Mapping[str, CountingTask], *, seed: int, samples: int) -> Iterator[Measured]:
@@ -43,8 +43,8 @@ def accuracy_rows(net: Counter, tasks: Mapping[str, CountingTask], *, seed: int,
             common_N = target_N <= common
             ratio = slope(target_N[common_N], ranking_NC[common_N, 0])
             yield "slope", size, float(region), SLOPE, ratio, None, None
-        if size == TRAINED:
-            yield from count_rows(target_NR.ravel(), ranking_NRC[..., 0].ravel())
+            if size == TRAINED:
+                yield from count_rows(region, target_N, ranking_NC[:, 0])
 
 
 def slope(target_N: Ints, answer_N: Ints) -> float:
@@ -56,13 +56,13 @@ def slope(target_N: Ints, answer_N: Ints) -> float:
     return float((target_N * answer_N).sum() / max(1, (target_N**2).sum()))
 
 
-def count_rows(target_N: Ints, answer_N: Ints) -> Iterator[Measured]:
-    """Accuracy by bins of the true count; empty bins are left out."""
+def count_rows(region: int, target_N: Ints, answer_N: Ints) -> Iterator[Measured]:
+    """Accuracy of a region by bins of the true count; bins with few sequences are left out."""
     for name, (low, high) in BINS.items():
         right_N = (answer_N == target_N)[(low <= target_N) & (target_N <= high)]
-        if right_N.size:
+        if right_N.size >= FEWEST:
             share = float(right_N.mean())
-            yield "count", name, None, TOP_1, share, *wilson(share, right_N.size)
+            yield "count", name, float(region), TOP_1, share, *wilson(share, right_N.size)
 
 
 @torch.no_grad()
@@ -99,7 +99,7 @@ def inside_regions(batch: CountingBatch, task: CountingTask) -> NDArray[np.bool_
 def code_rows(net: Counter, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
     """Where the ones of each region lie in the plane that shows most of their states; and how well regions separate."""
     batch = task.batch(seed, "test", np.arange(samples))
-    states_NTD = torch.cat([net.hidden(ids_BT) for ids_BT in torch.from_numpy(batch.input_NT).split(AT_ONCE)])
+    states_NTD = torch.cat([codes_of(net, ids_BT) for ids_BT in torch.from_numpy(batch.input_NT).split(AT_ONCE)])
     one_N, region_N, slot_N = np.nonzero(inside_regions(batch, task) & (batch.input_NT == BIT_ONE)[:, None])
     states_ND = states_NTD[one_N, slot_N].double().numpy()
     centred_ND = states_ND - states_ND.mean(0)
@@ -108,45 +108,34 @@ def code_rows(net: Counter, task: CountingTask, *, seed: int, samples: int) -> I
         for number, (x, y) in enumerate(plane_ND[region_N == region][:SHOWN].tolist()):
             yield "code", str(number), float(region), "x", x, None, None
             yield "code", str(number), float(region), "y", y, None, None
-    share, count = decoded_share(centred_ND, region_N, one_N % 2 == 0)
-    yield "decode", "", None, "accuracy", share, *wilson(share, count)
+    yield "decode", "", None, "accuracy", decoded_share(centred_ND, region_N, one_N % 2 == 0), None, None
 
 
-def decoded_share(states_ND: Floats, region_N: Ints, fitted_N: NDArray[np.bool_]) -> tuple[float, int]:
-    """The share of tokens whose region a linear map decodes, fitted on some samples and tested on the others."""
-    with_one_ND = np.concatenate([states_ND, np.ones((len(states_ND), 1))], 1)
-    train_ND, classes = with_one_ND[fitted_N], int(region_N.max()) + 1
-    gram_DD = train_ND.T @ train_ND
-    ridge_DD = RIDGE * np.trace(gram_DD) / len(gram_DD) * np.eye(len(gram_DD))
-    weights_DR = np.linalg.solve(gram_DD + ridge_DD, train_ND.T @ np.eye(classes)[region_N[fitted_N]])
-    right_N = (with_one_ND[~fitted_N] @ weights_DR).argmax(1) == region_N[~fitted_N]
-    return float(right_N.mean()), int(right_N.size)
+def codes_of(net: Counter, ids_BT: Tensor) -> Tensor:
+    """x_BTD after the encoder; of the net built by hand the codes that its read-out compares, which lie on a line."""
+    return pad(net.codes(ids_BT)[..., None], (0, 1)) if isinstance(net, HandBuiltCounter) else net.hidden(ids_BT)
+
+
+def decoded_share(states_ND: Floats, region_N: Ints, fitted_N: NDArray[np.bool_]) -> float:
+    """The share of tokens whose region a linear map decodes, fitted on some samples and tested on the others.
+
+    It is linear discriminant analysis, which tells classes apart that lie on a line.
+    """
+    train_ND, region_M, classes = states_ND[fitted_N], region_N[fitted_N], range(int(region_N.max()) + 1)
+    mean_RD = np.stack([train_ND[region_M == region].mean(0) for region in classes])
+    within_ND = train_ND - mean_RD[region_M]
+    ridge_DD = RIDGE * train_ND.var(0).mean() * np.eye(train_ND.shape[1])
+    map_DR = np.linalg.solve(within_ND.T @ within_ND / len(within_ND) + ridge_DD, mean_RD.T)
+    score_NR = states_ND[~fitted_N] @ map_DR - (mean_RD.T * map_DR).sum(0) / 2
+    return float((score_NR.argmax(1) == region_N[~fitted_N]).mean())
 
 
 @torch.no_grad()
 def encoder_rows(net: Trunk, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
     """What ones inside regions attend to in the encoder, by kind of token."""
     batch = task.batch(seed, "test", np.arange(min(samples, AT_ONCE)))
-    attention_NTT = first_attention(net, torch.from_numpy(batch.input_NT)).double().numpy()
+    attention_NTT = read_attention(net, torch.from_numpy(batch.input_NT))[0][:, 0].double().numpy()
     asks_NT = inside_regions(batch, task).any(1) & (batch.input_NT == BIT_ONE)
     for kind, name in enumerate(TOKEN_TYPES):
         mass_NT = np.einsum("nqk,nk->nq", attention_NTT, (batch.input_NT == kind).astype(float))
         yield "encoder", name, None, "mass", float(mass_NT[asks_NT].mean()), None, None
-
-
-def first_attention(net: Trunk, ids_BT: Tensor) -> Tensor:
-    """attention_BTT of the only head of the first block."""
-    module = cast(SelfAttention, net.blocks[0].attention)
-    plain = module.attend
-    kept: list[Tensor] = []
-
-    def attend(encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context) -> Tensor:
-        kept.append(attention_rows(encoding, q_BHQC, k_BHKC, context, torch.arange(ids_BT.shape[1])))
-        return plain(encoding, q_BHQC, k_BHKC, v_BHKC, context)
-
-    module.attend = attend
-    try:
-        net.hidden(ids_BT)
-    finally:
-        module.attend = plain
-    return torch.cat(kept)[:, 0]

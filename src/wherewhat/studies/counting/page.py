@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from wherewhat.errors import UserError
-from wherewhat.formatting import percent, short
+from wherewhat.formatting import MISSING, percent, short
 from wherewhat.published.counting import TOP_1 as PUBLISHED
 from wherewhat.report.blocks.axes import (
     MUTED,
@@ -26,7 +26,7 @@ from wherewhat.report.blocks.axes import (
 from wherewhat.report.blocks.chart import chart, heat_map, lines, scatter
 from wherewhat.report.blocks.claims import claims_section
 from wherewhat.report.blocks.layout import answer_section, counted, note, panel, run_time
-from wherewhat.report.blocks.marks import DASHES, ROWS, dots, named, rule, where, whiskers
+from wherewhat.report.blocks.marks import DASHES, ROWS, dots, named, rule, where
 from wherewhat.report.blocks.numbers import per_cent
 from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
@@ -38,6 +38,7 @@ from wherewhat.studies.counting.names import (
     BINS,
     BY_HAND,
     CAUSAL,
+    LEARNT,
     OWN,
     SIZES,
     SLOPE,
@@ -54,7 +55,6 @@ from wherewhat.tables.manifest.study import CountingManifest, CountingSection
 
 HAND = "built by hand"
 DIRECTIONS = {CAUSAL: WHERE, BIDIRECTIONAL: WHAT, HAND: MUTED}
-FEW_LEARNT = 0.5  # median from which a net is drawn by count
 MEDIAN = Cell("median", TOP_1, TRAINED)
 LINES = [WHERE, shade("chance", 5), shade("layers", 4), WHAT]  # one per rotary net: causal or not, BOS or not
 NARROW = alt.ExprRef("width < 420 ? 1 : 6")  # columns of a legend with a long name
@@ -65,19 +65,22 @@ LEDES = {
     "one the maximum over three seeds and four regions, of sequences of 512 tokens, where that gives {published}.",
     "sizes": "The same nets on shorter sequences ({shorter} tokens in place of {tokens}) and with fewer regions "
     "({fewer} in place of {regions}), none of which were in training. Numbers are those of regions.",
-    "bias": "A query may compare the ones of its region with tokens of another kind that say nothing else: BOS, the "
-    "brackets of the region or of all regions, or zeros. On other sizes its count is then off by a known factor, the "
-    "slope. Whether brackets say more is seen with those of another sequence in their place after the encoder: "
-    "answers that stay mean that they do not, answers that become the other's count that they hold it.",
-    "codes": "The states of the ones of each region after the encoder, in the plane that shows most of them, for the "
-    "net built by hand, those that count at least half of the regions, and the best bidirectional one. Where regions "
-    "lie apart, a query can pick its own.",
-    "counts": "Accuracy by the true count, of nets that count at least half of the regions. Ratios of attention tell "
-    "small counts apart better than large ones, which are also rare in training.",
+    "bias": "A query can count the ones of its region by comparing them with a bias token, of which there are always "
+    "as many: BOS, the brackets of the region or of all regions, or zeros. On other sizes the prediction is then off "
+    "by a known factor, the slope of predicted over true counts. To test whether brackets carry the count themselves, "
+    "they get the states of another sequence's brackets after the encoder: if the prediction is unchanged, they are a "
+    "bias token; if it becomes the other sequence's count, they carry it. Listed are all regions that are counted "
+    "exactly in more than {learnt} of test sequences.",
+    "codes": "The states of the ones of each region after the encoder, projected onto their first two principal "
+    "components, for the net built by hand, those that have learnt a region, and the best bidirectional one. Where "
+    "regions lie apart, a query can pick its own.",
+    "counts": "Accuracy by the true count; every dot is a learnt region of one seed. Ratios of attention tell small "
+    "counts apart better than large ones, which are also rare in training.",
     "frequencies": "How much of what varies in a rotary head's logits each frequency carries, from the fastest, 0, to "
     "the slowest.",
-    "table": "All nets: medians over seeds and regions in per cent, how well a linear map finds the region of a one "
-    "after the encoder, what such ones attend to in the encoder, and the scores of its head.",
+    "table": "The median and the best of all regions and seeds in per cent, beside those published for sequences of "
+    "512 tokens, 300 in the shorter ones. Then how well a linear map finds the region of a one after the encoder, what "
+    "such ones attend to in the encoder, and the scores of its head.",
 }
 
 
@@ -99,8 +102,8 @@ def page(result: pl.DataFrame, manifest: CountingManifest) -> Page:
             answer(table, about, learnt),
             sizes(table, about),
             bias_section(table, about, learnt),
-            codes(table, about),
-            counts(table, about),
+            codes(table, about, learnt),
+            counts(table, learnt),
             *frequencies(table, about),
             numbers(table, about),
             claims_section(manifest.claims),
@@ -147,7 +150,7 @@ def answer(table: ResultTable, about: CountingSection, learnt: list[LearntRegion
         label="accuracy by net and region",
         **look,
     )
-    answers = [about.answers[name] for name in ("causal", "bias token") if name in about.answers]
+    answers = [about.answers[name] for name in ("causal", "bias token", "by hand") if name in about.answers]
     text = LEDES["answer"].format(here=percent(chance), published=percent(best_constant(512, 4)))
     best = note(solution(table, learnt))
     return answer_section("answer", "Who can count", answers, best, panel(drawn), text=text, short="Answer")
@@ -210,21 +213,23 @@ def bias_section(table: ResultTable, about: CountingSection, learnt: list[Learnt
         name = f"{each.net}, region {each.region}{f', seed {each.seed}' if several else ''}"
         fitting = ", ".join(each.by_slopes) or "none of them"
         rows.append([name, each.way, fitting, *swapped, *slopes, *attention])
-    headings = ["region", "by", "slopes fit", "stay", "become its count", *SIZES, *TOKEN_TYPES, "inside its region"]
-    groups = [("", 1), ("counted", 2), ("other brackets: answers", 2), ("slope", len(SIZES))]
+    headings = ["region", "bias token", "by slopes", "unchanged", "other's count", *SIZES]
+    headings += [*TOKEN_TYPES, "inside its region"]
+    groups = [("", 3), ("with other brackets", 2), ("slope", len(SIZES))]
     groups.append(("attention of its query", len(TOKEN_TYPES) + 1))
     body = panel(table_of(headings, rows, label="how regions are counted", groups=groups))
-    unlearnt = "" if learnt else " No region was learnt well enough to ask."
-    return Section("bias", "What ones are counted against", f"{LEDES['bias']}{unlearnt}", body, "Bias token")
+    text = LEDES["bias"].format(learnt=percent(LEARNT))
+    return Section("bias", "Bias tokens", text if learnt else f"{text} There is none.", body, "Bias tokens")
 
 
 def _value(table: ResultTable, net: str, cell: Cell) -> float | None:
     return (table.row(net, cell) or {}).get("value")
 
 
-def codes(table: ResultTable, about: CountingSection) -> Section:
+def codes(table: ResultTable, about: CountingSection, learnt: list[LearntRegion]) -> Section:
     """Ones of each region after the encoder, a view per net."""
-    nets = counting_nets(table, about)
+    counting = {each.net for each in learnt}
+    nets = [net for net in about.nets if net == BY_HAND or net in counting]
     others = [net for net in about.nets if direction_of(net) == BIDIRECTIONAL and net not in nets]
     nets += sorted(others, key=lambda net: _value(table, net, MEDIAN) or 0.0)[-1:]
     views = {shown(net): rows for net in nets if (rows := list(code_rows(table, net)))}
@@ -257,38 +262,29 @@ def code_rows(table: ResultTable, net: str) -> Iterator[Mapping[str, Any]]:
         yield {"region": f"region {region:.0f}", "x": px, "y": py}
 
 
-def counting_nets(table: ResultTable, about: CountingSection) -> list[str]:
-    """The nets that count at least half of the regions, the one built by hand among them."""
-    return [net for net in about.nets if (_value(table, net, MEDIAN) or 0.0) > FEW_LEARNT]
-
-
-def counts(table: ResultTable, about: CountingSection) -> Section:
-    """Accuracy by the true count, of nets that count at all."""
-    learnt = counting_nets(table, about)
+def counts(table: ResultTable, learnt: list[LearntRegion]) -> Section:
+    """Accuracy by the true count, of every learnt region."""
     rows = [
-        {"net": shown(net), "line": line, "bin": name, **{end: row[end] for end in ("value", "low", "high")}}
-        for line, net in enumerate(learnt)
+        {"net": shown(each.net), "bin": name, "what": f"region {each.region}, seed {each.seed}", "value": row["value"]}
+        for each in learnt
         for name in BINS
-        if (row := table.row(net, Cell("count", TOP_1, name)))
+        if (row := table.row(each.net, Cell("count", TOP_1, name, float(each.region)), each.seed))
     ]
     present = [name for name in BINS if any(row["bin"] == name for row in rows)]
     tint = colour("bin", dict(zip(present, REGIONS, strict=False)), legend=legend(symbolType="circle"))
-    place = {
-        "x": share(x, "value", "counted exactly"),
-        "y": names("net", order="line", labelLimit=230, grid=True),
-        "color": tint,
-    }
+    place = {"x": share(x, "value", "counted exactly"), "y": names("net", labelLimit=230, grid=True), "color": tint}
     drawn = chart(
         "counts",
         rows,
-        [whiskers(ROWS, place, clip=True), dots(ROWS, place, size=80)],
+        [dots(ROWS, place, size=80, opacity=0.85)],
         label="accuracy by true count",
-        tip="{net}, {bin} ones: {value:share}",
-        height=80 + 26 * len(learnt),
+        tip="{net}, {what}, {bin} ones: {value:share}",
+        height=80 + 26 * len({row["net"] for row in rows}),
         figure=True,
         title="Accuracy by true count",
     )
-    return Section("counts", "Small and large counts", LEDES["counts"], panel(drawn), "Counts")
+    body = panel(drawn) if rows else note("No net has learnt a region.")
+    return Section("counts", "Small and large counts", LEDES["counts"], body, "Counts")
 
 
 def frequencies(table: ResultTable, about: CountingSection) -> list[Section]:
@@ -327,13 +323,27 @@ def numbers(table: ResultTable, about: CountingSection) -> Section:
     """Medians, the linear decoder of regions, what ones attend to in the encoder, and its head's scores."""
     rows = []
     for net in about.nets:
-        medians = [per_cent(_value(table, net, Cell("median", TOP_1, size))) for size in SIZES]
+        ours = [[_value(table, net, Cell(part, TOP_1, size)) for part in ("median", "maximum")] for size in SIZES]
+        published: list[list[float | None]] = [[value / 100 for value in pair] for pair in PUBLISHED.get(net, ())]
+        published += [[None, None]] * (len(SIZES) - len(published))
         five = per_cent(_value(table, net, Cell("median", TOP_5, TRAINED)))
         decoded = per_cent(_value(table, net, Cell("decode", "accuracy")))
         encoder = [short(_value(table, net, Cell("encoder", "mass", kind))) for kind in TOKEN_TYPES]
         scores = [short(_value(table, net, Cell("heads", score))) for score in ("entropy", "input.position_share")]
-        rows.append([shown(net), *medians, five, decoded, *encoder, *scores])
-    groups = [("", 1), ("median, top-1", 3), ("top-5", 1), ("", 1), ("ones attend to", len(TOKEN_TYPES)), ("head", 2)]
-    headings = ["net", *SIZES, TRAINED, "region decoded", *TOKEN_TYPES, "entropy", "position share"]
+        rows.append(
+            [shown(net), *(median_and_best(*pair) for pair in (*ours, *published)), five, decoded, *encoder, *scores]
+        )
+    groups = [("", 1), ("median (best), top-1", len(SIZES)), ("published", len(SIZES)), ("top-5", 1), ("", 1)]
+    groups += [("ones attend to", len(TOKEN_TYPES)), ("head", 2)]
+    headings = ["net", *SIZES, *SIZES, TRAINED, "region decoded", *TOKEN_TYPES, "entropy", "position share"]
     body = panel(table_of(headings, rows, label="all nets", groups=groups))
     return Section("table", "All numbers", LEDES["table"], body, "Numbers")
+
+
+def median_and_best(median: float | None, best: float | None) -> str:
+    """Two shares of the regions and seeds of a net, in per cent.
+
+    >>> median_and_best(0.309, 0.954), median_and_best(None, None)
+    ('30.9 (95.4)', '–')
+    """
+    return MISSING if median is None else f"{per_cent(median)} ({per_cent(best)})"

@@ -16,7 +16,14 @@ from wherewhat.studies.counting.interventions import swap_rows
 from wherewhat.studies.counting.measures import accuracy_rows, attention_rows_of, code_rows, encoder_rows
 from wherewhat.studies.counting.names import SIZES, TOP_1, TOP_5, TRAINED
 from wherewhat.studies.counting.notes import describe, notes_of
-from wherewhat.studies.counting.settings import HAND_BUILT, SCALES, CountingCondition, CountingScale, conditions
+from wherewhat.studies.counting.settings import (
+    HAND_BUILT,
+    SCALES,
+    CountingCondition,
+    CountingScale,
+    conditions,
+    prepare,
+)
 from wherewhat.studies.engine.lengths import Measured, mean_rows
 from wherewhat.studies.engine.results import ResultTable, Row, over_seeds
 from wherewhat.studies.engine.study import Study
@@ -105,11 +112,12 @@ STUDY = Study(
     scale_class=CountingScale,
     claims=CLAIMS,
     decides=(
-        *("capture", "encodings", "logits", "nets", "profiling", "scores", "stats", "studies/engine/lengths.py"),
+        *("capture", "encodings", "logits", "nets", "profiling", "scores", "stats"),
         *(f"studies/counting/{file}.py" for file in ("by_hand", "interventions", "measures", "names")),
-        *("tables/schema.py", "tasks", "training"),
+        *("studies/engine/attention.py", "studies/engine/lengths.py", "tables/schema.py", "tasks", "training"),
     ),
-    steps=lambda scale: max(scale.causal_steps, scale.bidirectional_steps),
+    takes=("--encodings",),
+    prepare=prepare,
     summarise=summary_rows,
     notes=lambda table: notes_of(table.scale),
     describe=describe,

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
+from wherewhat.encodings.registry import ENCODINGS as REGISTRY
+from wherewhat.names import look_up
 from wherewhat.nets.config import NetConfig
 from wherewhat.studies.counting.biases import CountingSize, expected_slopes
 from wherewhat.studies.counting.names import BIDIRECTIONAL, BY_HAND, CAUSAL, FEWER, SHORTER, SLOW, TRAINED, name_of
-from wherewhat.studies.engine.study import OF_STUDY
+from wherewhat.studies.engine.study import OF_STUDY, Request, with_seeds
 from wherewhat.tasks.counting import CountingTask
 from wherewhat.training.task_training import TaskSettings
 
@@ -44,8 +46,7 @@ class CountingScale:
     fewer: int = 3  # regions of other test sequences
     nets: tuple[str, ...] = field(default=(), metadata=OF_STUDY)  # by their names
     width: int = 64
-    causal_steps: int = 5000
-    bidirectional_steps: int = 5000
+    steps: int = 5000
     batch: int = 64
     learning_rate: float = 1e-3
     warmup: int = 100
@@ -69,13 +70,9 @@ class CountingScale:
         others = {SHORTER: replace(trained, tokens=self.shorter), FEWER: replace(trained, regions=self.fewer)}
         return {size: expected_slopes(trained, other) for size, other in others.items()}
 
-    def steps_of(self, direction: str) -> int:
-        """How many steps an encoder is trained for."""
-        return self.causal_steps if direction == CAUSAL else self.bidirectional_steps
-
     def training(self, condition: CountingCondition, seed: int) -> TaskSettings:
         """One training run, which is evaluated once, at its end."""
-        task, steps = self.tasks(condition.bos)[TRAINED], self.steps_of(condition.direction)
+        task, steps = self.tasks(condition.bos)[TRAINED], self.steps
         encoding, options = encoding_of(condition.encoding, task.length)
         net = NetConfig(
             vocabulary=task.vocabulary,
@@ -121,17 +118,64 @@ def net_names(encodings: Sequence[str], directions: Sequence[str], bos: Sequence
     return tuple(name_of(*each) for each in product(directions, encodings, bos))
 
 
+def condition_of(name: str) -> CountingCondition:
+    """The condition of a trained net, by its name.
+
+    >>> condition_of("causal alibi 0.1, BOS")
+    CountingCondition(direction='causal', encoding='alibi 0.1', bos=True)
+    """
+    net, comma, _ = name.partition(",")
+    direction, encoding = net.split(" ", 1)
+    return CountingCondition(direction, encoding, bool(comma))
+
+
 def conditions(scale: CountingScale) -> list[CountingCondition]:
     """The net built by hand, and those that are trained."""
-    known = {name_of(*each): CountingCondition(*each) for each in product(KINDS, (*ENCODINGS, SLOW), (True, False))}
-    return [HAND_BUILT, *(known[name] for name in scale.nets)]
+    return [HAND_BUILT, *(condition_of(name) for name in scale.nets)]
 
 
+def prepare(scale: CountingScale, request: Request) -> CountingScale:
+    """The scale with the encodings that the user asks for, which are tried with BOS and without, both ways if possible.
+
+    What cannot be trained is refused now.
+    """
+    scale = with_seeds(scale, request)
+    if request.encodings:
+        chosen = dict.fromkeys(each for name in request.encodings for each in (REGISTRY if name == ALL else [name]))
+        scale = replace(scale, nets=tuple(each for name in chosen for each in nets_with(name)))
+    for condition in conditions(scale)[1:]:
+        scale.training(condition, request.seed)
+    return scale
+
+
+def nets_with(encoding: str) -> tuple[str, ...]:
+    """The names of all nets with an encoding of the grid or of the registry.
+
+    >>> nets_with("cope")
+    ('causal cope, BOS', 'causal cope')
+    """
+    look_up("encoding", encoding, dict.fromkeys((*REGISTRY, *ENCODINGS, SLOW)))
+    direction = REGISTRY[encoding_of(encoding, 1)[0]].direction
+    return net_names([encoding], [CAUSAL] if direction == "causal only" else tuple(KINDS), BOTH)
+
+
+ALL = "all"
 BOTH = (True, False)
 _PAPER = CountingScale(
     nets=(*net_names(ENCODINGS, (CAUSAL, BIDIRECTIONAL), BOTH), *net_names((SLOW,), (BIDIRECTIONAL,), (True,)))
 )
-_SMALL = replace(_PAPER, tokens=64, shorter=40, causal_steps=4000, bidirectional_steps=1500, batch=32, seeds=1)
+_SMALL = replace(
+    _PAPER,
+    tokens=64,
+    shorter=40,
+    nets=(
+        *net_names(("rope", "none"), (CAUSAL,), BOTH),
+        *net_names(("learned", "alibi 1", "alibi 0.01"), (CAUSAL,), (True,)),
+        *net_names(("rope", "none", SLOW), (BIDIRECTIONAL,), (True,)),
+    ),
+    steps=2500,
+    batch=32,
+)
 _TINY = replace(
     _SMALL,
     nets=(
@@ -139,7 +183,6 @@ _TINY = replace(
         *net_names(("learned", "alibi 0.01"), (CAUSAL,), (True,)),
         *net_names(("rope", "none"), (BIDIRECTIONAL,), (True,)),
     ),
-    causal_steps=2500,
-    bidirectional_steps=1000,
+    seeds=1,
 )
 SCALES: dict[str, CountingScale] = {"tiny": _TINY, "small": _SMALL, "paper": _PAPER}
