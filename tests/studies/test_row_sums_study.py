@@ -16,10 +16,12 @@ from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
 from wherewhat.runs.registry import StudyRun
+from wherewhat.stats.intervals import student
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.pages import page_of_study
 from wherewhat.studies.row_sums.claims import CLAIMS
-from wherewhat.studies.row_sums.interventions import changed_rows, row_sums, sums_alone, unit_sums
+from wherewhat.studies.row_sums.interventions import changed_rows, mirrored_sums, row_sums, sums_alone, unit_sums
+from wherewhat.studies.row_sums.linear_fit import linear_r_squared
 from wherewhat.studies.row_sums.names import (
     ADDED,
     ALL,
@@ -27,14 +29,17 @@ from wherewhat.studies.row_sums.names import (
     EQUAL,
     FIRST_HALF,
     FREE,
+    LINEAR_FIT,
     LONGER,
+    MIRRORED,
     SUMS_ALONE,
     TASKS,
     UNIT_SUMS,
     name_of,
 )
-from wherewhat.studies.row_sums.run import STUDY, end_rows, run
+from wherewhat.studies.row_sums.run import STUDY, end_rows, equal_rows, longer_rows, mirrored_rows, run, sum_rows
 from wherewhat.studies.row_sums.settings import ARMS, SCALES, RowSumCondition, RowSumScale, conditions
+from wherewhat.studies.row_sums.summary import most_frequent_share, random_fits
 from wherewhat.tasks.slots import EvenTask, PositionTask
 from wherewhat.training.loop import train
 from wherewhat.training.slot_training import right_slots
@@ -103,7 +108,8 @@ def test_rows_that_sum_to_one_again_have_the_limit_again() -> None:
     with changed_rows(net, unit_sums):
         bound_TV = net(ids_BT)[0]
     assert torch.allclose(bound_TV, bound_TV[:1].expand_as(bound_TV), rtol=0, atol=1e-12)
-    assert torch.equal(net(ids_BT)[0], free_TV) and (free_TV - free_TV[:1]).abs().max() > 1e-3  # it is as it was
+    assert torch.allclose(net(ids_BT)[0], free_TV, rtol=0, atol=1e-12)  # it is as it was
+    assert (free_TV - free_TV[:1]).abs().max() > 1e-3
 
 
 @torch.no_grad()
@@ -117,13 +123,148 @@ def test_row_sums_are_those_of_factors_where_attention_is_uniform() -> None:
     assert torch.allclose(row_sums(net, torch.zeros(1, 8, dtype=torch.int64))[0], expected_HQ)
 
 
+def test_mirrored_sums_are_those_of_a_plain_loop() -> None:
+    softmax_QK = torch.randn(3, 4, 4, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    attention_QK = softmax_QK * torch.randn(3, 4, 4, generator=torch.Generator().manual_seed(1))
+    ours = mirrored_sums(softmax_QK, attention_QK)
+    for head in range(3):
+        for q in range(4):
+            for k in range(4):
+                expected = softmax_QK[head, q, k] * sum(attention_QK[head, 3 - q].tolist())
+                assert ours[head, q, k] == pytest.approx(float(expected), abs=1e-6)
+
+
+def counting_net() -> tuple[Trunk, PositionTask]:
+    """A net that answers each slot by the sum of its row: factors of 2 before the query, 0 from it on; 1 layer."""
+    task = PositionTask(tokens=8, n_tok=8)
+    net = factors_net()
+    urpe = net.encoding(0)
+    assert isinstance(urpe, Urpe)
+    with torch.no_grad():
+        for weight in (net.tokens.weight, *urpe.over.parameters()):
+            weight.zero_()
+        net.tokens.weight += 1.0 + torch.arange(8.0).double()  # all tokens are the same
+        urpe.table_RH.zero_()
+        urpe.table_RH[:7] = 2.0
+        ids_BT = torch.zeros((1, 8), dtype=torch.int64)
+        hidden_TD = net.hidden(ids_BT)[0]
+        # The nearest of eight known states: 2 h.s - s.s is highest where h is s.
+        net.head.weight.copy_(2 * hidden_TD)
+        net.head.bias.copy_(-(hidden_TD**2).sum(-1))
+    return net, task
+
+
+def test_answers_of_a_net_that_counts_follow_mirrored_sums() -> None:
+    net, task = counting_net()
+    assert right_slots(net, task, seed=1, samples=3).all()
+    (row,) = mirrored_rows(net, task, 1, 3)
+    assert row[:4] == ("accuracy", MIRRORED, None, "accuracy") and row[4] == 1.0
+    with changed_rows(net, mirrored_sums):
+        assert not right_slots(net, task, seed=1, samples=3).any()
+    assert not list(mirrored_rows(net, EvenTask(tokens=8, n_tok=4), 1, 3))
+
+
+def test_row_sums_alone_and_unit_sums_are_scored_inside_the_intervention() -> None:
+    net, task = factors_net(), EvenTask(tokens=8, n_tok=7)
+    rows = {row[1]: row[4] for row in sum_rows(net, task, 1, replace(MICRO, even=task)) if row[0] == "accuracy"}
+    for item, change in ((UNIT_SUMS, unit_sums), (SUMS_ALONE, sums_alone)):
+        with changed_rows(net, change):
+            right_NT = right_slots(net, task, seed=1, samples=MICRO.samples)
+        assert rows[item] == pytest.approx(right_NT[:, :4].mean())
+    assert rows[UNIT_SUMS] != rows[SUMS_ALONE]
+
+
+def test_equal_tokens_are_scored_where_answers_need_tokens() -> None:
+    net, task = factors_net(), EvenTask(tokens=8, n_tok=7)
+    with torch.no_grad():
+        net.head.weight.zero_()
+        net.head.bias[7] = 100.0  # always the filler
+    assert next(iter(equal_rows(net, task)))[4] == 0.0
+
+
+def test_what_is_known_about_ends_is_that_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, answer_NT = PositionTask(tokens=16, n_tok=4), np.random.default_rng(0).integers(0, 16, size=(5, 16))
+    answer_NT[:, :9] = np.arange(9)
+    monkeypatch.setattr("wherewhat.studies.row_sums.run.slot_answers", lambda *_: answer_NT)
+    known: dict[str, list[float]] = {"outer": [], "inner": []}
+    for answer_T in answer_NT.tolist():
+        of_slot = []
+        for slot in range(16):
+            elsewhere = sum(answer == slot for at, answer in enumerate(answer_T) if at != slot)
+            of_slot.append((answer_T[slot] == slot) - elsewhere / 15)
+        outer = [value for slot, value in enumerate(of_slot) if slot in (0, 1, 14, 15)]
+        inner = [value for slot, value in enumerate(of_slot) if slot not in (0, 1, 14, 15)]
+        known["outer"].append(sum(outer) / 4)
+        known["inner"].append(sum(inner) / 12)
+    known["gap"] = [outer - inner for outer, inner in zip(known["outer"], known["inner"], strict=True)]
+    rows = {row[3]: row[4:] for row in end_rows(factors_net(), task, seed=1, samples=5)}
+    assert rows == {name: pytest.approx(student(values)) for name, values in known.items()}
+
+
+@pytest.mark.parametrize(
+    ("sums", "fit"),
+    [
+        ([1.0, 3.0, 5.0, 7.0], 1.0),
+        ([7.0, 5.0, 3.0, 1.0], 1.0),
+        ([4.0, 1.0, 0.0, 1.0, 4.0], 0.0),
+        ([1.0, 1.0, 1.0 + 1e-6, 1.0], 0.0),
+        ([0.0, 0.0, 3.0], 0.75),
+    ],
+    ids=["line", "falling", "parabola", "constant", "step"],
+)
+def test_r_squared_of_known_sums(sums: list[float], fit: float) -> None:
+    assert linear_r_squared(np.array([sums]))[0] == pytest.approx(fit, abs=1e-12)
+
+
+def test_random_fits_are_those_of_plain_loops() -> None:
+    factors_DHR = np.random.default_rng(5).standard_normal((20, 2, 11))
+    for draw, fit in enumerate(random_fits(6, 2, draws=20, seed=5)):
+        sums_HS = [[factors[5 - slot : 11 - slot].mean() for slot in range(6)] for factors in factors_DHR[draw]]
+        assert fit == pytest.approx(max(np.corrcoef(sums_S, range(6))[0, 1] ** 2 for sums_S in sums_HS))
+
+
+def test_the_best_guess_without_positions_is_that_of_a_plain_loop() -> None:
+    task, shares = EvenTask(tokens=6, n_tok=3), []
+    for ids in task.batch(2, "test", np.arange(40)).input_NT.tolist():
+        for slot in range(3):
+            others = [id for at, id in enumerate(ids) if at != slot]
+            most = [id for id in range(3) if others.count(id) == max(map(others.count, range(3)))]
+            shares.append((ids[2 * slot + 1] in most) / len(most))
+    assert most_frequent_share(task, seed=2, samples=40) == pytest.approx(np.mean(shares))
+
+
+def test_means_over_seeds_leave_out_single_heads_and_may_be_negative() -> None:
+    subject = name_of("position", "rope")
+    rows: list[Row] = []
+    for seed, value in enumerate((-0.4, -0.2)):
+        rows.append(("ends", subject, "", None, seed, "gap", value, value, value))
+        rows.append(("accuracy", subject, ALL, None, seed, "accuracy", 0.5 + value, 0.0, 1.0))
+        rows.append(("row sums", subject, "L0H0", None, seed, LINEAR_FIT, 0.5, None, None))
+        rows.append(("heads", subject, "L0H0", None, seed, "entropy", 0.5, None, None))
+    baseline = ("baseline", "", "", None, None, LINEAR_FIT, 0.5, 0.1, 0.9)
+    means = {row[0]: row for row in STUDY.summarise(table_of([baseline, *rows]))}
+    assert set(means) == {"ends", "accuracy"} and means["ends"][4] is None
+    assert means["ends"][6] == pytest.approx(-0.3) and means["ends"][7] == -1.0
+    assert means["accuracy"][6] == pytest.approx(0.2) and means["accuracy"][7] == 0.0
+
+
+def test_other_errors_on_longer_inputs_are_no_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise UserError("something else")
+
+    monkeypatch.setattr("wherewhat.studies.row_sums.run.right_slots", fails)
+    net = build(NetConfig(vocabulary=8, width=8, layers=1, heads=2, length=8, kind="encoder"), seed=1)
+    with pytest.raises(UserError, match="something else"):
+        list(longer_rows(net, PositionTask(tokens=8, n_tok=4), 1, MICRO))
+
+
 def test_a_preference_for_the_last_slot_is_no_knowledge_about_it() -> None:
     net, task = factors_net(), PositionTask(tokens=8, n_tok=4)
     with torch.no_grad():
         net.head.weight.zero_()
         net.head.bias[7] = 100.0
-    (row,) = end_rows(net, task, seed=1, samples=5)
-    assert row[4:] == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
+    for row in end_rows(net, task, seed=1, samples=5):
+        assert row[4:] == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
     assert not list(end_rows(net, EvenTask(tokens=8, n_tok=4), seed=1, samples=5))
 
 
@@ -174,15 +315,15 @@ def world(
             value = rope if name == "rope" else {BOUND: bias, ADDED: added}.get(kind, free)
             accuracies = {ALL: value, FIRST_HALF: value, EQUAL: 0.06 if kind == BOUND else value}
             if kind == FREE:
-                accuracies |= {UNIT_SUMS: 0.06, SUMS_ALONE: free}
-                rows.append(("row sums", subject, "L0H0", None, 0, "straightness", 0.99, None, None))
+                accuracies |= {UNIT_SUMS: 0.06, SUMS_ALONE: free, MIRRORED: 0.9}
+                rows.append(("row sums", subject, "L0H0", None, 0, LINEAR_FIT, 0.99, None, None))
             if name in ("urpe over t5_bias", "sinusoidal"):
                 accuracies[LONGER] = value
             for item, share in accuracies.items():
                 rows.append(("accuracy", subject, item, None, 0, "accuracy", share, share, share))
             rows.append(("constant", subject, "", None, 0, "spread", spread if kind == BOUND else 0.5, None, None))
             rows.append(("ends", subject, "", None, 0, "gap", end, end - 0.01, end + 0.01))
-    table = table_of(rows, scale=scale)
+    table = table_of([("baseline", "", "", None, None, LINEAR_FIT, 0.5, 0.1, 0.9), *rows], scale=scale)
     return table.extended(STUDY.summarise(table))
 
 
@@ -227,7 +368,7 @@ def test_rope_is_no_relative_bias_and_decides_on_unequal_tokens_alone() -> None:
     assert verdicts(changed(world(0.06, 1.0, 1.0, rope=1.0), EQUAL, 1.0))["unequal tokens"] == "not seen"
 
 
-@pytest.mark.parametrize(("item", "value"), [(UNIT_SUMS, 1.0), (SUMS_ALONE, 0.2), ("L0H0", 0.3)])
+@pytest.mark.parametrize(("item", "value"), [(UNIT_SUMS, 1.0), (MIRRORED, 0.2), ("L0H0", 0.3)])
 def test_slots_are_counted_in_part_where_one_sign_of_it_is_missing(item: str, value: float) -> None:
     assert verdicts(changed(world(0.06, 1.0, 1.0), item, value))["counted slots"] == "in part"
 

@@ -17,7 +17,11 @@ from wherewhat.studies.row_sums.names import (
     EQUAL,
     FIRST_HALF,
     FREE,
+    GAP,
+    LINEAR_FIT,
     LONGER,
+    MIRRORED,
+    RANDOM_FIT,
     SOLVED,
     SUMS_ALONE,
     TASKS,
@@ -29,9 +33,9 @@ from wherewhat.studies.row_sums.settings import ARMS
 
 ROUNDING = 1e-4  # of float32 logits through a few layers, relative to their size
 FAILED = 0.8  # the accuracy below which a task counts as not solved
-STRAIGHT = 0.95  # squared correlation with the slot from which row sums count slots
+HALF = 0.5  # most answers: the accuracy below which a net has lost the position task
 SCORED = {"position": ALL, "even": FIRST_HALF}  # the slots that need their place
-SPREAD, GAP = Cell("constant", "spread"), Cell("ends", "gap")
+SPREAD = Cell("constant", "spread")
 
 
 def encodings(table: ResultTable, *kinds: str) -> list[str]:
@@ -163,36 +167,43 @@ def unequal_tokens(table: ResultTable) -> Verdict:
 
 
 @claim(
-    "Nets with URPE find their place by counting slots: the sum of a row of attention grows or falls evenly with its "
-    "slot, and nothing else of the factors is needed.",
+    "Nets with URPE find their place by counting slots: the sum of a row of attention changes evenly with its slot, "
+    "and answers follow it.",
     f"{UNPUBLISHED}: one layer can count so by construction; what trained nets do was not published",
     answers={
-        "seen": "URPE counts slots: the sum of a row of attention tells its slot, and nothing else of the factors is "
-        "needed",
+        "seen": "URPE counts slots: the sum of a row of attention changes evenly with its slot, and answers follow it",
         "in part": "URPE counts slots only in part by the sums of its rows",
         "not seen": "URPE does not count slots by the sums of its rows",
         "unknown": "How URPE tells slots is unknown, as it did not learn to",
     },
 )
 def counted_slots(table: ResultTable) -> Verdict:
-    """By nets that solve the position task: without row sums, with nothing else, and how straight the sums are."""
+    """By nets that solve the position task: without row sums, with those of mirrored slots, and by how linear they are.
+
+    Row sums are linear if the best head of the first layer is above 95 % of nets with random factors.
+    """
     names = solvers(table, "position", FREE)
-    unit, alone = (values(table, "position", names, accuracy(item)) for item in (UNIT_SUMS, SUMS_ALONE))
-    straight = {name: straightest(table, name) for name in names}
-    if not unit or not alone or any(map(math.isnan, straight.values())):
-        return Verdict("No net with free factors has solved the position task", "unknown")
-    ours = (
-        f"Accuracy with rows brought back to a sum of one: {list_shares(unit)}; with the softmax times the row sums: "
-        f"{list_shares(alone)}; squared correlation of sum and slot in the straightest head of the first layer: "
-        f"{', '.join(f'{name} {value:.3f}' for name, value in straight.items())}"
+    unit, mirrored, alone = (
+        values(table, "position", names, accuracy(item)) for item in (UNIT_SUMS, MIRRORED, SUMS_ALONE)
     )
-    needed, enough = max(unit.values()) < 0.5, min(alone.values()) > SOLVED
-    return Verdict(ours, seen_verdict([needed, enough, min(straight.values()) > STRAIGHT]))
+    fits, random = {name: best_fit(table, name) for name in names}, table.estimate("", RANDOM_FIT)
+    if not unit or not mirrored or any(map(math.isnan, fits.values())):
+        return Verdict("No net with free factors has solved the position task", "unknown")
+    best = ", ".join(f"{name} {fit:.3f}" for name, fit in fits.items())
+    ours = (
+        f"Answers that are the mirrored slot if row sums are those of mirrored slots: {list_shares(mirrored)}; right "
+        f"answers with rows that sum to one again: {list_shares(unit)} (chance "
+        f"{percent(1 / table.scale.position.tokens)}), with row sums alone: {list_shares(alone)}; R² of a linear fit "
+        f"of the row sums of the best head of the first layer: {best} (random factors {random.value:.2f}, 95 % of them "
+        f"up to {random.high:.2f})"
+    )
+    needed, followed = max(unit.values()) < HALF, min(mirrored.values()) > HALF
+    return Verdict(ours, seen_verdict([needed, followed, min(fits.values()) > random.high]))
 
 
-def straightest(table: ResultTable, name: str) -> float:
-    """The mean over seeds of how straight the row sums of the straightest head of the first layer are."""
-    rows = table.where(part="row sums", subject=name_of("position", name), measure="straightness")
+def best_fit(table: ResultTable, name: str) -> float:
+    """The mean over seeds of R² of the row sums of the best head of the first layer."""
+    rows = table.where(part="row sums", subject=name_of("position", name), measure=LINEAR_FIT)
     best = rows.filter(rows["item"].str.starts_with("L0")).group_by("seed").agg(pl.col("value").max())
     return fmean(best["value"]) if best.height else math.nan
 

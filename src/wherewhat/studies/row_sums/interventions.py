@@ -1,4 +1,4 @@
-"""What the sums of rows are for: a net whose rows are brought back to a sum of one, or keep nothing but their sums."""
+"""What row sums are for: nets whose rows sum to one again, have nothing but their sums, or have those of others."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,6 +31,16 @@ def sums_alone(softmax_BHQK: Tensor, attention_BHQK: Tensor) -> Tensor:
     tensor([[0.2500, 0.2500]])
     """
     return softmax_BHQK * attention_BHQK.sum(-1, keepdim=True)
+
+
+def mirrored_sums(softmax_BHQK: Tensor, attention_BHQK: Tensor) -> Tensor:
+    """Rows as before the factors, times the sum that the row of the mirrored slot has after them.
+
+    >>> mirrored_sums(torch.tensor([[0.5, 0.5], [0.5, 0.5]]), torch.tensor([[0.5, 0.0], [0.5, 0.5]]))
+    tensor([[0.5000, 0.5000],
+            [0.2500, 0.2500]])
+    """
+    return softmax_BHQK * attention_BHQK.sum(-1, keepdim=True).flip(-2)
 
 
 @contextmanager

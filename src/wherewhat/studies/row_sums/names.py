@@ -5,11 +5,15 @@ from wherewhat.studies.engine.results import Cell
 ALL, FIRST_HALF, SECOND_HALF = "all", "first half", "second half"
 LONGER = "longer"  # inputs than in training
 EQUAL = "equal tokens"  # sequences of one token, again and again
-UNIT_SUMS, SUMS_ALONE = "rows sum to one again", "row sums alone"  # what is done to nets with factors
+# What is done to nets with factors; of the last one, the share of answers that are the mirrored slot is recorded.
+UNIT_SUMS, SUMS_ALONE, MIRRORED = "rows sum to one again", "row sums alone", "mirrored row sums"
+LINEAR_FIT = "R²"  # of a linear fit of the row sums of a head by slot
 SOLVED = 0.95  # the accuracy from which a task counts as solved
 TASKS = ("position", "even")
 # Encodings by what they can do: rows of attention that sum to one, free factors, or positions added to tokens.
 BOUND, FREE, ADDED = "rows sum to one", "free row sums", "positions in the tokens"
+GAP, OUTER, INNER = (Cell("ends", measure) for measure in ("gap", "outer", "inner"))  # what is known of which slots
+RANDOM_FIT, MOST_FREQUENT = Cell("baseline", LINEAR_FIT), Cell("baseline", "accuracy")  # see `summary.py`
 
 
 def name_of(task: str, encoding: str) -> str:

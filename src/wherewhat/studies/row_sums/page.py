@@ -155,7 +155,7 @@ def sums_chart(views: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
 
 
 def mean_of(heads: pl.DataFrame, score: str) -> float | None:
-    """The mean over heads of one score; None if there is none."""
+    """The mean over heads of all seeds of one score; None if there is none."""
     values = heads.filter(pl.col("measure") == score)["value"].to_list()
     return fmean(values) if values else None
 
@@ -204,7 +204,7 @@ def numbers(table: ResultTable, about: RowSumsSection) -> Section:
             if table.where(part="refused", subject=subject).height:
                 written[-1] = "refused"
             spread = table.row(subject, Cell("constant", "spread"))
-            heads = table.where(part="heads", subject=subject, seed=None)
+            heads = table.where(part="heads", subject=subject).filter(pl.col("seed").is_not_null())
             means = [short(mean_of(heads, score)) for score in SCORES]
             rows.append([f"{task}, {name}", *written, short(spread["value"]) if spread else "–", *means])
     groups = [("", 1), ("slots answered correctly, %", 5), ("", 1), ("means over heads", len(SCORES))]

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 import torch
 
 from wherewhat.encodings.urpe import Urpe
@@ -15,15 +14,28 @@ from wherewhat.nets.trunk import Trunk
 from wherewhat.profiling.profile import profile
 from wherewhat.profiling.settings import ProfileSettings
 from wherewhat.stats.intervals import student, wilson
-from wherewhat.studies.engine.lengths import Measured, mean_rows
-from wherewhat.studies.engine.results import ResultTable, Row
+from wherewhat.studies.engine.lengths import Measured
+from wherewhat.studies.engine.results import Row
 from wherewhat.studies.engine.study import Study
 from wherewhat.studies.engine.train_job import train_in_job
 from wherewhat.studies.row_sums.claims import CLAIMS
-from wherewhat.studies.row_sums.interventions import changed_rows, row_sums, sums_alone, unit_sums
-from wherewhat.studies.row_sums.names import ALL, EQUAL, LONGER, SUMS_ALONE, UNIT_SUMS
+from wherewhat.studies.row_sums.interventions import changed_rows, mirrored_sums, row_sums, sums_alone, unit_sums
+from wherewhat.studies.row_sums.linear_fit import linear_r_squared
+from wherewhat.studies.row_sums.names import (
+    ALL,
+    EQUAL,
+    GAP,
+    INNER,
+    LINEAR_FIT,
+    LONGER,
+    MIRRORED,
+    OUTER,
+    SUMS_ALONE,
+    UNIT_SUMS,
+)
 from wherewhat.studies.row_sums.notes import describe, notes_of
 from wherewhat.studies.row_sums.settings import SCALES, RowSumCondition, RowSumScale, conditions
+from wherewhat.studies.row_sums.summary import baseline_rows, summarise
 from wherewhat.tasks.slots import PositionTask, SlotTask
 from wherewhat.training.loop import threads
 from wherewhat.training.slot_training import right_slots, slot_answers
@@ -43,6 +55,7 @@ def run(condition: RowSumCondition, scale: RowSumScale, seed: int, context: JobC
             *end_rows(net, task, settings.data_seed, scale.samples),
             *equal_rows(net, task),
             *sum_rows(net, task, settings.data_seed, scale),
+            *mirrored_rows(net, task, settings.data_seed, scale.samples),
             *head_rows(net, task, settings.data_seed, scale.texts),
         ]
     return [(part, name, item, at, seed, what, value, low, high) for part, item, at, what, value, low, high in rows]
@@ -71,15 +84,16 @@ def longer_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> It
     """
     tokens = 2 * round(scale.longer * task.tokens / 2)
     try:
-        right_NT = right_slots(net, replace(task, tokens=tokens), seed=seed, samples=scale.samples)
+        net.encoding(0).check(length=tokens, causal=False)
     except UserError:
         yield "refused", LONGER, None, "refused", 1.0, None, None
         return
+    right_NT = right_slots(net, replace(task, tokens=tokens), seed=seed, samples=scale.samples)
     yield "accuracy", LONGER, None, "accuracy", *_share(right_NT[:, : task.tokens][:, task.group_T == 0])
 
 
 def end_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Measured]:
-    """Of the position task, how much more a net knows about the outer eighth of slots on each side than about others.
+    """Of the position task, what a net knows about the outer eighth of slots on each side, about others, and the gap.
 
     Known is how much more often the answer is a slot there than elsewhere; a net that prefers some answers
     everywhere knows nothing by it.
@@ -92,23 +106,27 @@ def end_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Me
     elsewhere_NS = np.stack([(answer_NT == slot).sum(1) for slot in slots_S], axis=1) - right_NS
     known_NS = right_NS - elsewhere_NS / (task.tokens - 1)
     outer_S = np.minimum(slots_S, slots_S[::-1]) < task.tokens // 8
-    gap_N = known_NS[:, outer_S].mean(1) - known_NS[:, ~outer_S].mean(1)
-    yield "ends", "", None, "gap", *student(gap_N.tolist())
+    outer_N, inner_N = known_NS[:, outer_S].mean(1), known_NS[:, ~outer_S].mean(1)
+    for cell, value_N in ((OUTER, outer_N), (INNER, inner_N), (GAP, outer_N - inner_N)):
+        yield cell.part, "", None, cell.measure, *student(value_N.tolist())
 
 
 @torch.no_grad()
 def equal_rows(net: Trunk, task: SlotTask) -> Iterator[Measured]:
-    """On sequences of equal tokens: accuracy, and how far logits differ between slots, relative to their size."""
+    """On sequences of equal tokens: accuracy, and how far logits differ between slots, relative to their size.
+
+    Of the even task, the half that needs more than a filler is scored.
+    """
     input_NT = np.repeat(np.arange(task.n_tok)[:, None], task.tokens, axis=1)
-    target_NT = np.array([task.solve(row) for row in input_NT.tolist()])
-    yield "accuracy", EQUAL, None, "accuracy", *_share(slot_answers(net, task, input_NT) == target_NT)
+    right_NT = slot_answers(net, task, input_NT) == np.array([task.solve(row) for row in input_NT.tolist()])
+    yield "accuracy", EQUAL, None, "accuracy", *_share(right_NT[:, task.group_T == 0])
     logits_TV = net(torch.from_numpy(input_NT[:1]))[0]
     spread = (logits_TV - logits_TV.mean(0)).abs().max() / logits_TV.abs().max()
     yield "constant", "", None, "spread", float(spread), None, None
 
 
 def sum_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> Iterator[Measured]:
-    """Of a net with factors: its row sums by slot, how straight they are, and what it does with or without them."""
+    """Of a net with factors: its row sums by slot, R² of a linear fit of them, and accuracy with or without them."""
     if not isinstance(net.encoding(0), Urpe):
         return
     for item, change in ((UNIT_SUMS, unit_sums), (SUMS_ALONE, sums_alone)):
@@ -117,18 +135,21 @@ def sum_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> Itera
         yield "accuracy", item, None, "accuracy", *_share(right_NT[:, task.group_T == 0])
     ids_BT = torch.from_numpy(task.batch(seed, "test", np.arange(scale.texts)).input_NT)
     for layer, sums_HQ in enumerate(row_sums(net, ids_BT).double().numpy()):
-        for head, sums_Q in enumerate(sums_HQ):
+        for head, (sums_Q, fit) in enumerate(zip(sums_HQ, linear_r_squared(sums_HQ).tolist(), strict=True)):
             item = f"L{layer}H{head}"
-            yield "row sums", item, None, "straightness", _straightness(sums_Q), None, None
+            yield "row sums", item, None, LINEAR_FIT, fit, None, None
             for slot, value in enumerate(sums_Q.tolist()):
                 yield "row sums", item, float(slot), "sum", value, None, None
 
 
-def _straightness(sums_Q: "np.ndarray[Any, Any]") -> float:
-    """The squared correlation of row sums with their slots; 0 if they are the same but for rounding."""
-    if np.ptp(sums_Q) < 1e-5:
-        return 0.0
-    return float(np.corrcoef(sums_Q, np.arange(len(sums_Q)))[0, 1] ** 2)
+def mirrored_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Measured]:
+    """Of the position task with factors: the share of answers that are the mirrored slot if row sums are mirrored."""
+    if not isinstance(net.encoding(0), Urpe) or not isinstance(task, PositionTask):
+        return
+    batch = task.batch(seed, "test", np.arange(samples))
+    with changed_rows(net, mirrored_sums):
+        answer_NT = slot_answers(net, task, batch.input_NT)
+    yield "accuracy", MIRRORED, None, "accuracy", *_share(answer_NT == batch.target_NT[:, ::-1])
 
 
 def head_rows(net: Trunk, task: SlotTask, seed: int, texts: int) -> Iterator[Measured]:
@@ -137,13 +158,6 @@ def head_rows(net: Trunk, task: SlotTask, seed: int, texts: int) -> Iterator[Mea
     heads = profile(net, sequences, settings=HEADS, seed=seed).heads
     for row in heads.drop_nulls("value").iter_rows(named=True):
         yield "heads", f"L{row['layer']}H{row['head']}", None, row["score"], row["value"], row["low"], row["high"]
-
-
-def summarise(table: ResultTable) -> list[Row]:
-    """Means over seeds of what means the same in each of them: not of a head's row sums, but of all other numbers."""
-    rows = table.rows.filter(pl.col("part") != "row sums")
-    same, gaps = (rows.filter(test).rows() for test in (pl.col("part") != "ends", pl.col("part") == "ends"))
-    return [*mean_rows(same), *mean_rows(gaps, within=(-1.0, 1.0))]
 
 
 STUDY = Study(
@@ -158,11 +172,13 @@ STUDY = Study(
     claims=CLAIMS,
     decides=(
         *("capture", "encodings", "logits", "nets", "profiling", "scores", "stats", "studies/engine/lengths.py"),
+        *(f"studies/row_sums/{file}.py" for file in ("interventions", "linear_fit", "names")),
         *("tables/schema.py", "tasks", "training"),
     ),
     steps=lambda scale: max(scale.position_steps, scale.even_steps),
+    before=baseline_rows,
     summarise=summarise,
     notes=lambda table: notes_of(table.scale),
-    describe=lambda table: describe(table),
+    describe=describe,
     fewest=1,
 )
