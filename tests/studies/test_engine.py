@@ -259,7 +259,57 @@ def test_the_code_of_a_study_decides_on_its_runs(tmp_path: Path, monkeypatch: py
     assert codes[1] != codes[2] != STUDY.code
 
 
-@pytest.mark.parametrize("name", [name for name, study in registry.STUDIES.items() if isinstance(study, Study)])
+def uses(path: Path, first: str) -> set[str]:
+    """All names that a function of a file refers to, also through other functions and values of the file."""
+    names = {
+        name: {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        for node in ast.parse(path.read_text()).body
+        for name in defined(node)
+    }
+    used, left = set[str](), {first}
+    while left:
+        used |= left
+        left = set().union(*(names.get(name, ()) for name in left)) - used
+    return used
+
+
+def defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+
+
+def siblings_used(run: Path, first: str) -> set[Path]:
+    """The modules beside a file that one of its functions uses."""
+    used, siblings = uses(run, first), set[Path]()
+    for node in ast.walk(ast.parse(run.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"wherewhat.studies.{run.parent.name}"):
+            folder = STUDIES.parent.joinpath(*(node.module or "").split(".")[1:])
+            for alias in node.names:
+                if (alias.asname or alias.name) in used:
+                    modules = (folder / f"{alias.name}.py", folder.with_suffix(".py"), folder / "__init__.py")
+                    siblings.add(next(path for path in modules if path.exists()))
+    return siblings
+
+
+OF_RUNS = [name for name, study in registry.STUDIES.items() if isinstance(study, Study)]
+
+
+@pytest.mark.parametrize("name", OF_RUNS)
+def test_the_hash_of_a_run_covers_all_modules_of_its_study_that_the_run_uses(name: str):
+    study = registry.STUDIES[name]
+    assert isinstance(study, Study)
+    own = {each.__module__ for each in (study.run, study.scale_class, study.condition_class)}
+    covered = [Path(str(import_module(module).__file__)) for module in own]
+    covered += [STUDIES.parent / part for part in study.decides]
+    used = siblings_used(Path(str(import_module(study.run.__module__).__file__)), study.run.__name__)
+    assert used, "every run has settings of its own"
+    missing = {path.name for path in used if not any(path.is_relative_to(each) for each in covered)}
+    assert not missing, f"changing {missing} would change runs of {name} that are kept"
+
+
+@pytest.mark.parametrize("name", OF_RUNS)
 def test_scales_and_conditions_of_every_study_come_back_from_json(name: str):
     study = registry.STUDIES[name]
     assert isinstance(study, Study)

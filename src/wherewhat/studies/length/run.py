@@ -80,7 +80,7 @@ STUDY = Study(
     claims=CLAIMS,
     decides=(
         *("capture", "encodings", "logits", "nets", "profiling", "recipes/length.py", "scores", "stats"),
-        *("studies/engine/lengths.py", "tables/schema.py", "tasks", "training"),
+        *("studies/engine/lengths.py", "studies/length/names.py", "tables/schema.py", "tasks", "training"),
     ),
     steps=lambda scale: scale.run.steps,
     takes=("--encodings", "--shift"),

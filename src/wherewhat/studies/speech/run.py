@@ -120,13 +120,8 @@ STUDY = Study(
     decides=(
         *("capture", "corpora/speech", "encodings", "logits", "nets", "profiling", "recipes/conformer_digits.py"),
         *("scores", "stats", "studies/engine/attention.py", "studies/engine/lengths.py", "studies/speech/cost.py"),
-        *(
-            "studies/speech/measures.py",
-            "studies/speech/settings.py",
-            "tables/schema.py",
-            "tasks/stream.py",
-            "training",
-        ),
+        *(f"studies/speech/{file}.py" for file in ("measures", "names", "settings")),
+        *("tables/schema.py", "tasks/stream.py", "training"),
     ),
     takes=("--speech",),
     prepare=prepare,
