@@ -17,6 +17,7 @@ from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
 from wherewhat.runs.registry import StudyRun
 from wherewhat.stats.intervals import student
+from wherewhat.studies.engine.claims import short_answer
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.pages import page_of_study
 from wherewhat.studies.row_sums.claims import CLAIMS
@@ -296,7 +297,11 @@ def test_every_kind_of_encoding_is_in_every_scale() -> None:
     for scale in SCALES.values():
         assert {ARMS[name].kind for name in scale.encodings} >= {BOUND, ADDED}
         for condition in conditions(scale)[:3]:
-            scale.training(condition, 0)
+            settings = scale.training(condition, 0)
+            assert settings.net.kind == "encoder" and settings.weight_decay == 0.0
+        for task, steps in (("position", scale.position_steps), ("even", scale.even_steps)):
+            settings = scale.training(RowSumCondition(task, scale.encodings[0]), 0)
+            assert settings.steps == settings.evaluate_every == steps
     assert len(conditions(SCALES["small"])) == 18
 
 
@@ -322,8 +327,11 @@ def world(
             for item, share in accuracies.items():
                 rows.append(("accuracy", subject, item, None, 0, "accuracy", share, share, share))
             rows.append(("constant", subject, "", None, 0, "spread", spread if kind == BOUND else 0.5, None, None))
-            rows.append(("ends", subject, "", None, 0, "gap", end, end - 0.01, end + 0.01))
-    table = table_of([("baseline", "", "", None, None, LINEAR_FIT, 0.5, 0.1, 0.9), *rows], scale=scale)
+            for measure, known in (("gap", end), ("outer", end), ("inner", 0.0)):
+                rows.append(("ends", subject, "", None, 0, measure, known, known - 0.01, known + 0.01))
+    rows.append(("baseline", "", "", None, None, LINEAR_FIT, 0.5, 0.1, 0.9))
+    rows.append(("baseline", "", "", None, None, "accuracy", 0.2, None, None))
+    table = table_of(rows, scale=scale)
     return table.extended(STUDY.summarise(table))
 
 
@@ -335,6 +343,112 @@ def changed(table: ResultTable, item: str, value: float) -> ResultTable:
     """The same table with another value for one item of every subject that has it."""
     values = pl.when(pl.col("item") == item).then(value).otherwise(pl.col("value"))
     return replace(table, rows=table.rows.with_columns(value=values))
+
+
+def deviating(
+    table: ResultTable, name: str, item: str, value: float, *, task: str = "position", what: str = ""
+) -> ResultTable:
+    """The same table with another value, and no wider interval, in one cell of one encoding."""
+    here = (pl.col("subject") == name_of(task, name)) & (pl.col("item") == item)
+    here &= (pl.col("measure") == what) if what else (pl.col("part") == "accuracy")
+    assert table.rows.filter(here).height
+    ends = {end: pl.when(here).then(value).otherwise(pl.col(end)) for end in ("value", "low", "high")}
+    return replace(table, rows=table.rows.with_columns(**ends))
+
+
+def answer_of(table: ResultTable, name: str) -> str:
+    return short_answer(CLAIMS[name], CLAIMS[name].test(table))["lead"]
+
+
+def test_one_urpe_that_fails_is_no_better_than_a_bias() -> None:
+    table = deviating(world(0.06, 1.0, 1.0), "urpe over toeplitz", ALL, 0.05)
+    assert verdicts(table)["which slot"] == "disagrees" and verdicts(table)["even places"] == "agrees"
+    assert answer_of(table, "which slot") == "Relative biases learn which slot it is no worse than URPE"
+
+
+def test_one_bias_between_failing_and_solving_counts_by_task() -> None:
+    table = deviating(world(0.06, 1.0, 1.0), "alibi", ALL, 0.75)
+    table = deviating(table, "alibi", FIRST_HALF, 0.75, task="even")
+    assert (verdicts(table)["which slot"], verdicts(table)["even places"]) == ("in part", "agrees")
+
+
+def test_even_places_are_judged_by_the_first_half_and_apart_from_the_position_task() -> None:
+    table = world(0.06, 1.0, 1.0)
+    for name in ("t5_bias", "toeplitz", "alibi"):
+        table = deviating(table, name, ALL, 1.0, task="even")  # the filler half alone does not decide
+    assert verdicts(table)["even places"] == "agrees"
+    for name in ("t5_bias", "toeplitz", "alibi"):
+        table = deviating(table, name, FIRST_HALF, 1.0, task="even")
+    assert (verdicts(table)["which slot"], verdicts(table)["even places"]) == ("agrees", "disagrees")
+
+
+def test_intervals_that_overlap_are_not_apart() -> None:
+    table = world(0.06, 1.0, 1.0)
+    wide = pl.when(pl.col("subject") == name_of("position", "alibi")).then(1.0).otherwise(pl.col("high"))
+    assert verdicts(replace(table, rows=table.rows.with_columns(high=wide)))["which slot"] == "disagrees"
+
+
+def test_a_task_that_neither_biases_nor_urpe_solve_is_said_to_be_unsolved() -> None:
+    table = world(0.2, 0.2, 1.0)
+    assert answer_of(table, "which slot") == "Neither relative biases nor URPE learn which slot it is"
+    assert answer_of(world(1.0, 0.2, 1.0), "which slot").endswith("no worse than URPE")
+
+
+def test_urpe_alone_shows_that_training_was_long_enough() -> None:
+    assert verdicts(world(0.06, 1.0, 0.06))["which slot"] == "agrees"
+
+
+def test_both_kinds_are_needed_to_compare_them() -> None:
+    table = world(0.06, 1.0, 1.0)
+    without = replace(table, scale=replace(table.scale, encodings=("none", "rope", "learned")))
+    verdict = CLAIMS["which slot"].test(without)
+    assert (verdict.verdict, verdict.ours) == ("unknown", "A relative bias and URPE are both needed for this claim")
+
+
+def test_the_best_head_of_the_first_layer_decides_on_linear_sums() -> None:
+    table = world(0.06, 1.0, 1.0)
+    more: list[Row] = [
+        ("row sums", name_of("position", name), head, None, 0, LINEAR_FIT, value, None, None)
+        for name in table.scale.encodings
+        if ARMS[name].kind == FREE
+        for head, value in (("L0H1", 0.2), ("L1H0", 0.99))
+    ]
+    assert verdicts(table.extended(more))["counted slots"] == "seen"
+    assert verdicts(changed(table.extended(more), "L0H0", 0.3))["counted slots"] == "in part"
+
+
+def test_a_small_spread_is_printed_as_it_is() -> None:
+    table = deviating(world(0.06, 1.0, 1.0), "learned", "", 0.0123, what="spread")
+    assert "by at least 0.012 otherwise" in CLAIMS["equal tokens"].test(table).ours
+
+
+def test_refused_inputs_are_named() -> None:
+    table = world(0.06, 1.0, 1.0)
+    refused: list[Row] = [
+        ("refused", name_of("position", name), LONGER, None, None, "refused", 1.0, None, None)
+        for name in ("urpe over toeplitz", "learned")
+    ]
+    verdict = CLAIMS["longer"].test(table.extended(refused))
+    assert verdict.ours == (
+        "urpe over t5_bias 100\xa0%, sinusoidal 100\xa0%; refused by urpe over toeplitz and learned"
+    )
+
+
+def test_what_is_known_between_the_ends_too_is_seen_in_part() -> None:
+    table = world(0.06, 1.0, 1.0, end=0.1)
+    assert verdicts(table)["ends"] == "seen"
+    assert verdicts(deviating(table, "alibi", "", 0.1, what="inner"))["ends"] == "in part"
+
+
+def test_the_sentence_on_counted_slots() -> None:
+    table = world(0.06, 1.0, 1.0)
+    table = replace(table, scale=replace(table.scale, encodings=("t5_bias", "urpe over t5_bias")))
+    assert CLAIMS["counted slots"].test(table).ours == (
+        "With the row sums of slots mirrored, 90\xa0% of answers are the mirrored slot; with rows that sum to one "
+        "again, 6\xa0% of answers are right (chance 6\xa0%); with row sums alone, 100\xa0% of answers are right. R² of a "
+        "linear fit of row sums, best head of the first layer: urpe over t5_bias 0.990; random factors give 0.50 "
+        "(0.10 to 0.90)"
+    )
 
 
 def test_the_expected_table_agrees() -> None:
@@ -382,6 +496,6 @@ def test_nothing_is_said_of_longer_inputs_that_all_encodings_refuse() -> None:
 
 def test_a_table_of_nothing_learnt_decides_nothing() -> None:
     table = verdicts(world(0.06, 0.06, 0.06))
-    open_claims = ("which slot", "even places", "counted slots", "ends", "longer")
+    open_claims = ("which slot", "even places", "unequal tokens", "counted slots", "ends", "longer")
     assert {table[name] for name in open_claims} == {"unknown"}
     assert table["equal tokens"] == "agrees"  # that holds before training too

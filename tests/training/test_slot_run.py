@@ -16,7 +16,7 @@ from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.tasks.slots import EvenTask, PositionTask
 from wherewhat.training.loop import train
-from wherewhat.training.slot_training import evaluate_slots, right_slots
+from wherewhat.training.slot_training import SlotObjective, evaluate_slots, right_slots, slot_logits
 from wherewhat.training.task_training import TaskSettings
 
 EVEN = EvenTask(tokens=6, n_tok=4)
@@ -42,6 +42,29 @@ def test_the_loss_is_that_of_every_slot() -> None:
         ]
     )
     assert settings.objective().loss(net, 1).item() == pytest.approx(expected, abs=rounding(torch.float32))
+
+
+def test_the_second_step_reads_the_next_samples() -> None:
+    settings = settings_of(EVEN)
+    net = build(settings.net, seed=0)
+    batch = EVEN.batch(1, "train", range(4, 8))
+    logits_BTV = slot_logits(net, EVEN, torch.from_numpy(batch.input_NT))
+    expected = torch.nn.functional.cross_entropy(logits_BTV.mT, torch.from_numpy(batch.target_NT)).item()
+    assert settings.objective().loss(net, 2).item() == pytest.approx(expected, abs=rounding(torch.float32))
+
+
+def test_logits_are_those_of_answers_alone() -> None:
+    task = PositionTask(tokens=4, n_tok=9)
+    net = build(settings_of(task).net, seed=0)
+    assert slot_logits(net, task, torch.zeros((2, 4), dtype=torch.int64)).shape == (2, 4, 4)
+
+
+def test_positions_of_training_begin_where_they_are_told_to() -> None:
+    settings = replace(settings_of(EVEN), net=replace(settings_of(EVEN).net, length=12))
+    net = build(settings.net, seed=0)
+    moved = SlotObjective(EVEN, settings, lambda step: 5).loss(net, 1)
+    plain = SlotObjective(EVEN, settings, lambda step: 0).loss(net, 1)
+    assert abs(moved.item() - plain.item()) > 1e-3
 
 
 def test_accuracy_is_the_share_of_slots_and_of_each_half() -> None:

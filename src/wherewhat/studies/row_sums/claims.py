@@ -1,12 +1,14 @@
 """What was published about row sums, and what we ask beyond it, each claim above the test that decides on it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 import polars as pl
 
 from wherewhat.formatting import listed, percent
+from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.verdict import UNPUBLISHED, open_verdict, seen_verdict, sign_of
 from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps, list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
@@ -18,9 +20,11 @@ from wherewhat.studies.row_sums.names import (
     FIRST_HALF,
     FREE,
     GAP,
+    INNER,
     LINEAR_FIT,
     LONGER,
     MIRRORED,
+    MOST_FREQUENT,
     RANDOM_FIT,
     SOLVED,
     SUMS_ALONE,
@@ -32,9 +36,13 @@ from wherewhat.studies.row_sums.names import (
 from wherewhat.studies.row_sums.settings import ARMS
 
 ROUNDING = 1e-4  # of float32 logits through a few layers, relative to their size
-FAILED = 0.8  # the accuracy below which a task counts as not solved
-HALF = 0.5  # most answers: the accuracy below which a net has lost the position task
+FAILED = {"position": 0.5, "even": 0.8}  # the accuracy below which a task counts as not solved, by task
+HALF = 0.5  # of the answers: what is above it is most of them
 SCORED = {"position": ALL, "even": FIRST_HALF}  # the slots that need their place
+UNSOLVED = {  # the short answer where nobody but positions in the tokens solves a task
+    "position": "Neither relative biases nor URPE learn which slot it is",
+    "even": "Neither relative biases nor URPE learn which tokens stand at even places",
+}
 SPREAD = Cell("constant", "spread")
 
 
@@ -54,38 +62,51 @@ def values(table: ResultTable, task: str, names: Sequence[str], cell: Cell) -> d
     return {name: value for name, value in rows.items() if not math.isnan(value)}
 
 
+def share(table: ResultTable, task: str, name: str, item: str) -> str:
+    """The share of slots that an encoding answers correctly, in per cent."""
+    return percent(table.value(name_of(task, name), accuracy(item)))
+
+
 def solvers(table: ResultTable, task: str, *kinds: str) -> list[str]:
     """The encodings of these kinds that solve a task on random tokens."""
     shares = values(table, task, encodings(table, *kinds), accuracy(SCORED[task]))
-    return [name for name, share in shares.items() if share > SOLVED]
+    return [name for name, value in shares.items() if value > SOLVED]
+
+
+def estimates(table: ResultTable, task: str, names: Sequence[str]) -> list[Estimate]:
+    """The accuracies of encodings in a task with their intervals; a number without one is its own."""
+    cell = accuracy(SCORED[task])
+    known = (each for name in names if (each := table.estimate(name_of(task, name), cell)).known)
+    return [each if math.isfinite(each.low) else Estimate(each.value, each.value, each.value) for each in known]
 
 
 def biases_against_factors(table: ResultTable, task: str) -> Verdict:
     """The verdict on the claim that no relative bias solves a task and free factors do.
 
-    It is open where not even positions in the tokens solve it: nothing was trained for long enough.
+    It is open where neither free factors nor positions in the tokens solve it: nothing was trained for long enough.
+    They are apart if every interval of a bias is below every interval of free factors.
     """
-    cell = accuracy(SCORED[task])
-    bias, free, control = (
-        values(table, task, names, cell) for names in (biases(table), encodings(table, FREE), encodings(table, ADDED))
-    )
+    bias, free = (estimates(table, task, names) for names in (biases(table), encodings(table, FREE)))
     if not bias or not free:
-        return Verdict("Both kinds of encoding are needed", "unknown")
-    if control and max(control.values()) <= SOLVED:
-        return Verdict(f"Not even positions in the tokens solve it at this scale: {list_shares(control)}", "unknown")
-    ours = list_shares({**bias, **free})
-    apart = max(bias.values()) < min(free.values())
-    whole = apart and max(bias.values()) < FAILED and min(free.values()) > SOLVED
-    return Verdict(ours, "agrees" if whole else "in part" if apart else "disagrees")
+        return Verdict("A relative bias and URPE are both needed for this claim", "unknown")
+    shares = list_shares(values(table, task, [*biases(table), *encodings(table, FREE, ADDED)], accuracy(SCORED[task])))
+    if not solvers(table, task, FREE, ADDED):
+        return Verdict(f"Neither URPE nor positions in the tokens solve it at this scale: {shares}", "unknown")
+    highest, lowest = max(each.value for each in bias), min(each.value for each in free)
+    apart = max(each.high for each in bias) < min(each.low for each in free)
+    if not apart:
+        nobody = highest <= SOLVED and not solvers(table, task, FREE)
+        return Verdict(shares, "disagrees", answer=UNSOLVED[task] if nobody else "")
+    return Verdict(shares, "agrees" if highest < FAILED[task] and lowest > SOLVED else "in part")
 
 
 @claim(
-    "If all tokens are equal, nets whose rows of attention sum to one answer the same in every slot.",
+    "If all tokens are equal, nets give the same output in every slot wherever rows of attention sum to one.",
     "a theorem, for relative biases",
     answers={
-        "agrees": "Equal tokens get equal answers wherever rows sum to one, and only there",
-        "in part": "Equal tokens get equal answers wherever rows sum to one, and elsewhere too",
-        "disagrees": "Equal tokens get different answers although rows sum to one",
+        "agrees": "Equal tokens give the same output in every slot wherever rows sum to one, and only there",
+        "in part": "Equal tokens give the same output in every slot wherever rows sum to one, and elsewhere too",
+        "disagrees": "Equal tokens give different outputs although rows sum to one",
         "unknown": "There is no net whose rows sum to one",
     },
 )
@@ -101,7 +122,7 @@ def equal_tokens(table: ResultTable) -> Verdict:
     most = f"less than {ROUNDING}" if equal else f"up to {max(bound):.4f}"
     ours = f"Equal tokens: logits differ between slots by {most} of their size if rows sum to one"
     if others:
-        ours += f", by at least {min(others):.2f} otherwise"
+        ours += f", by at least {min(others):.2g} otherwise"
     return Verdict(ours, "agrees" if equal and apart else "in part" if equal else "disagrees")
 
 
@@ -121,17 +142,27 @@ def which_slot(table: ResultTable) -> Verdict:
     if verdict.verdict == "unknown":
         return verdict
     chance = percent(1 / table.scale.position.tokens)
-    return Verdict(f"Which slot: {verdict.ours}; chance {chance}", verdict.verdict)
+    return replace(verdict, ours=f"Which slot: {verdict.ours}; chance {chance}")
 
 
 @claim(
     "Which tokens stand at even places? Relative biases fail where an answer needs its place, URPE does not.",
     "about 55 % with a relative bias, 100 % with URPE, both halves together, read from a poster",
+    answers={
+        "agrees": "No relative bias learns which tokens stand at even places, and URPE does",
+        "in part": "Relative biases learn less than URPE which tokens stand at even places, but the difference is not "
+        "as published",
+        "disagrees": "Relative biases learn which tokens stand at even places no worse than URPE",
+        "unknown": "Which tokens stand at even places was not learnt",
+    },
 )
 def even_places(table: ResultTable) -> Verdict:
     """By accuracy in the first half, which needs tokens; the second half is filler."""
     verdict = biases_against_factors(table, "even")
-    return verdict if verdict.verdict == "unknown" else Verdict(f"First half: {verdict.ours}", verdict.verdict)
+    if verdict.verdict == "unknown":
+        return verdict
+    blind = percent(table.value("", MOST_FREQUENT))
+    return replace(verdict, ours=f"First half: {verdict.ours}; best guess without positions {blind}")
 
 
 @claim(
@@ -139,7 +170,7 @@ def even_places(table: ResultTable) -> Verdict:
     f"{UNPUBLISHED}: of encodings whose rows sum to one, only relative biases and no positions were tried",
     answers={
         "seen": "Where tokens differ, rows that sum to one can be enough",
-        "not seen": "Not even where tokens differ are rows that sum to one enough",
+        "not seen": "No net whose rows sum to one learnt a task from tokens that differ",
         "unknown": "What rows that sum to one learn where tokens differ is unknown",
     },
 )
@@ -149,15 +180,20 @@ def unequal_tokens(table: ResultTable) -> Verdict:
         (task, name)
         for task in TASKS
         for name in solvers(table, task, BOUND)
-        if table.value(name_of(task, name), accuracy(EQUAL)) < FAILED
+        if table.value(name_of(task, name), accuracy(EQUAL)) < FAILED[task]
     ]
     if not any(values(table, task, encodings(table, BOUND), accuracy(SCORED[task])) for task in TASKS):
         return Verdict("No such net was trained", "unknown")
+    if not any(solvers(table, task, BOUND, FREE, ADDED) for task in TASKS):
+        return Verdict("No encoding solves a task at this scale", "unknown")
+    best = "; ".join(
+        f"{task} {list_shares(values(table, task, encodings(table, BOUND), accuracy(SCORED[task])))}" for task in TASKS
+    )
     if not cases:
-        return Verdict("No net whose rows sum to one solves a task by tokens that differ", "not seen")
+        return Verdict(f"Accuracy of nets whose rows sum to one: {best}", "not seen")
     sentences = [
-        f"{name} in the {task} task: random tokens {percent(table.value(name_of(task, name), accuracy(ALL)))}, "
-        f"equal tokens {percent(table.value(name_of(task, name), accuracy(EQUAL)))}"
+        f"{name} in the {task} task: random tokens {share(table, task, name, SCORED[task])}, equal tokens "
+        f"{share(table, task, name, EQUAL)}"
         for task, name in cases
     ]
     names = listed(list(dict.fromkeys(name for _, name in cases)))
@@ -191,14 +227,24 @@ def counted_slots(table: ResultTable) -> Verdict:
         return Verdict("No net with free factors has solved the position task", "unknown")
     best = ", ".join(f"{name} {fit:.3f}" for name, fit in fits.items())
     ours = (
-        f"Answers that are the mirrored slot if row sums are those of mirrored slots: {list_shares(mirrored)}; right "
-        f"answers with rows that sum to one again: {list_shares(unit)} (chance "
-        f"{percent(1 / table.scale.position.tokens)}), with row sums alone: {list_shares(alone)}; R² of a linear fit "
-        f"of the row sums of the best head of the first layer: {best} (random factors {random.value:.2f}, 95 % of them "
-        f"up to {random.high:.2f})"
+        f"With the row sums of slots mirrored, {answers(mirrored)} the mirrored slot; with rows that sum to one again, "
+        f"{answers(unit)} right (chance {percent(1 / table.scale.position.tokens)}); with row sums alone, "
+        f"{answers(alone)} right. R² of a linear fit of row sums, best head of the first layer: {best}; random factors "
+        f"give {random.value:.2f} ({random.low:.2f} to {random.high:.2f})"
     )
     needed, followed = max(unit.values()) < HALF, min(mirrored.values()) > HALF
     return Verdict(ours, seen_verdict([needed, followed, min(fits.values()) > random.high]))
+
+
+def answers(shares: Mapping[str, float]) -> str:
+    """How many answers of one or several encodings, as the subject of a sentence.
+
+    >>> answers({"urpe": 0.87})
+    '87\\xa0% of answers are'
+    """
+    if len(shares) == 1:
+        return f"{percent(next(iter(shares.values())))} of answers are"
+    return f"{listed([f'{percent(share)} ({name})' for name, share in shares.items()])} of answers are"
 
 
 def best_fit(table: ResultTable, name: str) -> float:
@@ -213,16 +259,32 @@ def best_fit(table: ResultTable, name: str) -> float:
     f"{UNPUBLISHED}: accuracy was not published by slot",
 )
 def near_the_ends(table: ResultTable) -> Verdict:
-    """By how much more is known about the outer quarter of the slots, both sides together, than about the rest.
+    """By what is known about the outer eighth of slots on each side, and about those between them.
 
-    A preference for some answers is no knowledge: see `end_rows` in the run.
+    Seen are biases that know clearly more at the ends and nothing clear between them; in part, those that know
+    something clear between them too. A preference for some answers is no knowledge: see `end_rows` in the run.
     """
-    gaps = {name: table.estimate(name_of("position", name), GAP) for name in biases(table)}
-    gaps = {name: gap for name, gap in gaps.items() if not math.isnan(gap.value)}
+    gaps, inner = (
+        {name: each for name in biases(table) if (each := table.estimate(name_of("position", name), cell)).known}
+        for cell in (GAP, INNER)
+    )
     if not gaps:
         return Verdict("No such net was trained", "unknown")
-    sides = [sign_of(gap.low, gap.high) for gap in gaps.values()]
-    return Verdict(f"Ends minus middle: {list_gaps(gaps)}", open_verdict(sides))
+    more, between = ({name: sign_of(each.low, each.high) for name, each in it.items()} for it in (gaps, inner))
+    ours = f"Ends minus the slots between them: {list_gaps(gaps)}. Between them: {list_gaps(inner)}"
+    return Verdict(ours, ends_verdict(list(more.values()), list(between.values())))
+
+
+def ends_verdict(more: Sequence[int], between: Sequence[int]) -> str:
+    """By the sign of the gap of every bias, and of what it knows between the ends.
+
+    >>> ends_verdict([1, 1], [0, 0]), ends_verdict([1, 0], [0, 0]), ends_verdict([1], [1])
+    ('seen', 'in part', 'in part')
+    >>> ends_verdict([0], [0]), ends_verdict([-1], [0])
+    ('unknown', 'not seen')
+    """
+    verdict = open_verdict(more)
+    return "in part" if verdict == "seen" and 1 in between else verdict
 
 
 @claim(
