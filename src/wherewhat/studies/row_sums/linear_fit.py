@@ -17,6 +17,6 @@ def linear_r_squared(sums_XS: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     slots_S = np.arange(sums_XS.shape[-1]) - (sums_XS.shape[-1] - 1) / 2
     centred_XS = sums_XS - sums_XS.mean(-1, keepdims=True)
     constant_X = np.ptp(sums_XS, axis=-1) <= ROUNDING * np.abs(sums_XS).max(-1)
-    variance_X = np.where(constant_X, 1.0, (centred_XS**2).sum(-1))
+    variance_X = np.where(constant_X, np.inf, (centred_XS**2).sum(-1))
     explained_X = (centred_XS @ slots_S) ** 2 / (slots_S**2).sum()
-    return np.asarray(np.where(constant_X, 0.0, explained_X / variance_X))
+    return np.asarray(explained_X / variance_X)

@@ -1,13 +1,16 @@
 """The page of row sums: who can say where a token stands, slot by slot."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 from statistics import fmean
 from typing import Any
 
+import altair as alt
 import polars as pl
 
 from wherewhat.errors import UserError
-from wherewhat.formatting import short
+from wherewhat.formatting import MISSING, short
+from wherewhat.published.row_sums import BY_TASK
 from wherewhat.report.blocks import marks
 from wherewhat.report.blocks.axes import MUTED, WHAT, WHERE, colour, legend, names, shade, share, x, y
 from wherewhat.report.blocks.chart import chart, lines
@@ -17,6 +20,7 @@ from wherewhat.report.blocks.marks import ROWS, estimates, where
 from wherewhat.report.blocks.numbers import per_cent
 from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
+from wherewhat.report.core.html import Html
 from wherewhat.report.core.page import Page, Section
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.row_sums.names import (
@@ -26,7 +30,9 @@ from wherewhat.studies.row_sums.names import (
     EQUAL,
     FIRST_HALF,
     FREE,
+    LINEAR_FIT,
     LONGER,
+    MOST_FREQUENT,
     SECOND_HALF,
     TASKS,
     accuracy,
@@ -39,16 +45,19 @@ TITLES = {"position": "Which slot is it?", "even": "Which tokens stand at even p
 LEDES = {
     "answer": "Dots are the share of slots that are answered correctly where tokens are random, with intervals at 95 % "
     "confidence over test sequences, or over seeds if there are several. Rings are the same where all tokens are "
-    "equal. Of the even task only the first half is shown, as the second half is one filler. The dotted line is a "
-    "random answer.",
-    "slots": "Accuracy slot by slot, where tokens are random. Lines of encodings that solve a task lie on each other.",
-    "solution": "The sum of a row of attention after the factors, by slot, for the heads of the first layer, which has "
-    "no other sign of positions: the mean over test sequences, in the net of the first seed. Without factors every sum "
-    "is 1.",
-    "table": "Accuracies in per cent: by halves, where all tokens are equal, and on longer inputs. The spread is how "
+    "equal, squares were published. Of the even task only the first half is shown, as the second half is one filler; "
+    "the published accuracies hold both halves and are in the table below. The dotted lines are a random answer, and "
+    "in the even task the best guess of a net that knows no positions: the most frequent token among the other slots.",
+    "slots": "Accuracy slot by slot, where tokens are random. Lines of encodings that solve a task coincide.",
+    "solution": "The sum of a row of attention after the factors, by slot, for the heads of the first layer: the "
+    "mean over test sequences, in the net of the first seed. Without factors every sum is 1. By hand, one layer can "
+    "give slot i the sum i / L. The table has R² of a linear fit of the row sums of every head by slot.",
+    "table": "Accuracies in per cent: by halves, where all tokens are equal, and on longer inputs; of the even task, "
+    "the last two are of the first half. Published ones are of all slots. The spread is how "
     "far logits differ between slots when all tokens are equal, relative to their size. The entropy of heads with "
     "factors is that of the absolute values of attention after the factors, each row divided by its sum.",
 }
+HEAD_SCORES = {"entropy": "entropy", "locality": "locality", "input.position_share": "position share"}
 SCORES = {"entropy": "entropy", "input.position_share": "position share", "input.symbol_share": "symbol share"}
 
 
@@ -62,8 +71,8 @@ def page(result: pl.DataFrame, manifest: RowSumsManifest) -> Page:
         title="What row sums forbid",
         kind="Reproduction of arXiv 2205.13401",
         lede="A row of attention sums to one, so a net whose positions act only there answers the same in every slot "
-        "if all tokens are equal, however deep it is. Two small tasks show what that costs; free factors after the "
-        "softmax, or positions in the tokens, remove the limit.",
+        "if all tokens are equal, however deep it is. Two small tasks show what that costs. URPE multiplies attention "
+        "by learned factors after the softmax, which removes the limit; so do positions in the tokens.",
         facts=[*facts, *run_time(about.seconds, about.processes)],
         sections=[
             answer(table, about),
@@ -89,12 +98,19 @@ def answer(table: ResultTable, about: RowSumsSection) -> Section:
         layers = [
             marks.rule(where(ROWS, mark="chance"), {"x": across}),
             marks.dots(where(ROWS, mark="equal"), place, size=120, hollow=True),
+            marks.dots(
+                where(ROWS, mark="published"),
+                {**place, "color": alt.value(MUTED)},
+                size=60,
+                hollow=True,
+                shape="square",
+            ),
             *estimates(where(ROWS, mark="ours"), place, colour=tint),
         ]
         look: dict[str, Any] = {"height": 60 + 28 * len(about.encodings), "figure": True, "title": TITLES[task]}
         drawn = chart(f"answer_{task}", rows, layers, tip="{name}, {tokens}: {value:share}", label=TITLES[task], **look)
         cards.append(panel(drawn, title=TITLES[task]))
-    questions = ("equal tokens", "which slot", "unequal tokens")
+    questions = ("equal tokens", "which slot", "even places", "unequal tokens")
     answers = [about.answers[name] for name in questions if name in about.answers]
     return answer_section(
         "answer", "Who can tell where a token stands", answers, columns(*cards), text=LEDES["answer"], short="Answer"
@@ -102,15 +118,18 @@ def answer(table: ResultTable, about: RowSumsSection) -> Section:
 
 
 def answer_rows(table: ResultTable, about: RowSumsSection, task: str, item: str) -> Iterator[Mapping[str, Any]]:
-    """The accuracy of every encoding, on equal tokens too if all slots are scored, and chance."""
-    chance = 1 / max(1, about.tokens.get(task, 1)) if item == ALL else 1 / max(1, about.n_tok.get(task, 1))
-    yield {"mark": "chance", "value": chance}
-    shown = [("ours", item, "random tokens"), *([("equal", EQUAL, "equal tokens")] if item == ALL else [])]
+    """The accuracy of every encoding on random and on equal tokens, what was published of all slots, and a baseline."""
+    baseline = 1 / max(1, about.tokens.get(task, 1)) if item == ALL else table.value("", MOST_FREQUENT)
+    if not isnan(baseline):
+        yield {"mark": "chance", "value": baseline}
+    shown = [("ours", item, "random tokens"), ("equal", EQUAL, "equal tokens")]
     for name in about.encodings:
         for mark, each, tokens in shown:
             if row := table.row(name_of(task, name), accuracy(each)):
                 own = {"mark": mark, "name": name, "tokens": tokens, "kind": about.kinds.get(name, BOUND)}
                 yield {**own, **{end: row[end] for end in ("value", "low", "high")}}
+        if item == ALL and name in BY_TASK[task]:
+            yield {"mark": "published", "name": name, "tokens": "published", "value": BY_TASK[task][name]}
 
 
 def solution(table: ResultTable, about: RowSumsSection) -> Section:
@@ -119,7 +138,22 @@ def solution(table: ResultTable, about: RowSumsSection) -> Section:
     views = {name: rows for name in free if (rows := list(sum_rows(table, name)))}
     answers = [about.answers[name] for name in ("counted slots",) if name in about.answers]
     drawn = panel(sums_chart(views)) if views else note("No net with free factors was trained.")
-    return answer_section("solution", "How URPE tells slots", answers, drawn, text=LEDES["solution"], short="Solution")
+    heads = panel(head_table(table, list(views)), title="Heads") if views else None
+    return answer_section(
+        "solution", "How URPE tells slots", answers, drawn, heads, text=LEDES["solution"], short="Solution"
+    )
+
+
+def head_table(table: ResultTable, names: Sequence[str]) -> Html:
+    """Row sums and scores of every head in the position task, of the first seed."""
+    rows, seed = [], min(table.seeds)
+    for name in names:
+        subject = name_of("position", name)
+        fits = table.where(part="row sums", subject=subject, measure=LINEAR_FIT, seed=seed)
+        for head, fit in fits.sort("item").select("item", "value").iter_rows():
+            scores = [table.row(subject, Cell("heads", score, head), seed) for score in HEAD_SCORES]
+            rows.append([f"{name}, {head}", short(fit), *(short(row["value"]) if row else MISSING for row in scores)])
+    return table_of(["head", "R² of row sums", *HEAD_SCORES.values()], rows, label="row sums and scores of heads")
 
 
 def sum_rows(table: ResultTable, name: str) -> Iterator[Mapping[str, Any]]:
@@ -200,14 +234,17 @@ def numbers(table: ResultTable, about: RowSumsSection) -> Section:
         for name in about.encodings:
             subject = name_of(task, name)
             cells = [table.row(subject, accuracy(item)) for item in (ALL, FIRST_HALF, SECOND_HALF, EQUAL, LONGER)]
-            written = [per_cent(row["value"]) if row else "–" for row in cells]
+            written = [per_cent(row["value"]) if row else MISSING for row in cells]
             if table.where(part="refused", subject=subject).height:
                 written[-1] = "refused"
+            theirs = BY_TASK[task].get(name)
+            written.append(MISSING if theirs is None else per_cent(theirs))
             spread = table.row(subject, Cell("constant", "spread"))
             heads = table.where(part="heads", subject=subject).filter(pl.col("seed").is_not_null())
             means = [short(mean_of(heads, score)) for score in SCORES]
-            rows.append([f"{task}, {name}", *written, short(spread["value"]) if spread else "–", *means])
-    groups = [("", 1), ("slots answered correctly, %", 5), ("", 1), ("means over heads", len(SCORES))]
-    headings = ["run", "all", "first half", "second half", "equal tokens", "longer inputs", "spread", *SCORES.values()]
+            rows.append([f"{task}, {name}", *written, short(spread["value"]) if spread else MISSING, *means])
+    groups = [("", 1), ("slots answered correctly, %", 5), ("", 1), ("", 1), ("means over heads", len(SCORES))]
+    headings = ["run", "all", "first half", "second half", "equal tokens", "longer inputs", "published", "spread"]
+    headings += SCORES.values()
     body = panel(table_of(headings, rows, label="accuracies, spreads and heads", groups=groups))
     return Section("table", "All numbers", LEDES["table"], body, "Numbers")
