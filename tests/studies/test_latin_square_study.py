@@ -23,6 +23,8 @@ from wherewhat.studies.latin_square.names import (
     LARGE_SLOW,
     LARGE_WIDE,
     LAYOUT,
+    LINE_SINUSOID,
+    LINKS,
     NETWORK,
     NONE,
     READS,
@@ -96,6 +98,8 @@ def test_the_rows_are_those_of_the_trained_net(tmp_path: Path) -> None:
     away = np.linalg.norm(tables[1] - start[1]) / np.linalg.norm(start[1])
     assert values(rows, "moved", "moved")["block 1", None] == pytest.approx(away, rel=1e-4)
     assert {row[5] for row in rows if row[0] == "heads"} >= {"entropy", "input.position_share"}
+    whole = [values(rows, "removed", link)["", None] for link in LINKS]
+    assert whole[0] == pytest.approx(right_N.mean()) and len([row for row in rows if row[0] == "removed"]) == 3 * 3
     assert len([row for row in rows if row[0] == "cosine"]) == 2 * 256
 
 
@@ -139,6 +143,7 @@ def test_arms_differ_in_what_they_say() -> None:
 
 def test_every_scale_has_what_claims_need() -> None:
     for scale in SCALES.values():
+        assert scale.network_arms == (SMALL, LARGE, LINE_SINUSOID, NONE)
         assert {SMALL, LARGE, SINUSOID, NONE, LARGE_WIDE, SMALL_NARROW} <= set(scale.arms)
         assert scale.steps % scale.snapshots == 0 or scale is SCALES["paper"]
         assert all(condition.arm in ARMS for condition in conditions(scale))

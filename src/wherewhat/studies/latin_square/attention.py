@@ -10,12 +10,13 @@ from wherewhat.capture.capture import watched_by
 from wherewhat.capture.hooks.reader import BatchReader, BatchRows
 from wherewhat.capture.tokens.batch import ALL, batches
 from wherewhat.nets.trunk import Trunk
-from wherewhat.studies.latin_square.names import GATHERS, LINES, READS
+from wherewhat.studies.latin_square.names import GATHERS, LINES, READS, READS_LINES
 from wherewhat.tasks.latin import CELLS, QUERY, SIDE
 
 IN_LINE = 2 * SIDE - 1  # cells in the row or the column of a cell, with itself
 # What attention gives that looks at all cells alike.
-UNIFORM = {LINES: (IN_LINE / CELLS) ** 0.5, GATHERS: (IN_LINE - 1) / CELLS, READS: 1 / CELLS}
+OTHERS = (IN_LINE - 1) / CELLS
+UNIFORM = {LINES: (IN_LINE / CELLS) ** 0.5, GATHERS: OTHERS, READS: 1 / CELLS, READS_LINES: OTHERS}
 
 
 def read_attention(net: Trunk, input_NT: Tensor) -> Tensor:
@@ -50,25 +51,35 @@ def line_cosine(attention_NQK: Tensor) -> Tensor:
     return cosine_N
 
 
-def gathered(attention_NQK: Tensor, input_NT: Tensor) -> Tensor:
-    """share_N of the queried cell's attention that is on the other cells of its row and its column."""
-    query_N = (input_NT == QUERY).int().argmax(1)
-    others_QK = (line_mask() > 0) & ~torch.eye(CELLS, dtype=torch.bool)
-    numbers_N = torch.arange(len(query_N))
-    return (attention_NQK[numbers_N, query_N].double() * others_QK[query_N]).sum(-1)
+def queried(input_NT: Tensor) -> Tensor:
+    """query_N: the number of the cell that each puzzle asks for."""
+    return (input_NT == QUERY).int().argmax(1)
 
 
-def looked_up(attention_NQK: Tensor, input_NT: Tensor) -> Tensor:
-    """share_N of the last cell's attention, from which the answer is read, that is on the queried cell."""
-    query_N = (input_NT == QUERY).int().argmax(1)
-    return attention_NQK[torch.arange(len(query_N)), -1, query_N].double()
+def links(input_NT: Tensor) -> Mapping[str, Tensor]:
+    """By link, link_NQK: the queries and keys that it joins. The answer is read from the last cell.
+
+    The lines of a queried cell are the other cells of its row and of its column.
+    """
+    query_N, cells_C = queried(input_NT), torch.arange(CELLS)
+    at_query_NC, last_C = query_N[:, None] == cells_C, cells_C == CELLS - 1
+    lines_NC = ((line_mask() > 0) & ~torch.eye(CELLS, dtype=torch.bool))[query_N]
+    return {
+        GATHERS: at_query_NC[:, :, None] & lines_NC[:, None],
+        READS: last_C[:, None] & at_query_NC[:, None],
+        READS_LINES: last_C[:, None] & lines_NC[:, None],
+    }
+
+
+def with_link(link: str, input_NT: Tensor) -> Tensor:
+    """with_N: puzzles that have a link; where the last cell is the queried one, nothing leads from one to the other."""
+    return (queried(input_NT) != CELLS - 1) | torch.tensor(link == GATHERS)
 
 
 def attention_measures(attention_NQK: Tensor, input_NT: Tensor) -> Mapping[str, Tensor]:
-    """By measure, its value for each puzzle; what a cell does with itself is left out of the last one."""
-    elsewhere_N = (input_NT == QUERY).int().argmax(1) != CELLS - 1
-    return {
-        LINES: line_cosine(attention_NQK),
-        GATHERS: gathered(attention_NQK, input_NT),
-        READS: looked_up(attention_NQK, input_NT)[elsewhere_N],
+    """By measure, its value for each puzzle that has one: the cosine with lines, and the share on each link."""
+    shares = {
+        link: (attention_NQK.double() * link_NQK).sum((1, 2))[with_link(link, input_NT)]
+        for link, link_NQK in links(input_NT).items()
     }
+    return {LINES: line_cosine(attention_NQK), **shares}

@@ -37,6 +37,7 @@ from wherewhat.studies.latin_square.names import (
     NONE,
     OTHER,
     READS,
+    READS_LINES,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
@@ -63,7 +64,8 @@ HARDNESS = dict(zip(GROUPS, (shade("layers", 5), shade("layers", 3), shade("laye
 LOOKS = {  # by measure of attention, the title of its view and of its axis
     LINES: ("Rows and columns", "cosine with rows and columns"),
     GATHERS: ("Queried cell", "attention to its row and column"),
-    READS: ("Last cell", "attention to the queried cell"),
+    READS: ("Last cell to the queried one", "attention to the queried cell"),
+    READS_LINES: ("Last cell to its lines", "attention to the row and column of the queried cell"),
 }
 GUESS = 0.25  # accuracy of a random symbol
 CIRCLES = legend(symbolType="circle", columns=3, columnPadding=4)

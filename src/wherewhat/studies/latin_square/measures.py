@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from wherewhat.nets.trunk import Trunk, evaluating
@@ -17,11 +18,12 @@ from wherewhat.tasks.latin import SIDE, LatinSquare
 from wherewhat.tasks.stream import Ints
 from wherewhat.training.task_training import answer_logits
 
+Right = NDArray[np.bool_]
 AT_ONCE = 1000  # puzzles, so that memory does not grow with their number
 
 
 @torch.no_grad()
-def right_answers(net: Trunk, input_NC: Ints, target_N: Ints) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def right_answers(net: Trunk, input_NC: Ints, target_N: Ints) -> Right:
     """right_N: which puzzles a net answers correctly."""
     with evaluating(net):
         pieces = torch.from_numpy(input_NC).split(AT_ONCE)
@@ -29,7 +31,7 @@ def right_answers(net: Trunk, input_NC: Ints, target_N: Ints) -> "np.ndarray[tup
     return np.asarray(answer_N == target_N)
 
 
-def share(right_N: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> tuple[float, float, float]:
+def share(right_N: Right) -> tuple[float, float, float]:
     """The share of right answers with Wilson's interval."""
     value = float(right_N.mean())
     return value, *wilson(value, len(right_N))

@@ -11,8 +11,11 @@ SINUSOID, LINE_SINUSOID, NONE, ROPE, T5 = "2-D sinusoid", "1-D sinusoid", "none"
 # Measures of a table, in the order of the page.
 LAYOUT, DISTANCE, CENTRED, RAW = "layout", "distance", "centred procrustes", "raw procrustes"
 TABLE_MEASURES = (LAYOUT, DISTANCE, CENTRED, RAW)
-# Measures of attention: cosine with rows and columns; from the queried cell to its lines; from the last cell to it.
+# Measures of attention: cosine with rows and columns; from the queried cell to its row and column, called its lines;
+# from the last cell to the queried one; and from the last cell to the lines of the queried one.
 LINES, GATHERS, READS = "rows and columns", "queried cell to its lines", "last cell to the queried one"
+READS_LINES = "last cell to the queried one's lines"
+LINKS = (GATHERS, READS, READS_LINES)  # that are also removed, one at a time
 MOVED = "moved"  # how far a table has come from where it started, as a share of its norm there
 MODULES, ERROR = "inside minus across", "error"  # of the network simulation
 LEARNT = 0.6  # test accuracy from which a net knows more than it would without positions
@@ -81,6 +84,11 @@ def moved_cell(block: int) -> Cell:
 def attention_cell(measure: str, block: int) -> Cell:
     """A measure of the attention of a block at the end."""
     return Cell("attention", measure, block_name(block))
+
+
+def removed_cell(link: str, block: int | None) -> Cell:
+    """Accuracy when a block lacks one link of attention; without a block, that of the whole net on the same puzzles."""
+    return Cell("removed", link, "" if block is None else block_name(block))
 
 
 def chance(measure: str) -> Cell:

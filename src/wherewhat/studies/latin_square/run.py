@@ -13,6 +13,7 @@ from wherewhat.studies.engine.results import Row
 from wherewhat.studies.engine.study import Study
 from wherewhat.studies.engine.train_job import snapshots_in_job, train_in_job
 from wherewhat.studies.latin_square.claims import CLAIMS
+from wherewhat.studies.latin_square.interventions import removed_rows
 from wherewhat.studies.latin_square.measures import (
     accuracy_rows,
     attention_rows,
@@ -31,7 +32,7 @@ from wherewhat.studies.latin_square.summary import chance_rows, mean_rows
 from wherewhat.tasks.stream import Ints
 from wherewhat.training.loop import threads
 
-SCORES = ("entropy", "locality", "input.position_share", "input.symbol_share")
+SCORES = ("entropy", "input.position_share", "input.symbol_share")
 HEADS = ProfileSettings(untrained=False, scores=SCORES)
 LearntTask = Callable[[LatinCondition, LatinScale, int, JobContext], Iterator[Measured]]
 
@@ -58,6 +59,7 @@ def square_rows(condition: LatinCondition, scale: LatinScale, seed: int, context
     yield from table_rows(net)
     yield from moved_rows(settings.initial_net(), net)
     yield from attention_rows(net, test.input_NT[: scale.attended])
+    yield from removed_rows(net, test)
     yield from head_rows(net, test.input_NT[: scale.texts], settings.data_seed)
 
 
@@ -92,9 +94,9 @@ STUDY = Study(
     claims=CLAIMS,
     decides=(
         *("capture", "encodings", "logits", "nets", "profiling", "scores", "stats", "studies/engine/lengths.py"),
-        *("studies/latin_square/attention.py", "studies/latin_square/measures.py", "studies/latin_square/names.py"),
-        *("studies/latin_square/network.py", "studies/latin_square/position_tables.py", "tables/schema.py"),
-        *("tasks", "training"),
+        *("studies/latin_square/attention.py", "studies/latin_square/interventions.py"),
+        *("studies/latin_square/measures.py", "studies/latin_square/names.py", "studies/latin_square/network.py"),
+        *("studies/latin_square/position_tables.py", "tables/schema.py", "tasks", "training"),
     ),
     before=chance_rows,
     summarise=mean_rows,

@@ -99,7 +99,7 @@ class LatinScale:
     arms: tuple[str, ...] = field(
         default=(*(sigma_name(sigma) for sigma in SIGMAS), SINUSOID, *RELATIVE, *CONTROLS), metadata=OF_STUDY
     )
-    network_arms: tuple[str, ...] = field(default=(SMALL, LARGE, LINE_SINUSOID), metadata=OF_STUDY)
+    network_arms: tuple[str, ...] = field(default=(SMALL, LARGE, LINE_SINUSOID, NONE), metadata=OF_STUDY)
     layers: int = 4
     width: int = 160
     steps: int = 281_250  # 4,000 times all puzzles
