@@ -1,32 +1,36 @@
 """Differences between arms that claims rest on, with their intervals. Torch-free."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isnan
 from statistics import fmean
 
 from wherewhat.stats.correlation import spearman
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.intervals import mover, over_seeds, wilson
-from wherewhat.studies.engine.claims import FEWEST_SEEDS
+from wherewhat.stats.verdict import sign_of
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.names import (
     GROUPS,
     LARGE,
     LARGE_WIDE,
+    LAYOUT,
     LINES,
     MODULES,
     NETWORK,
     SMALL,
     SMALL_NARROW,
     SQUARES,
+    TRAIN,
     accuracy,
     attention_cell,
+    chance,
     name_of,
     noisy,
     table_cell,
 )
 
-MOST_BLOCKS = 64  # that are looked for in a table
+MANY_SEEDS = 2  # from which intervals are over seeds, in claims as in charts
+COMPARABLE = 0.05  # of accuracy: what two arms may differ by and still do as well as each other
 Arms = Sequence[str]
 TEST_ACCURACY = accuracy()
 
@@ -43,9 +47,9 @@ def subjects(arms: Arms) -> list[str]:
 
 
 def mean_share(table: ResultTable, arms: Arms, cell: Cell) -> Estimate:
-    """The mean accuracy of some arms over all seeds, with the interval of as many puzzles."""
+    """The mean accuracy of some arms over all seeds, with the interval of as many puzzles, which all arms share."""
     value = fmean(table.by_seed(subjects(arms), cell))
-    puzzles = table.scale.samples * len(table.seeds) * len(arms) // (len(GROUPS) if cell.item in GROUPS else 1)
+    puzzles = table.scale.samples * len(table.seeds) // (len(GROUPS) if cell.item in GROUPS else 1)
     return Estimate(value, *wilson(value, puzzles)) if 0 <= value <= 1 else Estimate()
 
 
@@ -55,8 +59,8 @@ def between(first: Estimate, second: Estimate) -> Estimate:
 
 
 def contrast(table: ResultTable, first: Arms, second: Arms, cell: Cell, other: Cell | None = None) -> Estimate:
-    """By how much the mean of some arms exceeds that of others: over seeds if there are enough, else over puzzles."""
-    if len(table.seeds) >= FEWEST_SEEDS:
+    """By how much the mean of some arms exceeds that of others: over seeds, with a single one over puzzles."""
+    if len(table.seeds) >= MANY_SEEDS:
         return table.difference(subjects(first), subjects(second), cell, other)
     return between(mean_share(table, first, cell), mean_share(table, second, other or cell))
 
@@ -73,7 +77,7 @@ def group_gap(table: ResultTable, arms: Arms, easy: str, hard: str) -> Estimate:
 
 def drop_gap(table: ResultTable, first: str, second: str, probability: float) -> Estimate:
     """By how much less the accuracy of one arm falls under noise than that of another."""
-    if len(table.seeds) >= FEWEST_SEEDS:
+    if len(table.seeds) >= MANY_SEEDS:
         both = (falls(table, arm, probability) for arm in (first, second))
         return over_seeds([own - other for own, other in zip(*both, strict=True)])
     own, other = (
@@ -97,26 +101,59 @@ def norm_and_ratio(table: ResultTable) -> Mapping[str, Estimate]:
     }
 
 
-def highest(table: ResultTable, arm: str, measure: str) -> float | None:
-    """The value of a measure in the block in which it is highest; None if the arm has no table."""
-    return _best([table.value(name_of(SQUARES, arm), table_cell(measure, block)) for block in range(MOST_BLOCKS)])
+def behind(table: ResultTable, arms: Arms) -> list[str]:
+    """The arms that have learnt clearly fewer of their training puzzles than the small table."""
+    learnt = accuracies(table, [SMALL, *arms], accuracy(TRAIN))
+    return [arm for arm in arms if SMALL in learnt and learnt.get(arm, 1.0) < learnt[SMALL] - COMPARABLE]
 
 
-def best_lines(table: ResultTable, arm: str) -> float | None:
-    """How much attention follows rows and columns, in the block in which it does most."""
-    return _best([table.value(name_of(SQUARES, arm), attention_cell(LINES, block)) for block in range(MOST_BLOCKS)])
+def highest(table: ResultTable, arm: str, cells: Sequence[Cell]) -> tuple[float, int] | None:
+    """The value and the block of a measure, given for every block, where it is highest; None if the arm has none."""
+    values = [(table.value(name_of(SQUARES, arm), cell), block) for block, cell in enumerate(cells)]
+    return max(((value, block) for value, block in values if not isnan(value)), default=None)
 
 
-def _best(values: Sequence[float]) -> float | None:
-    return max((value for value in values if not isnan(value)), default=None)
+def best_table(table: ResultTable, arm: str, measure: str) -> tuple[float, int] | None:
+    """A measure of the table of the block in which it is highest, and that block."""
+    return highest(table, arm, [table_cell(measure, block) for block in range(table.scale.layers)])
 
 
-def lines_and_accuracy(table: ResultTable) -> tuple[Estimate, int]:
-    """The rank correlation, over arms, of accuracy and attention to rows and columns; and the number of arms."""
+def best_lines(table: ResultTable, arm: str) -> tuple[float, int] | None:
+    """How much attention follows rows and columns, in the block in which it does most, and that block."""
+    return highest(table, arm, [attention_cell(LINES, block) for block in range(table.scale.layers)])
+
+
+Best = Callable[[ResultTable, str], tuple[float, int] | None]
+
+
+def rank_with_accuracy(table: ResultTable, best: Best) -> tuple[Estimate, int]:
+    """The rank correlation, over arms, of accuracy and the best block's value; and the number of arms."""
     shares = accuracies(table, table.scale.arms)
-    lines = {arm: value for arm in shares if (value := best_lines(table, arm)) is not None}
-    estimate = spearman([shares[arm] for arm in lines], list(lines.values()), seed=0) if lines else Estimate()
-    return estimate, len(lines)
+    values = {arm: pair[0] for arm in shares if (pair := best(table, arm)) is not None}
+    estimate = spearman([shares[arm] for arm in values], list(values.values()), seed=0) if values else Estimate()
+    return estimate, len(values)
+
+
+def recovery(table: ResultTable, arm: str) -> int:
+    """1 if some table of an arm has clearly come to show the layout, -1 if clearly none has, else 0.
+
+    At its end a table is above the range of random tables, and above its start by more than half of that range.
+    """
+    random = table.estimate("", chance(LAYOUT))
+    reach, sides = (random.high - random.low) / 2, []
+    for block in range(table.scale.layers):
+        end, start = (
+            table.by_seed(subjects([arm]), cell) for cell in (table_cell(LAYOUT, block), table_cell(LAYOUT, block, 0.0))
+        )
+        grown = [after - before for after, before in zip(end, start, strict=True)]
+        sides.append(min(_side(end, random.high), _side(grown, reach)))
+    return max(sides)
+
+
+def _side(values: Sequence[float], bound: float) -> int:
+    estimate = over_seeds(values)
+    low, high = (estimate.low, estimate.high) if len(values) >= MANY_SEEDS else (estimate.value, estimate.value)
+    return sign_of(low - bound, high - bound)
 
 
 def module_contrasts(table: ResultTable) -> dict[str, float]:

@@ -100,7 +100,7 @@ STUDY = Study(
     ),
     before=chance_rows,
     summarise=mean_rows,
-    notes=lambda table: notes_of(table.scale),
+    notes=lambda table: notes_of(table.scale, len(table.seeds)),
     describe=lambda table: describe(table),
     fewest=1,
 )
