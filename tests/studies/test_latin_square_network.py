@@ -3,13 +3,18 @@
 import itertools
 import math
 from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pytest
 import torch
 
+from wherewhat.jobs.job import JobContext
 from wherewhat.nets.build import build
-from wherewhat.studies.latin_square.names import LARGE, LINE_SINUSOID, NETWORK, SMALL
+from wherewhat.nets.trunk import Trunk
+from wherewhat.studies.latin_square.measures import tables_of
+from wherewhat.studies.latin_square.names import ERROR, LARGE, LINE_SINUSOID, MODULES, NETWORK, SMALL
 from wherewhat.studies.latin_square.network import (
     ModularNetwork,
     NetworkTraining,
@@ -21,6 +26,7 @@ from wherewhat.studies.latin_square.network import (
     prediction,
     random_contrasts,
 )
+from wherewhat.studies.latin_square.run import run
 from wherewhat.studies.latin_square.settings import SCALES, LatinCondition
 from wherewhat.training.loop import threads
 
@@ -114,6 +120,37 @@ def test_a_net_learns_and_reports_its_steps() -> None:
             for arm in (LARGE, LARGE)
         ]
     assert steps == [1, 2, 3, 1, 2, 3]
-    assert both[0][1] == both[1][1] and math.isfinite(both[0][1])
+    assert both[0][1] == pytest.approx(both[1][1]) and math.isfinite(both[0][1])
     config = SCALES["tiny"].network_net(LatinCondition(NETWORK, LINE_SINUSOID))
     assert (config.vocabulary, config.length, config.layers) == (9, 32, 1)
+
+
+def error_on(net: Trunk, windows_NTV: np.ndarray) -> float:
+    """The squared error on the hidden nodes of windows as a share of their variance, node by node."""
+    values_NTV = torch.from_numpy(windows_NTV).float()
+    input_NTV, hidden_NT = hide(values_NTV, QUICK.hidden, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        predicted_NTV = prediction(net, input_NTV)
+    places = [place for place in np.ndindex(values_NTV.shape) if hidden_NT[place[:2]]]
+    squares = [float(predicted_NTV[place] - values_NTV[place]) ** 2 for place in places]
+    return fmean(squares) / float(values_NTV.var())
+
+
+def test_the_error_is_that_on_new_windows() -> None:
+    network, module_T = QUICK.network, QUICK.network.module_of(0)
+    with threads(1):
+        net, error = learn_network(QUICK, SCALES["tiny"].network_net(LatinCondition(NETWORK, SMALL)), 0, lambda _: None)
+        train_NTV, test_NTV = (network.windows(module_T, 16, np.random.default_rng([0, part])) for part in (1, 2))
+        assert np.abs(train_NTV - test_NTV).min() > 0  # no sample of the test occurs in training
+        assert error == pytest.approx(error_on(net, test_NTV), rel=1e-4)
+        assert error != pytest.approx(error_on(net, train_NTV), rel=1e-3)
+
+
+def test_the_rows_are_the_modules_of_the_trained_table(tmp_path: Path) -> None:
+    condition, scale = LatinCondition(NETWORK, SMALL), replace(SCALES["tiny"], network=QUICK)
+    rows = {row[5]: row[6] for row in run(condition, scale, 2, JobContext(tmp_path, lambda *_, **__: None))}
+    with threads(1):
+        net, error = learn_network(QUICK, scale.network_net(condition), 2, lambda _: None)
+    table_TD, module_T = tables_of(net)[0], QUICK.network.module_of(2)
+    assert rows[MODULES] == pytest.approx(module_contrast(table_TD, module_T), abs=1e-5)
+    assert rows[ERROR] == pytest.approx(error, rel=1e-4)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import altair as alt
+import polars as pl
 
 from wherewhat.published.latin_square import BY_TABLE
 from wherewhat.report.blocks import marks
@@ -23,7 +24,7 @@ from wherewhat.report.blocks.axes import (
 from wherewhat.report.blocks.chart import ViewRows, chart, lines
 from wherewhat.report.blocks.marks import ROWS, dots, named, rule, whiskers
 from wherewhat.report.core.page import Chart
-from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.names import (
     FIXED,
     GATHERS,
@@ -33,6 +34,7 @@ from wherewhat.studies.latin_square.names import (
     LARGE_WIDE,
     LEARNED,
     LINES,
+    LINKS,
     MIDDLE,
     NONE,
     OTHER,
@@ -53,6 +55,7 @@ from wherewhat.studies.latin_square.names import (
     label,
     name_of,
     noisy,
+    removed_cell,
 )
 from wherewhat.tables.manifest.study import LatinSquareSection
 
@@ -189,6 +192,36 @@ def noise_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
     )
 
 
+def curve_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
+    """Test accuracy over training, of all arms but those that differ in more than positions and learning rate."""
+    arms = [arm for arm in about.arms if about.kinds.get(arm) != VARIANT or arm in RATE_ARMS]
+    rows = [
+        {"name": label(arm), "at": row["at"], **numbers_of(row)}
+        for arm in arms
+        for row in over_training(table, arm, accuracy()).iter_rows(named=True)
+    ]
+    return lines(
+        "curves",
+        rows,
+        x=x("at", "training step", nice=False, grid=False, tickCount=5, padding=6),
+        y=share(y, "value", "test puzzles answered correctly"),
+        colour=colour("name", tints(arms), legend=STROKES),
+        intervals="band" if (about.seeds or 1) > 1 else "none",
+        label="test accuracy over training",
+        tip="{name}, step {at:,.0f}: {value:share}",
+        size=34,
+        height=320,
+        figure=True,
+        title="Test accuracy over training",
+    )
+
+
+def over_training(table: ResultTable, arm: str, cell: Cell) -> pl.DataFrame:
+    """The rows of a number of an arm at every step, the means over seeds."""
+    rows = table.where(part=cell.part, subject=name_of(SQUARES, arm), item=cell.item, measure=cell.measure, seed=None)
+    return rows.drop_nulls("at").sort("at")
+
+
 # Why ---------------------------------------------------------------------------------------------------------------
 
 RATIO_ARMS = {  # by arm, where its table starts and its ratio to the tokens
@@ -244,3 +277,30 @@ def attention_rows(table: ResultTable, about: LatinSquareSection, measure: str) 
         for block in range(about.layers or 1):
             if row := table.row(name_of(SQUARES, arm), attention_cell(measure, block)):
                 yield {"name": label(arm), "block": block_name(block), **numbers_of(row)}
+
+
+def removed_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
+    """Accuracy without one link in one block, a view per link; hollow is the whole net on the same puzzles."""
+    views = {LOOKS[link][0]: ViewRows(list(removed_rows(table, about, link))) for link in LINKS}
+    across = share(x, "value", "test puzzles answered correctly")
+    tint = colour("block", block_tints(about.layers or 1), legend=CIRCLES)
+    place = {"x": across, "y": names("name", labelLimit=170, grid=True)}
+    parts, whole = marks.where(ROWS, whole=False), marks.where(ROWS, whole=True)
+    layers = [
+        rule(named("guesses"), {"x": across}),
+        dots(whole, {**place, "color": alt.value(MUTED)}, size=110, hollow=True, strokeWidth=1.4),
+        whiskers(parts, {**place, "color": tint}, width=1.6),
+        dots(parts, {**place, "color": tint}, size=80),
+    ]
+    look: dict[str, Any] = {"height": 60 + 26 * len(about.arms), "figure": True, "title": "Accuracy without one link"}
+    tip, words, tables = "{name}, {block}: {value:share}", "accuracy without one link", [{"value": GUESS}]
+    return chart("removed", views, layers, tip=tip, label=words, tables={"guesses": tables}, **look)
+
+
+def removed_rows(table: ResultTable, about: LatinSquareSection, link: str) -> Rows:
+    """Accuracy of the whole net, and without a link in each block."""
+    for arm in about.arms:
+        for block in (None, *range(about.layers or 1)):
+            if row := table.row(name_of(SQUARES, arm), removed_cell(link, block)):
+                words = "nothing removed" if block is None else block_name(block)
+                yield {"name": label(arm), "block": words, "whole": block is None, **numbers_of(row)}

@@ -17,6 +17,13 @@ LINES, GATHERS, READS = "rows and columns", "queried cell to its lines", "last c
 READS_LINES = "last cell to the queried one's lines"
 LINKS = (GATHERS, READS, READS_LINES)  # that are also removed, one at a time
 MOVED = "moved"  # how far a table has come from where it started, as a share of its norm there
+HEADINGS = {  # of measures of tables, where people read them
+    LAYOUT: "layout correlation",
+    DISTANCE: "distance correlation",
+    CENTRED: "Procrustes, centred",
+    RAW: "Procrustes, raw",
+    MOVED: "change since start / initial norm",
+}
 MODULES, ERROR = "inside minus across", "error"  # of the network simulation
 LEARNT = 0.6  # test accuracy from which a net knows more than it would without positions
 

@@ -1,19 +1,16 @@
 """The page of Latin squares: what tables learn from where they start, and what follows from it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
 from wherewhat.errors import UserError
-from wherewhat.formatting import MISSING, listed, percent, short
-from wherewhat.published.latin_square import BY_TABLE
+from wherewhat.formatting import MISSING, percent, short
 from wherewhat.report.blocks.claims import claims_section
 from wherewhat.report.blocks.layout import answer_section, columns, counted, note, panel, run_time, small
-from wherewhat.report.blocks.numbers import per_cent
 from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
-from wherewhat.report.core.html import Html, join, tag
+from wherewhat.report.core.html import join, tag
 from wherewhat.report.core.page import Page, Section
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.charts import (
@@ -21,63 +18,62 @@ from wherewhat.studies.latin_square.charts import (
     RATIO_ARMS,
     accuracy_chart,
     attention_chart,
+    curve_chart,
     group_chart,
     noise_chart,
     pair_chart,
+    removed_chart,
 )
 from wherewhat.studies.latin_square.names import (
     ERROR,
-    GATHERS,
     LARGE,
     LINE_SINUSOID,
-    LINES,
-    LINKS,
     MIDDLE,
     MODULES,
-    MOVED,
     NETWORK,
     NONE,
     PRE_NORM,
-    READS,
     SINUSOID,
     SMALL,
     SQUARES,
-    TABLE_MEASURES,
-    TEST,
-    TRAIN,
-    VARIANT,
-    accuracy,
-    attention_cell,
     block_name,
-    chance,
     label,
-    moved_cell,
     name_of,
-    table_cell,
 )
-from wherewhat.studies.latin_square.table_charts import cosine_map, growth_chart, layout_chart, network_chart
+from wherewhat.studies.latin_square.number_tables import accuracy_table, head_table, measure_table
+from wherewhat.studies.latin_square.solution import solution
+from wherewhat.studies.latin_square.table_charts import (
+    cosine_map,
+    growth_chart,
+    layout_chart,
+    network_chart,
+    scatter_chart,
+)
 from wherewhat.tables.manifest.study import LatinSquareManifest, LatinSquareSection, LongAnswer
 
 TEXTS = {
-    "answer": "Circles: test puzzles, whose solutions never occur in training, with 95 % intervals. Diamonds: "
-    "training puzzles. Squares: published, of a larger net that was trained for far longer. Dotted: a random "
-    "symbol, and the best guess from counts of symbols, which is all that is visible without positions. Beside it, "
-    "the correlation over pairs of cells of the cosine of their rows with the lines that they share: hollow at the "
-    "start of training, filled at its end. Grey are 95 % of random tables; the dotted line is the fixed 2-D "
-    "sinusoid.",
+    "answer": "Circles: test puzzles, drawn from Latin squares that no training puzzle is drawn from (15 % of test "
+    "puzzles also fit one of those), with 95 % intervals. Diamonds: training puzzles. Squares: published, of a larger "
+    "net that was trained for far longer. Dotted: a random symbol, and the best guess from counts of symbols, which is "
+    "all that is visible without positions. Beside it, the correlation over pairs of cells of the cosine of their rows "
+    "with the lines that they share: hollow at the start of training, filled at its end. Grey are 95 % of random "
+    "tables; the dotted line is the fixed 2-D sinusoid.",
     "maps": "Cosines of all pairs of rows, cells in reading order, of the first seed: blue below 0, orange above. Dots "
     "mark cells in the same row, the blocks on the diagonal, or in the same column, the lines parallel to it. The "
-    "sinusoid is without its mean row. Below, measures over training; grey are 95 % of random tables.",
+    "sinusoid is without its mean row. Below, measures of tables and test accuracy over training, and a dot per net "
+    "with a learned table, by the block with the highest value. Grey are 95 % of random tables.",
     "ratio": "Left, both tables with tokens that start so wide that the ratio of the first table to its input is small "
     "or large: if the norm decides, dots on the same line are close to each other; if the ratio does, dots of the same "
     "colour. Right, both tables at two learning rates. Adam moves every weight by about the learning rate per step, so "
     "that a table that starts ten times wider moves ten times less, as a share of itself; the table of measures below "
-    "has how far each has moved. 95 % intervals.",
+    "has the change of each since its start. 95 % intervals.",
     "solution": "Rows and columns: the cosine of the attention of a block, over all sixteen queries of a test puzzle, "
     "with attention to all cells in the same row or column alike, which sharper attention falls short of. Queried "
     "cell: the share of its attention on the other cells of its row and column. Last cell, from which the answer is "
     "read: the share on the queried one, and on the other cells of the row and column of the queried one. Dotted: "
-    "uniform attention.",
+    "uniform attention. Below, test accuracy when one block lacks one of these three links: attention there is 0, and "
+    "the rest of the row is scaled to a sum of 1. Hollow: the whole net. Where a link starts at the last cell, puzzles "
+    "that ask for the last cell are left out. 95 % intervals.",
     "groups": "Binary puzzles follow from a row or a column, ternary ones from both, quaternary ones only from the "
     "whole grid. Under noise, each given cell is replaced with some probability by a random symbol. 95 % intervals.",
     "network": "A network of nodes in modules, in random order; a net reads all nodes but the hidden ones, whose "
@@ -86,13 +82,10 @@ TEXTS = {
     "than the mean of the nodes that it sees. Grey are 95 % of random tables. Unexplained variance: 1 for a net that "
     "predicts the mean of all nodes at all times.",
     "numbers": "Published are means and standard deviations over 15 seeds in per cent. Ours are test and training "
-    "accuracies; measures of tables are those at the end of training, by block, and how far they have moved since the "
-    "start, as a share of their norm there.",
+    "accuracies; measures of tables are those at the end of training, by block, with the norm of their change since "
+    "the start over their norm there.",
 }
-SOLVED = 0.8  # test accuracy from which a net shows how the task is solved
-FOLLOWS, FOCUSED = 0.6, 0.5  # of attention: of the queried cell on its lines, of the last cell on the queried one
 HELPS = 0.02  # of the variance: by how much less may stay unexplained for positions to help
-ALONE = 0.9  # share of a head's variance from which one of position and symbols decides alone
 
 
 def page(result: pl.DataFrame, manifest: LatinSquareManifest) -> Page:
@@ -136,8 +129,8 @@ def answers_of(about: LatinSquareSection, *keys: str) -> Sequence[LongAnswer]:
 def answer(table: ResultTable, about: LatinSquareSection) -> Section:
     """The first screen: accuracy by arm, and what tables have learnt of the layout."""
     cards = columns(
-        panel(accuracy_chart(table, about), title="Who answers puzzles"),
-        panel(layout_chart(table, about), title="Which tables know the grid"),
+        panel(accuracy_chart(table, about), title="Accuracy by positions"),
+        panel(layout_chart(table, about), title="Layout correlation of tables"),
     )
     answers = answers_of(about, "generalises", "layout")
     return answer_section("answer", "Where a table starts", answers, cards, text=TEXTS["answer"], short="Answer")
@@ -152,6 +145,10 @@ def maps(table: ResultTable, about: LatinSquareSection) -> Section:
     body = join(
         tag("div", panel(columns(*tiles, look="multiples"), title="Cosines of rows, first block"), class_="below"),
         tag("div", panel(growth_chart(table, about), title="Over training, first block"), class_="below"),
+        columns(
+            panel(curve_chart(table, about), title="Test accuracy over training"),
+            panel(scatter_chart(table, about), title="Tables and test accuracy"),
+        ),
     )
     return Section("tables", "What tables look like", TEXTS["maps"], body, "Tables")
 
@@ -169,62 +166,9 @@ def ratio(table: ResultTable, about: LatinSquareSection) -> Section:
 def solved(table: ResultTable, about: LatinSquareSection) -> Section:
     """Where nets look, and what that says about how they solve the task."""
     lede = solution(table, about)
-    body = join(panel(attention_chart(table, about)), note(TEXTS["solution"]))
+    charts = panel(attention_chart(table, about)), panel(removed_chart(table, about), title="Without one link")
+    body = join(*(tag("div", chart, class_="below") for chart in charts), note(TEXTS["solution"]))
     return Section("solution", "How nets solve it", lede, body, "Solution")
-
-
-def solution(table: ResultTable, about: LatinSquareSection) -> str:
-    """How nets that answer most puzzles solve them, from where their blocks look."""
-    arms = [arm for arm in about.arms if table.value(name_of(SQUARES, arm), accuracy()) >= SOLVED]
-    if not arms:
-        return f"No net answers {percent(SOLVED)} of the test puzzles, so there is no solution to describe."
-    steps = {
-        "the queried cell gathers its row and column": (GATHERS, FOLLOWS),
-        "the last cell, where the answer is read, looks the queried cell up": (READS, FOCUSED),
-    }
-    parts = [step_sentence(table, arms, words, *step) for words, step in steps.items()]
-    clear = sorted({arm for _, its in parts for arm in its}, key=arms.index)
-    rest = [arm for arm in arms if arm not in clear]
-    others = f" In {listed([label(arm) for arm in rest])} attention shows no such step by itself" if rest else ""
-    others += f"{by_position(table, rest)}." if rest else ""
-    first = f"Nets that answer at least {percent(SOLVED)} of the test puzzles do not all solve them alike: "
-    return f"{first if len(arms) > 1 else ''}{'; '.join(words for words, _ in parts)}.{others}"
-
-
-def by_position(table: ResultTable, arms: Sequence[str]) -> str:
-    """Which of these arms have a first block that looks by position alone, or by symbols alone; half a sentence."""
-    words = ""
-    for score, what in (("input.position_share", "position"), ("input.symbol_share", "symbols")):
-        values = {arm: table.value(name_of(SQUARES, arm), Cell("heads", score, "L0H0")) for arm in arms}
-        if alone := {arm: value for arm, value in values.items() if value >= ALONE}:
-            listing = listed([f"{label(arm)} ({short(value)} of the variance)" for arm, value in alone.items()])
-            words += f"; the first block goes by {what} alone in {listing}"
-    return words
-
-
-def step_sentence(
-    table: ResultTable, arms: Sequence[str], words: str, measure: str, enough: float
-) -> tuple[str, list[str]]:
-    """Which arms take one step, by the share of attention in the block in which it is largest; and these arms."""
-    best = {arm: max(block_values(table, arm, measure), default=(0.0, 0)) for arm in arms}
-    those = {arm: pair for arm, pair in best.items() if pair[0] >= enough}
-    level = f"uniform attention {percent(uniform(table, measure))}"
-    if not those:
-        most = max(share for share, _ in best.values())
-        return f"in none of them {words} ({percent(most)} of its attention at most, {level})", []
-    listing = ", ".join(f"{label(arm)}: {percent(share)} in block {block}" for arm, (share, block) in those.items())
-    return f"{words} ({listing}; {level})", list(those)
-
-
-def block_values(table: ResultTable, arm: str, measure: str) -> list[tuple[float, int]]:
-    """A measure of attention and its block, for every block that has one."""
-    rows = table.where(part="attention", subject=name_of(SQUARES, arm), measure=measure, seed=None)
-    return [(value, int(item.removeprefix("block "))) for item, value in rows.select("item", "value").iter_rows()]
-
-
-def uniform(table: ResultTable, measure: str) -> float:
-    """What uniform attention gives."""
-    return table.value("", chance(measure))
 
 
 def groups(table: ResultTable, about: LatinSquareSection) -> Section:
@@ -277,52 +221,3 @@ def numbers(table: ResultTable, about: LatinSquareSection) -> Section:
         tag("div", panel(head_table(table, about), title="Heads"), class_="below"),
     )
     return Section("numbers", "All numbers", TEXTS["numbers"], body, "Numbers")
-
-
-def accuracy_table(table: ResultTable, about: LatinSquareSection) -> Html:
-    """Accuracies by arm, with published ones where there are any, also of sigmas that were not trained here."""
-    rows = []
-    ours = {about.sigmas.get(arm, arm): arm for arm in about.arms if about.kinds.get(arm) != VARIANT}
-    others = [arm for arm in about.arms if arm not in ours.values()]
-    for key in [*BY_TABLE, *(key for key in ours if key not in BY_TABLE), *others]:
-        arm, theirs = (key if key in others else ours.get(key)), BY_TABLE.get(key)
-        published = [f"{theirs[n]:.1f} ({theirs[n + 1]:.1f})" for n in (0, 2)] if theirs else [MISSING, MISSING]
-        cells = [table.row(name_of(SQUARES, str(arm)), accuracy(item)) for item in (TEST, TRAIN)]
-        name = label(str(arm)) if arm else f"σ = {key:g}" if isinstance(key, float) else key
-        rows.append([name, *published, *(per_cent(row["value"]) if row else MISSING for row in cells)])
-    groups_ = [("", 1), ("published, mean (sd)", 2), ("ours", 2)]
-    headings = ["positions", "held-out puzzles", "108 originals", "test", "training"]
-    return table_of(headings, rows, label="published and own accuracies", groups=groups_)
-
-
-def measure_table(table: ResultTable, about: LatinSquareSection) -> Html:
-    """Every measure of every table at the end of training, with chance and the sinusoid itself."""
-    rows = [
-        ["random tables", *(short(uniform(table, measure)) for measure in TABLE_MEASURES), MISSING],
-        ["2-D sinusoid itself", *(short(table.value(SINUSOID, chance(each))) for each in TABLE_MEASURES), MISSING],
-    ]
-    for arm in (arm for arm in about.arms if arm in about.sigmas):
-        for block in range(about.layers or 1):
-            measured = [*(table_cell(measure, block) for measure in TABLE_MEASURES), moved_cell(block)]
-            cells = [table.row(name_of(SQUARES, arm), cell) for cell in measured]
-            rows.append(
-                [f"{label(arm)}, {block_name(block)}", *(short(row["value"]) if row else MISSING for row in cells)]
-            )
-    return table_of(["table", *TABLE_MEASURES, MOVED], rows, label="measures of tables")
-
-
-def head_table(table: ResultTable, about: LatinSquareSection) -> Html:
-    """Attention measures and scores of the head of every block."""
-    scores = {"entropy": "entropy", "input.position_share": "position share", "input.symbol_share": "symbol share"}
-    rows = []
-    for arm in about.arms:
-        for block in range(about.layers or 1):
-            subject = name_of(SQUARES, arm)
-            cells: list[Any] = [attention_cell(measure, block) for measure in (LINES, *LINKS)]
-            cells += [Cell("heads", score, f"L{block}H0") for score in scores]
-            known = [table.row(subject, cell) for cell in cells]
-            rows.append(
-                [f"{label(arm)}, {block_name(block)}", *(short(row["value"]) if row else MISSING for row in known)]
-            )
-    headings = ["head", LINES, *LINKS, *scores.values()]
-    return table_of(headings, rows, label="attention and scores of heads")

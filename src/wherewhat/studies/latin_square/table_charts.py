@@ -1,26 +1,29 @@
 """Charts of what tables have learnt of a layout: its correlation, its growth, cosines of rows, modules. Torch-free."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 from typing import Any
 
 import altair as alt
 
 from wherewhat.report.blocks import marks
-from wherewhat.report.blocks.axes import LINE, MUTED, colour, end, names, shade, x, y
+from wherewhat.report.blocks.axes import LINE, MUTED, colour, end, names, shade, share, x, y
 from wherewhat.report.blocks.chart import ViewRows, chart, heat_map
 from wherewhat.report.blocks.marks import ROWS, dots, line, named, rule, whiskers
 from wherewhat.report.core.page import Chart
 from wherewhat.studies.engine.results import Cell, ResultTable
-from wherewhat.studies.latin_square.charts import CIRCLES, STROKES, block_tints, numbers_of, tints
+from wherewhat.studies.latin_square.charts import CIRCLES, STROKES, block_tints, numbers_of, over_training, tints
 from wherewhat.studies.latin_square.names import (
     CENTRED,
     DISTANCE,
+    HEADINGS,
     LAYOUT,
     LEARNED,
     MODULES,
     NETWORK,
     SINUSOID,
     SQUARES,
+    accuracy,
     block_name,
     chance,
     label,
@@ -32,13 +35,12 @@ from wherewhat.tables.manifest.study import LatinSquareSection
 Rows = Iterator[Mapping[str, Any]]
 STRETCHED = [-0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6]
 TITLES = {LAYOUT: "Layout", DISTANCE: "Distance", CENTRED: "Procrustes, centred"}
-AXES = {LAYOUT: "layout correlation", DISTANCE: "distance correlation", CENTRED: "similarity"}
 
 
 def layout_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
     """The layout correlation of every table: hollow where it starts, filled where it ends; grey are random tables."""
     arms = [arm for arm in about.arms if arm in about.sigmas]
-    across = x("value", AXES[LAYOUT], domainMin=-0.25, nice=False, tickCount=5, padding=10)
+    across = x("value", HEADINGS[LAYOUT], domainMin=-0.25, nice=False, tickCount=5, padding=10)
     tint = colour("block", block_tints(about.layers or 1), legend=CIRCLES)
     place = {"x": across, "y": names("name", labelLimit=170, grid=True), "color": tint}
     band = named("random").mark_rect(fill=MUTED, opacity=0.14).encode(**end({}, "x"))
@@ -75,7 +77,7 @@ def growth_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
     for measure, title in TITLES.items():
         rows, ends = list(growth_rows(table, arms, measure)), (0.0, float(about.steps or 1))
         random = [{"at": at, **random_range(table, measure)} for at in ends]
-        views[title] = ViewRows(rows, words={"axis": AXES[measure]}, tables={"random": random})
+        views[title] = ViewRows(rows, words={"axis": HEADINGS[measure]}, tables={"random": random})
     across = x("at", "training step", nice=False, grid=False, tickCount=5, padding=6)
     up = y("value", "{axis}", nice=True, tickCount=5)
     place = {"x": across, "y": up, "color": colour("name", tints(arms), legend=STROKES)}
@@ -93,9 +95,37 @@ def growth_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
 def growth_rows(table: ResultTable, arms: Sequence[str], measure: str) -> Rows:
     """A measure of the first block's table by step."""
     for arm in arms:
-        rows = table.where(part="table", subject=name_of(SQUARES, arm), item=block_name(0), measure=measure, seed=None)
-        for row in rows.drop_nulls("at").sort("at").iter_rows(named=True):
+        for row in over_training(table, arm, table_cell(measure, 0)).iter_rows(named=True):
             yield {"name": label(arm), "at": row["at"], **numbers_of(row)}
+
+
+def scatter_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
+    """Test accuracy by the best table of a net, a dot per net; grey are random tables."""
+    arms = [arm for arm in about.arms if arm in about.sigmas]
+    views = {
+        TITLES[measure]: ViewRows(
+            list(run_rows(table, arms, measure, about.layers or 1)),
+            words={"axis": HEADINGS[measure]},
+            tables={"random": [random_range(table, measure)]},
+        )
+        for measure in (LAYOUT, CENTRED)
+    }
+    across, up = x("value", "{axis}, best block", tickCount=5, padding=8), share(y, "accuracy", "test accuracy")
+    place = {"x": across, "y": up, "color": colour("name", tints(arms), legend=CIRCLES)}
+    band = named("random").mark_rect(fill=MUTED, opacity=0.14).encode(**end({}, "x"))
+    look: dict[str, Any] = {"height": 320, "figure": True, "title": "Tables and test accuracy"}
+    tip, words = "{name}, seed {seed}: {value:short}, {accuracy:share}", "test accuracy by similarity of tables"
+    return chart("tables", views, [band, dots(ROWS, place, size=74)], tip=tip, label=words, **look)
+
+
+def run_rows(table: ResultTable, arms: Sequence[str], measure: str, layers: int) -> Rows:
+    """Of every net, its test accuracy and the highest value of a measure among its tables."""
+    for arm in arms:
+        for seed in table.seeds:
+            cells = [accuracy(), *(table_cell(measure, block) for block in range(layers))]
+            share_, *values = (table.value(name_of(SQUARES, arm), cell, seed) for cell in cells)
+            if not isnan(share_) and not any(map(isnan, values)):
+                yield {"name": label(arm), "seed": seed, "value": max(values), "accuracy": share_}
 
 
 def random_range(table: ResultTable, measure: str) -> dict[str, Any]:
