@@ -38,7 +38,7 @@ from wherewhat.studies.latin_square.position_tables import (
     table_measures,
 )
 from wherewhat.studies.latin_square.settings import ARMS, SCALES
-from wherewhat.tasks.latin import BLANK, QUERY
+from wherewhat.tasks.latin import BLANK, HELD_OUT, QUERY, squares
 
 EXACT = 1e-12  # two float64 computations of numbers of size 1
 WIDTHS = {64: 0, 160: 1}  # and their place in the pairs of expected numbers
@@ -198,6 +198,16 @@ def test_noise_replaces_given_cells_alone() -> None:
     assert (with_noise(input_NC, 0.0, np.random.default_rng(0)) == input_NC).all()
     less_NC = with_noise(input_NC, 0.05, np.random.default_rng(0))
     assert (noisy_NC != input_NC)[less_NC != input_NC].all()
+
+
+def test_some_test_puzzles_also_fit_a_square_of_training() -> None:
+    trained_SC = squares()[np.arange(len(squares())) % HELD_OUT != 0]
+    input_NC = puzzles(1, "test", 1920).input_NT
+    fits = []
+    for puzzle_C in input_NC:
+        given_C = (puzzle_C != BLANK) & (puzzle_C != QUERY)
+        fits.append((trained_SC[:, given_C] == puzzle_C[given_C]).all(1).any())
+    assert np.mean(fits) == pytest.approx(0.16, abs=0.03)  # the figure of the page and of its notes
 
 
 def test_counts_of_symbols_tell_few_answers() -> None:

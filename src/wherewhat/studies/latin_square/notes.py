@@ -28,7 +28,7 @@ NOTES = (
     "Arms called slower have a third of the learning rate of the others. A claim that compares small and large tables "
     "takes each at the better of both rates.",
     "How puzzles were split is not published: here test puzzles are drawn from every fifth Latin square, "
-    "from which no training puzzle is drawn; 15 % of test puzzles also fit a square of training. All combinations of "
+    "from which no training puzzle is drawn; 16 % of test puzzles also fit a square of training. All combinations of "
     "class, answer and queried cell are equally frequent.",
     "Procrustes is the nuclear norm of the product of both tables over their Frobenius norms. Raw, it is useless "
     "here, as all rows of the sinusoid share a large mean: with its rows in a random order it still scores 0.95. "

@@ -52,7 +52,7 @@ from wherewhat.studies.latin_square.table_charts import (
 from wherewhat.tables.manifest.study import LatinSquareManifest, LatinSquareSection, LongAnswer
 
 TEXTS = {
-    "answer": "Circles: test puzzles, drawn from Latin squares that no training puzzle is drawn from (15 % of test "
+    "answer": "Circles: test puzzles, drawn from Latin squares that no training puzzle is drawn from (16 % of test "
     "puzzles also fit one of those), with 95 % intervals. Diamonds: training puzzles. Squares: published, of a larger "
     "net that was trained for far longer. Dotted: a random symbol, and the best guess from counts of symbols, which is "
     "all that is visible without positions. Beside it, the correlation over pairs of cells of the cosine of their rows "
