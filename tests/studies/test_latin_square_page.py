@@ -148,6 +148,7 @@ def test_whether_a_fixed_sinusoid_helps_in_the_network() -> None:
         f"it, 89% without positions, and 61% with a learned table from {label(SMALL)}."
     )
     assert "does not help" in network_finding(errors(none=0.75, line=0.74, small=0.61))
+    assert "random order helps: " in network_finding(errors(none=0.75, line=0.6, small=0.74))
     assert network_finding(errors(none=0.75, small=0.61)) == ""
 
 

@@ -205,7 +205,8 @@ def network_finding(table: ResultTable) -> str:
     if not all(rows):
         return ""
     none, line, small_ = (row["value"] for row in rows if row)
-    helps = "helps too" if line < none - HELPS else "does not help"
+    too = " too" if small_ < none - HELPS else ""
+    helps = f"helps{too}" if line < none - HELPS else "does not help"
     return (
         f"A fixed sinusoid of the random order {helps}: {percent(line)} of the variance of hidden nodes stays "
         f"unexplained with it, {percent(none)} without positions, and {percent(small_)} with a learned table from "

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import isnan
 from statistics import fmean
 from typing import NamedTuple
 
@@ -102,7 +103,7 @@ def solution_words(table: ResultTable, solution: Solution, blocks: dict[str, tup
         fmean(table.value(name_of(SQUARES, arm), removed_cell(link, block)) for arm, block in each.items())
         for each in (dict.fromkeys(blocks), {arm: pair[solution.reads] for arm, pair in blocks.items()})
     )
-    if before != before or after != after:  # not measured
+    if isnan(before + after):  # not measured
         return sentence
     falls = "falls" if after < before else "goes"
     step = ("first", "second")[solution.reads]
