@@ -346,10 +346,13 @@ def test_the_page_tells_how_learnt_regions_are_counted(outcome: StudyRun) -> Non
         assert words in text, words
 
 
-def test_the_page_draws_the_codes_of_the_first_seed() -> None:
+def test_the_page_draws_the_codes_of_one_seed() -> None:
     rows: list[Row] = [
         ("code", "causal rope", "0", 1.0, seed, axis, value + seed, None, None)
         for seed in (0, 1)
         for axis, value in (("x", 0.25), ("y", 0.5))
     ]
-    assert list(drawn_codes(table_of(rows), "causal rope")) == [{"region": "region 1", "x": 0.25, "y": 0.5}]
+    for seed in (0, 1):
+        drawn = {"region": "region 1", "x": 0.25 + seed, "y": 0.5 + seed}
+        assert list(drawn_codes(table_of(rows), "causal rope", seed)) == [drawn]
+    assert not list(drawn_codes(table_of(rows), "causal rope", 2))

@@ -183,10 +183,10 @@ def flat_alibi(table: ResultTable) -> Verdict:
     "The token that ones are counted against decides which sizes a net can count in.",
     "a mechanism, for some nets: BOS serves all sizes, all of `]` other lengths, `0` other numbers of regions",
     answers={
-        "agrees": "Slopes on other sizes follow from the token that ones are counted against",
-        "in part": "Some slopes on other sizes follow from the token that ones are counted against",
-        "disagrees": "Slopes on other sizes do not follow from the token that ones are counted against",
-        "unknown": "No net has learnt enough to see what it counts against",
+        "agrees": "Bias tokens explain the slopes on other sizes",
+        "in part": "Bias tokens explain some of the slopes on other sizes",
+        "disagrees": "Bias tokens do not explain the slopes on other sizes",
+        "unknown": "No net has learnt enough to name its bias tokens",
     },
 )
 def bias_token(table: ResultTable) -> Verdict:
@@ -195,15 +195,18 @@ def bias_token(table: ResultTable) -> Verdict:
     if not regions:
         return Verdict("No region was learnt", "unknown")
     ways = Counter(each.way for each in regions)
-    ours = f"How {len(regions)} learnt regions are counted: {', '.join(f'{way} {n}' for way, n in ways.items())}"
+    ours = (
+        f"Bias tokens of {count(len(regions), 'learnt region')}: {', '.join(f'{way} {n}' for way, n in ways.items())}"
+    )
     same = [each.agree for each in regions if each.compares]
     most = len(same) > len(regions) / 2
     if not same:
-        answer = "No net here counts ones against a token that is the same in every sequence"
-        return Verdict(ours, "unknown", "No region is counted against a token that says nothing else.", answer=answer)
+        return Verdict(ours, "unknown", "No region has a bias token.", answer="No net here counts by a bias token")
     verdict = all_or_some(same) if most else all_or_some([*same, False])
-    why = "" if most else "Most regions are not counted against a token that says nothing else."
-    return Verdict(f"{ours}; slopes fit in {sum(same)} of {len(same)} that compare", verdict, why)
+    why = "" if most else "Most regions have no bias token."
+    return Verdict(
+        f"{ours}. Slopes fit the bias token in {sum(same)} of {len(same)} regions that have one", verdict, why
+    )
 
 
 def learnt(table: ResultTable) -> list[LearntRegion]:

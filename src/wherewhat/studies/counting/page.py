@@ -1,5 +1,6 @@
 """The page of contextual counting: who learns it, on which sizes it holds, and what ones are counted against."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -72,8 +73,8 @@ LEDES = {
     "bias token; if it becomes the other sequence's count, they carry it. Listed are all regions that are counted "
     "exactly in more than {learnt} of test sequences.",
     "codes": "The states of the ones of each region after the encoder, projected onto their first two principal "
-    "components, for the net built by hand, those that have learnt a region, and the best bidirectional one. Where "
-    "regions lie apart, a query can pick its own.",
+    "components, for the net built by hand, those that have learnt a region, and the best bidirectional one; of "
+    "several seeds, the one that has learnt most regions. Where regions lie apart, a query can pick its own.",
     "counts": "Accuracy by the true count; every dot is a learnt region of one seed. Ratios of attention tell small "
     "counts apart better than large ones, which are also rare in training.",
     "frequencies": "How much of what varies in a rotary head's logits each frequency carries, from the fastest, 0, to "
@@ -232,7 +233,9 @@ def codes(table: ResultTable, about: CountingSection, learnt: list[LearntRegion]
     nets = [net for net in about.nets if net == BY_HAND or net in counting]
     others = [net for net in about.nets if direction_of(net) == BIDIRECTIONAL and net not in nets]
     nets += sorted(others, key=lambda net: _value(table, net, MEDIAN) or 0.0)[-1:]
-    views = {shown(net): rows for net in nets if (rows := list(code_rows(table, net)))}
+    best = {net: Counter(each.seed for each in learnt if each.net == net).most_common(1) for net in nets}
+    seeds = {net: most[0][0] if most else min(table.seeds) for net, most in best.items()}
+    views = {shown(net): rows for net in nets if (rows := list(code_rows(table, net, seeds[net])))}
     tints = {f"region {number}": REGIONS[number % len(REGIONS)] for number in range(about.regions)}
     drawn = scatter(
         "codes",
@@ -250,15 +253,13 @@ def codes(table: ResultTable, about: CountingSection, learnt: list[LearntRegion]
     return Section("codes", "How regions are told apart", LEDES["codes"], panel(drawn), "Codes")
 
 
-def code_rows(table: ResultTable, net: str) -> Iterator[Mapping[str, Any]]:
-    """The points of a net's first seed."""
-    rows = table.where(part="code", subject=net).drop_nulls("seed")
+def code_rows(table: ResultTable, net: str, seed: int) -> Iterator[Mapping[str, Any]]:
+    """The points of one run of a net."""
+    rows = table.where(part="code", subject=net, seed=seed)
     if rows.is_empty():
         return
-    first = rows.filter(pl.col("seed") == rows["seed"].min())
-    for region, px, py in (
-        first.pivot("measure", index=["at", "item"], values="value").select("at", "x", "y").iter_rows()
-    ):
+    points = rows.pivot("measure", index=["at", "item"], values="value").select("at", "x", "y")
+    for region, px, py in points.iter_rows():
         yield {"region": f"region {region:.0f}", "x": px, "y": py}
 
 
