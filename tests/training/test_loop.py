@@ -274,11 +274,11 @@ class Oracle(nn.Module):
         super().__init__()
         self.task = settings.task
 
-    def hidden(self, ids_BT: Tensor, *, first: int) -> Tensor:
+    def last_hidden(self, ids_BT: Tensor, *, first: int) -> Tensor:
         answers = [self.task.solve(row) * (row[0] >= self.task.first_ids[1]) for row in ids_BT.tolist()]
-        hidden_BTV = torch.zeros(*ids_BT.shape, self.task.vocabulary)
-        hidden_BTV[torch.arange(len(answers)), -1, torch.tensor(answers)] = 1.0
-        return hidden_BTV
+        hidden_BV = torch.zeros(len(ids_BT), self.task.vocabulary)
+        hidden_BV[torch.arange(len(answers)), torch.tensor(answers)] = 1.0
+        return hidden_BV
 
     def head(self, hidden_BV: Tensor) -> Tensor:
         return hidden_BV

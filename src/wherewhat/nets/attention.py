@@ -105,13 +105,23 @@ class SelfAttention(nn.Module):
         self.out = nn.Linear(width, width, bias=bias)
         self.attend: Attend = attend
 
-    def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
+    def forward(
+        self,
+        x_BTD: Tensor,
+        encoding: Encoding,
+        context: Context,
+        memory: Memory | None = None,
+        rows_Q: Tensor | None = None,
+    ) -> Tensor:
+        """What every token gathers, or those in the slots `rows_Q` alone."""
         notes = encoding.observe(x_BTD, context.real_BQ, None if memory is None else memory.notes)
         q_BHTC, k_BHKC, v_BHKC = self.qkv(x_BTD).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         if memory is not None:
             k_BHKC, v_BHKC, notes = memory.add(k_BHKC, v_BHKC, notes)
         if notes:
             context = context.noted(notes)
+        if rows_Q is not None:
+            q_BHTC, context = q_BHTC[:, :, rows_Q], context.rows(rows_Q)
         out_BHTC = self.attend(encoding, q_BHTC, k_BHKC, v_BHKC, context)
         mixed_BTD: Tensor = self.out(out_BHTC.transpose(1, 2).flatten(2))
         return mixed_BTD

@@ -1,4 +1,7 @@
-"""The layers of decoders and encoders, by where their norms are."""
+"""The layers of decoders and encoders, by where their norms are.
+
+All tokens go in. What comes out is the stream of all of them, or of those in the slots `rows_Q` alone.
+"""
 
 from torch import Tensor, nn
 from torch.nn.functional import gelu
@@ -18,8 +21,16 @@ class PreNormBlock(nn.Module):
         self.attention = SelfAttention(config.width, config.heads)
         self.mlp = mlp(config.width, config.mlp * config.width, nn.GELU()) if config.mlp else None
 
-    def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
-        x_BTD = x_BTD + self.attention(self.attention_norm(x_BTD), encoding, context, memory)
+    def forward(
+        self,
+        x_BTD: Tensor,
+        encoding: Encoding,
+        context: Context,
+        memory: Memory | None = None,
+        rows_Q: Tensor | None = None,
+    ) -> Tensor:
+        mixed_BTD = self.attention(self.attention_norm(x_BTD), encoding, context, memory, rows_Q)
+        x_BTD = at_rows(x_BTD, rows_Q) + mixed_BTD
         return x_BTD if self.mlp is None else x_BTD + self.mlp(x_BTD)
 
 
@@ -34,12 +45,25 @@ class PostNormBlock(nn.Module):
         self.mlp = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width)) if hidden else None
         self.mlp_norm = nn.LayerNorm(width) if hidden else None
 
-    def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
-        x_BTD = self.attention_norm(x_BTD + self.attention(x_BTD, encoding, context, memory))
+    def forward(
+        self,
+        x_BTD: Tensor,
+        encoding: Encoding,
+        context: Context,
+        memory: Memory | None = None,
+        rows_Q: Tensor | None = None,
+    ) -> Tensor:
+        mixed_BTD = self.attention(x_BTD, encoding, context, memory, rows_Q)
+        x_BTD = self.attention_norm(at_rows(x_BTD, rows_Q) + mixed_BTD)
         if self.mlp is None or self.mlp_norm is None:
             return x_BTD
         normed_BTD: Tensor = self.mlp_norm(x_BTD + gelu(self.mlp(x_BTD)))
         return normed_BTD
+
+
+def at_rows(x_BTD: Tensor, rows_Q: Tensor | None) -> Tensor:
+    """The stream in these slots; in all of them if none are named."""
+    return x_BTD if rows_Q is None else x_BTD[:, rows_Q]
 
 
 def mlp(width: int, hidden: int, activation: nn.Module) -> nn.Sequential:

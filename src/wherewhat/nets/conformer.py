@@ -8,7 +8,7 @@ from wherewhat.encodings.base import Context, Encoding
 from wherewhat.encodings.none import NoPosition
 from wherewhat.errors import UserError
 from wherewhat.nets.attention import SelfAttention
-from wherewhat.nets.blocks import mlp
+from wherewhat.nets.blocks import at_rows, mlp
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.past import Memory
 from wherewhat.nets.trunk import Trunk
@@ -42,13 +42,20 @@ class ConformerBlock(nn.Module):
         self.second = mlp(width, hidden, nn.SiLU()) if hidden else None
         self.norm = nn.LayerNorm(width)
 
-    def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
+    def forward(
+        self,
+        x_BTD: Tensor,
+        encoding: Encoding,
+        context: Context,
+        memory: Memory | None = None,
+        rows_Q: Tensor | None = None,
+    ) -> Tensor:
         x_BTD = x_BTD if self.first is None else x_BTD + self.first(x_BTD) / 2
         x_BTD = x_BTD + self.attention(self.attention_norm(x_BTD), encoding, context, memory)
         x_BTD = x_BTD + self.convolution(x_BTD, context.real_BQ, context.chunk)
         x_BTD = x_BTD if self.second is None else x_BTD + self.second(x_BTD) / 2
         normed_BTD: Tensor = self.norm(x_BTD)
-        return normed_BTD
+        return at_rows(normed_BTD, rows_Q)  # the convolution needs neighbours, and batch norm all tokens
 
 
 class PreProjectionAttention(SelfAttention):
@@ -58,7 +65,14 @@ class PreProjectionAttention(SelfAttention):
     Some published checkpoints were trained so. Values are projected from the input as it is.
     """
 
-    def forward(self, x_BTD: Tensor, encoding: Encoding, context: Context, memory: Memory | None = None) -> Tensor:
+    def forward(
+        self,
+        x_BTD: Tensor,
+        encoding: Encoding,
+        context: Context,
+        memory: Memory | None = None,
+        rows_Q: Tensor | None = None,
+    ) -> Tensor:
         x_BHTC = x_BTD.unflatten(-1, (self.heads, -1)).transpose(1, 2)
         inputs = (*encoding.on_query_key(x_BHTC, x_BHTC, context), x_BHTC)
         weights, biases = self.qkv.weight.chunk(3), self.qkv.bias.chunk(3)

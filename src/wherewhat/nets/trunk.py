@@ -100,21 +100,34 @@ class Trunk(nn.Module, ABC):
         self._check(ids_BT, real_BT)
         return self.hidden_of(self.embedded(ids_BT, real_BT), real_BT, past, first=first)
 
+    def last_hidden(self, ids_BT: Tensor, *, first: int = 0) -> Tensor:
+        """x_BD of the last token; the last block computes nothing for the others but their keys and values."""
+        self._check(ids_BT, None)
+        last_Q = torch.tensor([ids_BT.shape[1] - 1], device=ids_BT.device)
+        return self.hidden_of(self.embedded(ids_BT), first=first, rows_Q=last_Q)[:, 0]
+
     def embedded(self, ids_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """x_BTD, what blocks read: embeddings of token ids, or of the frames_BTG of a net that hears."""
         x_BTD: Tensor = self.tokens(ids_BT) if self.hearing is None else self.hearing(ids_BT, real_BT)
         return x_BTD
 
     def hidden_of(
-        self, x_BTD: Tensor, real_BT: Tensor | None = None, past: Past | None = None, *, first: int = 0
+        self,
+        x_BTD: Tensor,
+        real_BT: Tensor | None = None,
+        past: Past | None = None,
+        *,
+        first: int = 0,
+        rows_Q: Tensor | None = None,
     ) -> Tensor:
-        """The same for any vectors x_BTD in place of the embeddings of tokens."""
+        """The same for any vectors x_BTD in place of the embeddings of tokens; with `rows_Q`, in these slots alone."""
         with nullcontext() if past is None else past.unless_it_fails():
             context = self._context(x_BTD, real_BT, past, first)
             for number, block in enumerate(self.blocks):
                 encoding = self.encoding(number)
                 x_BTD = encoding.on_tokens(x_BTD, context.query_positions_BQ, number)
-                x_BTD = block(x_BTD, encoding, context, None if past is None else past.block(number))
+                wanted_Q = rows_Q if number == len(self.blocks) - 1 else None
+                x_BTD = block(x_BTD, encoding, context, None if past is None else past.block(number), wanted_Q)
             normed_BTD: Tensor = self.norm(x_BTD)
             return normed_BTD
 

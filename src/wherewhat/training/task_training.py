@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -142,24 +142,28 @@ class TaskObjective(Objective):
     def loss(self, net: Trunk, step: int) -> Tensor:
         size, samples = self.settings.batch, self.settings.train_samples
         indices_N = np.arange((step - 1) * size, step * size)
-        batch = self._repeated if samples else self.task.batch(self.settings.data_seed, "train", indices_N)
+        batch = self._repeated() if samples else self.task.batch(self.settings.data_seed, "train", indices_N)
         rows_N = indices_N % samples if samples else np.arange(size)
         input_NT, target_N = (torch.from_numpy(each[rows_N]) for each in (batch.input_NT, batch.target_N))
         return cross_entropy(answer_logits(net, input_NT, first=self.settings.first_position(step)), target_N)
 
-    @cached_property
     def _repeated(self) -> TaskBatch:
-        """The training samples that are used again and again, drawn once."""
         used = min(self.settings.train_samples, self.settings.steps * self.settings.batch)
-        return self.task.batch(self.settings.data_seed, "train", np.arange(used))
+        return repeated_samples(self.task, self.settings.data_seed, used)
 
     def evaluate(self, net: Trunk) -> dict[str, float]:
         return evaluate(net, self.task, seed=self.settings.data_seed, samples=self.settings.evaluate_samples)
 
 
+@lru_cache(maxsize=1)
+def repeated_samples(task: Task, seed: int, used: int) -> TaskBatch:
+    """The training samples that are used again and again, drawn once; successive runs in a process share them."""
+    return task.batch(seed, "train", np.arange(used))
+
+
 def answer_logits(net: Trunk, input_NT: Tensor, *, first: int = 0) -> Tensor:
     """logits_NV at the last token, where the answer is; those of the other tokens are not computed."""
-    logits_NV: Tensor = net.head(net.hidden(input_NT, first=first)[:, -1])
+    logits_NV: Tensor = net.head(net.last_hidden(input_NT, first=first))
     return logits_NV
 
 

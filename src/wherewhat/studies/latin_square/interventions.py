@@ -47,7 +47,7 @@ def _attend_without(
     link_BQK: Tensor, encoding: Encoding, q_BHQC: Tensor, k_BHKC: Tensor, v_BHKC: Tensor, context: Context
 ) -> Tensor:
     attention_BHQK = attention_rows(encoding, q_BHQC, k_BHKC, context, torch.arange(q_BHQC.shape[2]))
-    return without(attention_BHQK, link_BQK) @ v_BHKC
+    return without(attention_BHQK, link_BQK[:, context.slots_Q]) @ v_BHKC
 
 
 def right_without(net: Trunk, block: int, link: str, input_NC: Ints, target_N: Ints) -> Right:
