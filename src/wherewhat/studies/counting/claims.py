@@ -37,11 +37,6 @@ def values(table: ResultTable, chosen: Sequence[CountingCondition], cell: Cell) 
     return {name: value for name, value in rows.items() if not math.isnan(value)}
 
 
-def nets_named(table: ResultTable, direction: str, start: str) -> list[CountingCondition]:
-    """The trained nets that look one way, with encodings whose names start like this."""
-    return [each for each in table.conditions if each.direction == direction and each.encoding.startswith(start)]
-
-
 def undecided(table: ResultTable, shares: Mapping[str, float]) -> str | None:
     """Why nothing can be said of some nets: too few seeds, or none of them has learnt to count; None if neither."""
     if len(table.seeds) < FEWEST_SEEDS:
@@ -167,8 +162,8 @@ def learned_is_bad(table: ResultTable) -> Verdict:
 @claim("ALiBi counts better the flatter it is.", "at most 10.6 % with slope 1, 11.6 % with 0.1, 75.4 % with 0.01, BOS")
 def flat_alibi(table: ResultTable) -> Verdict:
     """By the best region of any seed at each slope: whether the flattest is better than every other."""
-    slopes = [each.encoding for each in nets_named(table, CAUSAL, "alibi ")]
-    slopes = sorted(set(slopes), key=lambda encoding: -float(encoding.removeprefix("alibi ")))
+    sloped = {each.encoding for each in table.conditions if each.encoding.startswith("alibi ")}
+    slopes = sorted(sloped, key=lambda encoding: -float(encoding.removeprefix("alibi ")))
     best = {each: max(values(table, nets(table, CAUSAL, each), MAXIMUM).values(), default=math.nan) for each in slopes}
     best = {name: value for name, value in best.items() if not math.isnan(value)}
     if len(best) < 2:

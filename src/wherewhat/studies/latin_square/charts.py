@@ -72,7 +72,9 @@ LOOKS = {  # by measure of attention, the title of its view and of its axis
 }
 GUESS = 0.25  # accuracy of a random symbol
 CIRCLES = legend(symbolType="circle", columns=3, columnPadding=4)
-STROKES = legend(symbolType="stroke", symbolStrokeWidth=3, labelLimit=170)
+STROKES_OF: dict[str, Any] = {"symbolType": "stroke", "symbolStrokeWidth": 3, "labelLimit": 170}
+STROKES = legend(**STROKES_OF)
+NARROW = alt.ExprRef("width < 420 ? 2 : 4")  # columns of a legend with many names, in half of the page
 
 
 def tints(arms: Sequence[str]) -> dict[str, Any]:
@@ -205,7 +207,7 @@ def curve_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
         rows,
         x=x("at", "training step", nice=False, grid=False, tickCount=5, padding=6),
         y=share(y, "value", "test puzzles answered correctly"),
-        colour=colour("name", tints(arms), legend=STROKES),
+        colour=colour("name", tints(arms), legend=legend(**STROKES_OF, columns=NARROW)),
         intervals="band" if (about.seeds or 1) > 1 else "none",
         label="test accuracy over training",
         tip="{name}, step {at:,.0f}: {value:share}",

@@ -145,9 +145,13 @@ def maps(table: ResultTable, about: LatinSquareSection) -> Section:
     body = join(
         tag("div", panel(columns(*tiles, look="multiples"), title="Cosines of rows, first block"), class_="below"),
         tag("div", panel(growth_chart(table, about), title="Over training, first block"), class_="below"),
-        columns(
-            panel(curve_chart(table, about), title="Test accuracy over training"),
-            panel(scatter_chart(table, about), title="Tables and test accuracy"),
+        tag(
+            "div",
+            columns(
+                panel(curve_chart(table, about), title="Test accuracy over training"),
+                panel(scatter_chart(table, about), title="Tables and test accuracy"),
+            ),
+            class_="below",
         ),
     )
     return Section("tables", "What tables look like", TEXTS["maps"], body, "Tables")

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from wherewhat.report.blocks import marks
-from wherewhat.report.blocks.axes import LINE, MUTED, colour, end, names, shade, share, x, y
+from wherewhat.report.blocks.axes import LINE, MUTED, colour, end, legend, names, shade, share, x, y
 from wherewhat.report.blocks.chart import ViewRows, chart, heat_map
 from wherewhat.report.blocks.marks import ROWS, dots, line, named, rule, whiskers
 from wherewhat.report.core.page import Chart
@@ -32,6 +32,7 @@ from wherewhat.studies.latin_square.names import (
 )
 from wherewhat.tables.manifest.study import LatinSquareSection
 
+NAMES = legend(symbolType="circle", columns=2, labelLimit=190)
 Rows = Iterator[Mapping[str, Any]]
 STRETCHED = [-0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6]
 TITLES = {LAYOUT: "Layout", DISTANCE: "Distance", CENTRED: "Procrustes, centred"}
@@ -111,7 +112,7 @@ def scatter_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
         for measure in (LAYOUT, CENTRED)
     }
     across, up = x("value", "{axis}, best block", tickCount=5, padding=8), share(y, "accuracy", "test accuracy")
-    place = {"x": across, "y": up, "color": colour("name", tints(arms), legend=CIRCLES)}
+    place = {"x": across, "y": up, "color": colour("name", tints(arms), legend=NAMES)}
     band = named("random").mark_rect(fill=MUTED, opacity=0.14).encode(**end({}, "x"))
     look: dict[str, Any] = {"height": 320, "figure": True, "title": "Tables and test accuracy"}
     tip, words = "{name}, seed {seed}: {value:short}, {accuracy:share}", "test accuracy by similarity of tables"
