@@ -18,6 +18,7 @@ from wherewhat.studies.row_sums.names import (
     BOUND,
     EQUAL,
     FIRST_HALF,
+    FOLLOWS,
     FREE,
     GAP,
     INNER,
@@ -37,7 +38,8 @@ from wherewhat.studies.row_sums.settings import ARMS
 
 ROUNDING = 1e-4  # of float32 logits through a few layers, relative to their size
 FAILED = {"position": 0.5, "even": 0.8}  # the accuracy below which a task counts as not solved, by task
-HALF = 0.5  # of the answers: what is above it is most of them
+HALF = 0.5  # of the answers: what is below it is not most of them
+FOLLOWED = 0.8  # correlation with the mirrored slot from which answers follow the mirrored sums
 SCORED = {"position": ALL, "even": FIRST_HALF}  # the slots that need their place
 UNSOLVED = {  # the short answer where nobody but positions in the tokens solves a task
     "position": "Neither relative biases nor URPE learn which slot it is",
@@ -225,17 +227,20 @@ def counted_slots(table: ResultTable) -> Verdict:
     unit, mirrored, alone = (
         values(table, "position", names, accuracy(item)) for item in (UNIT_SUMS, MIRRORED, SUMS_ALONE)
     )
+    follows = values(table, "position", names, FOLLOWS)
     fits, random = {name: best_fit(table, name) for name in names}, table.estimate("", RANDOM_FIT)
-    if not unit or not mirrored or any(map(math.isnan, fits.values())):
+    if not unit or not follows or any(map(math.isnan, fits.values())):
         return Verdict("No net with free factors has solved the position task", "unknown")
+    correlations = [f"{value:.2f} ({name})" for name, value in follows.items()]
     best = ", ".join(f"{name} {fit:.3f}" for name, fit in fits.items())
     ours = (
-        f"With the row sums of slots mirrored, {answers(mirrored)} the mirrored slot; with rows that sum to one again, "
+        f"With the row sums of slots mirrored, answers correlate with the mirrored slot by {listed(correlations)}, and "
+        f"{answers(mirrored)} exactly it; with rows that sum to one again, "
         f"{answers(unit)} right (chance {percent(1 / table.scale.position.tokens)}); with row sums alone, "
         f"{answers(alone)} right. R² of a linear fit of row sums, best head of the first layer: {best}; random factors "
         f"give {random.value:.2f} ({random.low:.2f} to {random.high:.2f})"
     )
-    needed, followed = max(unit.values()) < HALF, min(mirrored.values()) > HALF
+    needed, followed = max(unit.values()) < HALF, min(follows.values()) > FOLLOWED
     return Verdict(ours, seen_verdict([needed, followed, min(fits.values()) > random.high]))
 
 

@@ -12,6 +12,7 @@ SOLVED = 0.95  # the accuracy from which a task counts as solved
 TASKS = ("position", "even")
 # Encodings by what they can do: rows of attention that sum to one, free factors, or positions added to tokens.
 BOUND, FREE, ADDED = "rows sum to one", "free row sums", "positions in the tokens"
+FOLLOWS = Cell("mirrored", "correlation")  # of answers with mirrored slots, where row sums are mirrored
 GAP, OUTER, INNER = (Cell("ends", measure) for measure in ("gap", "outer", "inner"))  # what is known of which slots
 RANDOM_FIT, MOST_FREQUENT = Cell("baseline", LINEAR_FIT), Cell("baseline", "accuracy")  # see `summary.py`
 

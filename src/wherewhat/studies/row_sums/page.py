@@ -20,7 +20,7 @@ from wherewhat.report.blocks.marks import ROWS, estimates, where
 from wherewhat.report.blocks.numbers import per_cent
 from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
-from wherewhat.report.core.html import Html
+from wherewhat.report.core.html import Html, tag
 from wherewhat.report.core.page import Page, Section
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.row_sums.names import (
@@ -46,14 +46,15 @@ LEDES = {
     "answer": "Dots are the share of slots that are answered correctly where tokens are random, with intervals at 95 % "
     "confidence over test sequences, or over seeds if there are several. Rings are the same where all tokens are "
     "equal, squares were published. Of the even task only the first half is shown, as the second half is one filler; "
-    "the published accuracies hold both halves and are in the table below. The dotted lines are a random answer, and "
-    "in the even task the best guess of a net that knows no positions: the most frequent token among the other slots.",
+    "accuracies of both halves, on equal tokens and published, are in the table below. The dotted lines are a random "
+    "answer, and in the even task the best guess of a net that knows no positions: the most frequent token among the "
+    "other slots.",
     "slots": "Accuracy slot by slot, where tokens are random. Lines of encodings that solve a task coincide.",
     "solution": "The sum of a row of attention after the factors, by slot, for the heads of the first layer: the "
     "mean over test sequences, in the net of the first seed. Without factors every sum is 1. By hand, one layer can "
     "give slot i the sum i / L. The table has R² of a linear fit of the row sums of every head by slot.",
     "table": "Accuracies in per cent: by halves, where all tokens are equal, and on longer inputs; of the even task, "
-    "the last two are of the first half. Published ones are of all slots. The spread is how "
+    "the last is of the first half. Published ones are of all slots. The spread is how "
     "far logits differ between slots when all tokens are equal, relative to their size. The entropy of heads with "
     "factors is that of the absolute values of attention after the factors, each row divided by its sum.",
 }
@@ -118,11 +119,11 @@ def answer(table: ResultTable, about: RowSumsSection) -> Section:
 
 
 def answer_rows(table: ResultTable, about: RowSumsSection, task: str, item: str) -> Iterator[Mapping[str, Any]]:
-    """The accuracy of every encoding on random and on equal tokens, what was published of all slots, and a baseline."""
+    """The accuracy of every encoding, that on equal tokens and the published one if all slots count, and a baseline."""
     baseline = 1 / max(1, about.tokens.get(task, 1)) if item == ALL else table.value("", MOST_FREQUENT)
     if not isnan(baseline):
         yield {"mark": "chance", "value": baseline}
-    shown = [("ours", item, "random tokens"), ("equal", EQUAL, "equal tokens")]
+    shown = [("ours", item, "random tokens"), *([("equal", EQUAL, "equal tokens")] if item == ALL else [])]
     for name in about.encodings:
         for mark, each, tokens in shown:
             if row := table.row(name_of(task, name), accuracy(each)):
@@ -137,8 +138,10 @@ def solution(table: ResultTable, about: RowSumsSection) -> Section:
     free = [name for name in about.encodings if about.kinds.get(name) == FREE]
     views = {name: rows for name in free if (rows := list(sum_rows(table, name)))}
     answers = [about.answers[name] for name in ("counted slots",) if name in about.answers]
-    drawn = panel(sums_chart(views)) if views else note("No net with free factors was trained.")
-    heads = panel(head_table(table, list(views)), title="Heads") if views else None
+    drawn = (
+        tag("div", panel(sums_chart(views)), class_="first") if views else note("No net with free factors was trained.")
+    )
+    heads = tag("div", panel(head_table(table, list(views)), title="Heads"), class_="below") if views else None
     return answer_section(
         "solution", "How URPE tells slots", answers, drawn, heads, text=LEDES["solution"], short="Solution"
     )

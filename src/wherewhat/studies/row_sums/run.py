@@ -24,6 +24,7 @@ from wherewhat.studies.row_sums.linear_fit import linear_r_squared
 from wherewhat.studies.row_sums.names import (
     ALL,
     EQUAL,
+    FOLLOWS,
     GAP,
     INNER,
     LINEAR_FIT,
@@ -37,6 +38,7 @@ from wherewhat.studies.row_sums.notes import describe, notes_of
 from wherewhat.studies.row_sums.settings import SCALES, RowSumCondition, RowSumScale, conditions
 from wherewhat.studies.row_sums.summary import baseline_rows, summarise
 from wherewhat.tasks.slots import PositionTask, SlotTask
+from wherewhat.tasks.stream import Ints
 from wherewhat.training.loop import threads
 from wherewhat.training.slot_training import right_slots, slot_answers
 
@@ -115,11 +117,11 @@ def end_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Me
 def equal_rows(net: Trunk, task: SlotTask) -> Iterator[Measured]:
     """On sequences of equal tokens: accuracy, and how far logits differ between slots, relative to their size.
 
-    Of the even task, the half that needs more than a filler is scored.
+    Of the even task both halves are scored, as a net with equal outputs can have either of them, and not both.
     """
     input_NT = np.repeat(np.arange(task.n_tok)[:, None], task.tokens, axis=1)
     right_NT = slot_answers(net, task, input_NT) == np.array([task.solve(row) for row in input_NT.tolist()])
-    yield "accuracy", EQUAL, None, "accuracy", *_share(right_NT[:, task.group_T == 0])
+    yield "accuracy", EQUAL, None, "accuracy", *_share(right_NT)
     logits_TV = net(torch.from_numpy(input_NT[:1]))[0]
     spread = (logits_TV - logits_TV.mean(0)).abs().max() / logits_TV.abs().max()
     yield "constant", "", None, "spread", float(spread), None, None
@@ -143,13 +145,31 @@ def sum_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> Itera
 
 
 def mirrored_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Measured]:
-    """Of the position task with factors: the share of answers that are the mirrored slot if row sums are mirrored."""
+    """Of the position task with factors, if row sums are mirrored: how answers go along with the mirrored slot.
+
+    The share of answers that are exactly it, and the correlation of both in each sequence: 1 if answers follow the
+    sums, -1 if they stay as they were, 0 if they are all the same.
+    """
     if not isinstance(net.encoding(0), Urpe) or not isinstance(task, PositionTask):
         return
     batch = task.batch(seed, "test", np.arange(samples))
     with changed_rows(net, mirrored_sums):
         answer_NT = slot_answers(net, task, batch.input_NT)
-    yield "accuracy", MIRRORED, None, "accuracy", *_share(answer_NT == batch.target_NT[:, ::-1])
+    mirrored_NT = batch.target_NT[:, ::-1]
+    yield "accuracy", MIRRORED, None, "accuracy", *_share(answer_NT == mirrored_NT)
+    along_N = [pearson(*pair) for pair in zip(answer_NT, mirrored_NT, strict=True)]
+    yield FOLLOWS.part, "", None, FOLLOWS.measure, *student(along_N)
+
+
+def pearson(first_T: Ints, second_T: Ints) -> float:
+    """The correlation of two sequences; 0 if one of them is constant.
+
+    >>> pearson(np.array([1, 2, 4]), np.array([-2, -4, -8])), pearson(np.array([3, 3]), np.array([0, 1]))
+    (-1.0, 0.0)
+    """
+    if not np.ptp(first_T) or not np.ptp(second_T):
+        return 0.0
+    return round(float(np.corrcoef(first_T, second_T)[0, 1]), 12)
 
 
 def head_rows(net: Trunk, task: SlotTask, seed: int, texts: int) -> Iterator[Measured]:
