@@ -1,19 +1,26 @@
 """Record what was measured: a run of a study, or of the benchmarks, becomes a small JSON file in docs/figures/.
 
-`python docs/record.py RUN` records a run of `wherewhat reproduce canonical`, `length`, `attribution` or `speech`;
-`python docs/record.py benchmarks/latest.json` what `make bench` has measured. `make docs` then writes the pages anew.
+`python docs/record.py RUN` records a run of one of the studies in `RUNS`, `python docs/record.py
+benchmarks/latest.json` what `make bench` has measured. `make docs` then writes the pages anew.
 """
 
 import json
 import re
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from figures import RECORDS, record
+
+from wherewhat.formatting import MISSING
+from wherewhat.published.counting import TOP_1
+from wherewhat.published.latin_square import BY_TABLE
+from wherewhat.studies.latin_square.names import label
+from wherewhat.studies.row_sums.names import FOLLOWS, UNIT_SUMS
 
 VERDICTS = ("agrees", "in part", "disagrees", "seen", "not seen", "unknown")
 
@@ -149,7 +156,7 @@ def positions_table(means: pl.DataFrame) -> list[list[str]]:
 
     def share(source: str, measure: str) -> str:
         values = means.filter(part="slots", subject=source, measure=measure)["value"].to_list()
-        return f"{100 * values[0]:.0f} %" if values else "–"
+        return f"{100 * values[0]:.0f} %" if values else MISSING
 
     columns = {
         "texts": lambda source: f"`{source}`",
@@ -200,13 +207,129 @@ def errors_table(means: pl.DataFrame) -> list[list[str]]:
     return [["% errors", *tests], *([f"`{arm}`", *(cell(arm, test) for test in tests)] for arm in arms)]
 
 
+def counting(run: Path) -> dict[str, Any]:
+    """The record of a run of `wherewhat reproduce counting`: how often regions are counted exactly."""
+    manifest, means = read(run)
+    verdicts = verdicts_of(manifest)
+    return {
+        **header(manifest),
+        "figures": {"verdicts": counted(verdicts)},
+        "tables": {"accuracy": counting_table(means)},
+        "claims": verdicts,
+    }
+
+
+def counting_table(means: pl.DataFrame) -> list[list[str]]:
+    """Median and maximum over regions and seeds, by encoding and by what a net sees; published below measured."""
+    rows = means.filter(measure="top-1", item="as trained")
+    ours = {
+        net: tuple(100 * rows.filter(part=part, subject=net)["value"].item() for part in ("median", "maximum"))
+        for net in rows.filter(part="median")["subject"].to_list()
+    }
+    published = {net: pairs[0] for net, pairs in TOP_1.items()}
+    columns = {
+        "causal, BOS": "causal {}, BOS",
+        "causal": "causal {}",
+        "bidirectional, BOS": "bidirectional {}, BOS",
+        "bidirectional": "bidirectional {}",
+    }
+    encodings = dict.fromkeys(net.split(" ", 1)[1].removesuffix(", BOS") for net in ours if "hand" not in net)
+    columns = {name: net for name, net in columns.items() if any(net.format(each) in ours for each in encodings)}
+
+    def row(name: str, encoding: str, source: Mapping[str, tuple[float, ...]], write: str) -> list[str]:
+        pairs = [source.get(net.format(encoding)) for net in columns.values()]
+        return [name, *(write.format(*pair) if pair else MISSING for pair in pairs)]
+
+    table = [["median (best) region, %", *columns]]
+    for encoding in encodings:
+        table.append(row(f"`{encoding}`", encoding, ours, "{:.0f} ({:.0f})"))
+        if any(net.format(encoding) in published for net in columns.values()):
+            table.append(row(f"`{encoding}`, published", encoding, published, "{:g} ({:g})"))
+    return table
+
+
+def row_sums(run: Path) -> dict[str, Any]:
+    """The record of a run of `wherewhat reproduce row-sums`: which tasks are solved, and by equal tokens or not."""
+    manifest, means = read(run)
+    verdicts = verdicts_of(manifest)
+    columns = {
+        "`position`": ("position", "all"),
+        "of equal tokens": ("position", "equal tokens"),
+        "longer inputs": ("position", "longer"),
+        "`even`, first half": ("even", "first half"),
+        "second half": ("even", "second half"),
+        "`position`, rows sum to one again": ("position", UNIT_SUMS),
+    }
+    shares = {
+        (subject, item): f"{100 * value:.1f}"
+        for subject, item, value in means.filter(part="accuracy").select("subject", "item", "value").rows()
+    }
+    follows = {
+        name: f"{value:.2f}" for name, value in means.filter(part=FOLLOWS.part).select("subject", "value").rows()
+    }
+    table = [["% of slots", *columns, "correlation with mirrored slots, sums mirrored"]]
+    for name in manifest["about"]["encodings"]:
+        cells = [shares.get((f"{task}, {name}", item), MISSING) for task, item in columns.values()]
+        table.append([f"`{name}`", *cells, follows.get(f"position, {name}", MISSING)])
+    return {
+        **header(manifest),
+        "figures": {"verdicts": counted(verdicts)},
+        "tables": {"accuracy": table},
+        "claims": verdicts,
+    }
+
+
+def latin_square(run: Path) -> dict[str, Any]:
+    """The record of a run of `wherewhat reproduce latin-square`: puzzles answered, and what tables know of the grid."""
+    manifest, means = read(run)
+    verdicts = verdicts_of(manifest)
+    return {
+        **header(manifest),
+        "figures": {"verdicts": counted(verdicts)},
+        "tables": {"accuracy": latin_table(means, manifest["about"])},
+        "claims": verdicts,
+    }
+
+
+def latin_table(means: pl.DataFrame, about: dict[str, Any]) -> list[list[str]]:
+    """By arm: published and own test accuracy, training accuracy, and the layout correlation of the first block."""
+    table = [["positions", "published, %", "test, %", "training, %", "layout correlation"]]
+    for arm in about["arms"]:
+        rows = means.filter(pl.col("at").is_null(), subject=f"squares, {arm}")
+        right = rows.filter(part="accuracy", measure="accuracy")
+        theirs = BY_TABLE.get(about["sigmas"].get(arm, arm)) if about["kinds"][arm] != "variant" else None
+        layout = rows.filter(part="table", item="block 0", measure="layout")
+        shares = [
+            "{:.0f} ({:.0f} to {:.0f})".format(*(100 * end for end in ends))
+            for item in ("test", "train")
+            for ends in right.filter(item=item).select("value", "low", "high").rows()
+        ]
+        correlation = (
+            "{:.2f} ({:.2f} to {:.2f})".format(*layout.select("value", "low", "high").row(0))
+            if layout.height
+            else MISSING
+        )
+        table.append(
+            [label(arm), f"{theirs.held_out:.1f}" if theirs else MISSING, *shares, correlation.replace("-", "−")]
+        )
+    return table
+
+
 def signed(value: float) -> str:
     """A difference in points, with its sign."""
     return f"{100 * value:+.1f}".replace("-", "−")
 
 
 # How runs of a study are recorded.
-RUNS = {"canonical": canonical, "length": length, "attribution": attribution, "speech": speech}
+RUNS = {
+    "canonical": canonical,
+    "length": length,
+    "attribution": attribution,
+    "speech": speech,
+    "counting": counting,
+    "row-sums": row_sums,
+    "latin-square": latin_square,
+}
 
 
 def speed(latest: Path) -> dict[str, Any]:

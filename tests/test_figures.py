@@ -57,7 +57,9 @@ def test_a_page_with_another_number_or_one_too_many_is_noticed():
         figures.filled(page.replace("1,000", "1,000 or 2"))
 
 
-@pytest.mark.parametrize("name", ["attribution", "canonical", "length", "speech"])
+@pytest.mark.parametrize(
+    "name", ["attribution", "canonical", "counting", "length", "row-sums", "speech"]
+)
 def test_verdicts_are_those_of_the_recorded_claims(name: str):
     record = figures.record(name)
     counted = {verdict: str(number) for verdict, number in Counter(record["claims"].values()).items()}
