@@ -58,7 +58,7 @@ def test_a_page_with_another_number_or_one_too_many_is_noticed():
 
 
 @pytest.mark.parametrize(
-    "name", ["attribution", "canonical", "counting", "length", "row-sums", "speech"]
+    "name", ["attribution", "canonical", "counting", "latin-square", "length", "row-sums", "speech"]
 )
 def test_verdicts_are_those_of_the_recorded_claims(name: str):
     record = figures.record(name)
