@@ -139,7 +139,7 @@ def solution(table: ResultTable, about: RowSumsSection) -> Section:
     views = {name: rows for name in free if (rows := list(sum_rows(table, name)))}
     answers = [about.answers[name] for name in ("counted slots",) if name in about.answers]
     drawn = (
-        tag("div", panel(sums_chart(views)), class_="first") if views else note("No net with free factors was trained.")
+        tag("div", panel(sums_chart(views)), class_="below") if views else note("No net with free factors was trained.")
     )
     heads = tag("div", panel(head_table(table, list(views)), title="Heads"), class_="below") if views else None
     return answer_section(
