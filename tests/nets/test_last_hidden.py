@@ -6,6 +6,7 @@ import pytest
 import torch
 from precision import rounding
 
+from wherewhat.encodings.base import Context
 from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
@@ -54,3 +55,13 @@ def test_the_last_block_computes_one_row() -> None:
         block.mlp.register_forward_hook(lambda _, args, __: rows.append(args[0].shape[1]))
     net.last_hidden(IDS)
     assert rows == [6, 1]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("pre_projection", [False, True])
+def test_attention_gives_the_rows_that_are_asked_for(pre_projection: bool) -> None:
+    net = net_of("rope", "conformer", pre_projection=pre_projection)
+    x_BTD, context = net.embedded(IDS), Context.of(IDS.shape[1], causal=False)
+    attention, rows_Q = net.blocks[0].attention, torch.tensor([4, 1])
+    some_BQD = attention(x_BTD, net.encoding(0), context, None, rows_Q)
+    assert (some_BQD - attention(x_BTD, net.encoding(0), context)[:, rows_Q]).abs().max() < rounding(torch.float64)

@@ -80,6 +80,8 @@ class PreProjectionAttention(SelfAttention):
             linear(each_BHTC.transpose(1, 2).flatten(2), weight, bias).unflatten(-1, (self.heads, -1)).transpose(1, 2)
             for each_BHTC, weight, bias in zip(inputs, weights, biases, strict=True)
         )
+        if rows_Q is not None:
+            q_BHTC, context = q_BHTC[:, :, rows_Q], context.rows(rows_Q)
         out_BHTC = self.attend(NoPosition(), q_BHTC, k_BHTC, v_BHTC, context)
         mixed_BTD: Tensor = self.out(out_BHTC.transpose(1, 2).flatten(2))
         return mixed_BTD
