@@ -9,6 +9,7 @@ import pytest
 import torch
 from micro_runs import page_without_torch, run_micro
 
+from wherewhat.cli.main import main
 from wherewhat.encodings.registry import ENCODINGS
 from wherewhat.errors import UserError
 from wherewhat.jobs.job import JobContext
@@ -356,3 +357,10 @@ def test_the_page_draws_the_codes_of_one_seed() -> None:
         drawn = {"region": "region 1", "x": 0.25 + seed, "y": 0.5 + seed}
         assert list(drawn_codes(table_of(rows), "causal rope", seed)) == [drawn]
     assert not list(drawn_codes(table_of(rows), "causal rope", 2))
+
+
+def test_a_study_that_compares_no_encodings_names_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "latin-square", "--encodings", "rope", "--quiet"]) == 2
+    assert "latin-square has its own conditions; leave --encodings out (length and counting take it)" in (
+        capsys.readouterr().err
+    )
