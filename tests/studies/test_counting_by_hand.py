@@ -25,6 +25,14 @@ def test_counts_are_exact(tokens: int, regions: int) -> None:
     assert torch.equal(net.readout_logits(ids_BT)[:, :regions].argmax(-1), target_BR)
 
 
+@pytest.mark.parametrize("regions", range(1, 9))
+def test_counts_are_exact_for_any_number_of_regions(regions: int) -> None:
+    task = CountingTask(tokens=128, regions=regions, bos=True)
+    batch = task.batch(1, "test", range(20))
+    counts_BR = HandBuiltCounter(task).counts(torch.from_numpy(batch.input_NT))
+    assert (counts_BR - torch.from_numpy(batch.target_NR)).abs().max() < 1e-12
+
+
 def test_codes_and_counts_by_hand() -> None:
     net = HandBuiltCounter(CountingTask(tokens=len(HAND["input"]), bos=True))
     ids_BT = torch.tensor([[BOS, *HAND["input"]]])

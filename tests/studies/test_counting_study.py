@@ -17,7 +17,7 @@ from wherewhat.nets.build import build
 from wherewhat.runs.registry import StudyRun
 from wherewhat.studies.counting.by_hand import HandBuiltCounter
 from wherewhat.studies.counting.chance import best_constant
-from wherewhat.studies.counting.interventions import swap_rows
+from wherewhat.studies.counting.interventions import swap_rows, with_states_of_others
 from wherewhat.studies.counting.measures import (
     accuracy_rows,
     attention_rows_of,
@@ -37,6 +37,7 @@ from wherewhat.studies.counting.names import (
     MOVED,
     OWN,
     SHORTER,
+    SWAPPED,
     TOP_1,
     TOP_5,
     TRAINED,
@@ -56,7 +57,7 @@ from wherewhat.studies.engine.attention import read_attention
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.engine.study import Request
 from wherewhat.studies.pages import page_of_study
-from wherewhat.tasks.counting import BIT_ONE, CountingTask
+from wherewhat.tasks.counting import BIT_ONE, TOKENS, CountingTask
 from wherewhat.training.counting_training import ranked_counts
 from wherewhat.training.loop import train
 
@@ -152,7 +153,10 @@ def test_codes_of_regions_separate_where_they_differ() -> None:
     points = {(row[1], row[2]) for row in rows if row[0] == "code"}
     assert {at for _, at in points} == {0.0, 1.0, 2.0}
     assert [row[4] for row in rows if row[0] == "decode"] == [1.0]
-    assert max(abs(row[4]) for row in rows if row[3] == "y") < 1e-12  # codes of the net built by hand are on a line
+    places = {
+        row[2]: row[4] for row in rows if row[3] == "x"
+    }  # of the net built by hand 1, 2/3 and 3/5, but for the mean
+    assert (places[0] - places[1]) / (places[1] - places[2]) == pytest.approx((1 / 3) / (1 / 15))
     noise_ND, region_N = np.random.default_rng(0).normal(size=(600, 4)), np.arange(600) % 3
     assert abs(decoded_share(noise_ND, region_N, np.arange(600) < 300) - 1 / 3) < 0.12
     wide_ND = np.random.default_rng(0).normal(size=(120, 200))  # fitted ones can be learnt by heart, others cannot
@@ -186,26 +190,49 @@ def test_codes_are_drawn_in_the_plane_of_most_variance() -> None:
     assert [row[2] for row in rows if row[3] == "x"].count(1.0) == [region for region, _ in ones].count(1)
 
 
-def test_brackets_of_other_sequences_change_nothing_in_the_net_built_by_hand() -> None:
-    task = CountingTask(tokens=30, regions=2, bos=True)
-    rows = {(row[1], row[2]): row[4] for row in swap_rows(HandBuiltCounter(task), task, seed=1, samples=40)}
-    assert {value for (name, _), value in rows.items() if name == KEPT} == {1.0}
-    assert {value for (name, _), value in rows.items() if name == MOVED} == {0.0}
+def swaps(net: Any, task: CountingTask) -> dict[tuple[str, float, str], float]:
+    return {(row[1], row[2], row[3]): row[4] for row in swap_rows(net, task, seed=1, samples=40)}  # type: ignore[misc]
 
 
-def test_the_count_moves_with_brackets_that_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_of_other_sequences_change_nothing_in_the_net_built_by_hand() -> None:
+    rows = swaps(HandBuiltCounter(task := CountingTask(tokens=30, regions=2, bos=True)), task)
+    assert {(kind, measure, value) for (kind, _, measure), value in rows.items()} == {
+        (kind, measure, float(measure == KEPT)) for kind in SWAPPED for measure in (KEPT, MOVED)
+    }
+
+
+@pytest.mark.parametrize("kind", ["[", "]", "0"])
+def test_the_count_moves_with_the_tokens_that_hold_it(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     task = CountingTask(tokens=20, regions=2)
     net = build(MICRO.training(CountingCondition(CAUSAL, "none", False), 0).net)
     batch = task.batch(1, "test", range(40))
     states_NTD = torch.zeros(40, 20, 2)
-    for region in range(2):  # a closing bracket holds the count in a channel of its own, and all tokens are averaged
-        held_N = 20.0 * torch.from_numpy(batch.target_NR[:, region])
-        states_NTD[range(40), batch.marks_NM[:, 2 * region + 1], region] = held_N
+    for n, ids_T in enumerate(batch.input_NT):  # the first token of its kind has all counts, which the read-out takes
+        slots = (ids_T == TOKENS.index(kind)).nonzero()[0]
+        states_NTD[n, slots[0]] = torch.from_numpy(batch.target_NR[n]).float()
     monkeypatch.setattr(net, "hidden", lambda ids_BT: states_NTD)
-    monkeypatch.setattr(net.readout, "forward", lambda x_BTD: -((x_BTD.mean(1)[..., None] - torch.arange(17)) ** 2))
-    rows = {(row[1], row[2]): row[4] for row in swap_rows(net, task, seed=1, samples=40)}
-    assert {value for (name, _), value in rows.items() if name == MOVED} == {1.0}
-    assert {value for (name, _), value in rows.items() if name == KEPT} == {0.0}
+    monkeypatch.setattr(net.readout, "forward", lambda x_BTD: -((x_BTD.amax(1)[..., None] - torch.arange(17)) ** 2))
+    holds = "zeros" if kind == "0" else "brackets"
+    for (swapped, _, measure), value in swaps(net, task).items():
+        assert value == float((measure == MOVED) == (swapped == holds)), (swapped, measure)
+
+
+def test_only_right_answers_can_stay_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a net that is right in some sequences, whatever brackets are, all right answers stay right."""
+    task = CountingTask(tokens=20, regions=2, bos=True)
+    net = HandBuiltCounter(task)
+    plain = net.counts_of
+    monkeypatch.setattr(net, "counts_of", lambda x_BTD: plain(x_BTD) + (torch.arange(40) % 4 == 0)[:, None])
+    assert {value for (_, _, measure), value in swaps(net, task).items() if measure == KEPT} == {1.0}
+    monkeypatch.setattr(net, "counts_of", lambda x_BTD: plain(x_BTD) + 1)
+    assert not swaps(net, task)
+
+
+def test_states_are_exchanged_in_order() -> None:
+    input_NT = np.array([[0, 2, 0, 3], [0, 0, 0, 2], [1, 1, 1, 1]])
+    states_NTD = torch.arange(12.0).reshape(3, 4, 1)
+    swapped_NTD = with_states_of_others(states_NTD, input_NT, [0])
+    assert swapped_NTD[..., 0].tolist() == [[0, 1, 2, 3], [0, 2, 0, 7], [8, 9, 10, 11]]  # the last one has none
 
 
 def test_the_most_frequent_count_is_what_sampling_gives() -> None:
@@ -247,6 +274,25 @@ def test_slopes_are_over_counts_that_are_common_in_training() -> None:
     rows = list(accuracy_rows(flat, {TRAINED: task}, seed=1, samples=200))
     assert {row[4] for row in rows if row[0] == "slope"} == {1.0}
     assert all(row[4] < 1 for row in rows if row[0] == "accuracy" and row[3] == TOP_1)
+
+
+def test_slopes_leave_out_counts_that_a_bias_token_makes_rare() -> None:
+    """A net that compares ones with zeros predicts more in shorter sequences, but nothing that was rare in training."""
+    task = CountingTask(tokens=40, regions=2, bos=True)
+    tasks = {TRAINED: task, SHORTER: CountingTask(tokens=22, regions=2, bos=True)}
+    most = np.quantile(task.batch(1, "test", range(200)).target_NR, 0.9)
+    net = HandBuiltCounter(task)
+
+    class AgainstZeros(torch.nn.Module):
+        """Twice the count in the shorter sequences, but at most what is common in training."""
+
+        def readout_logits(self, ids_BT: torch.Tensor) -> torch.Tensor:
+            count_BR = (net.counts(ids_BT) * (36 / (ids_BT.shape[1] - 5))).clamp(max=most)
+            return -((count_BR[..., None] - torch.arange(task.classes)) ** 2)
+
+    zeros: Any = AgainstZeros()
+    slopes = {row[1]: row[4] for row in accuracy_rows(zeros, tasks, seed=1, samples=200) if row[0] == "slope"}
+    assert slopes == {TRAINED: 1.0, SHORTER: 2.0}
 
 
 @pytest.fixture(scope="module")
@@ -302,26 +348,12 @@ def test_encodings_that_the_user_names_are_tried_both_ways_where_possible() -> N
         prepare(MICRO, Request(encodings=("alibo",)))
 
 
-def test_slopes_keep_their_size_in_means_over_seeds() -> None:
-    rows: list[Row] = [("slope", "causal rope", SHORTER, 0.0, s, "slope", 1.6 + 0.1 * s, None, None) for s in range(3)]
+@pytest.mark.parametrize(("part", "measure"), [("slope", "slope"), ("heads", "mean_frequency")])
+def test_what_is_no_share_keeps_its_size_in_means_over_seeds(part: str, measure: str) -> None:
+    rows: list[Row] = [(part, "causal rope", SHORTER, 0.0, s, measure, 1.6 + 0.1 * s, None, None) for s in range(3)]
     table = table_of(rows, conditions=conditions(MICRO), scale=MICRO)
-    (mean,) = [row for row in summary_rows(table) if row[0] == "slope"]
+    (mean,) = [row for row in summary_rows(table) if row[0] == part]
     assert mean[6] == pytest.approx(1.7) and mean[7] < 1.6 and mean[8] > 1.8
-
-
-def test_brackets_are_exchanged_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    task = CountingTask(tokens=20, regions=2)
-    net = build(MICRO.training(CountingCondition(CAUSAL, "none", False), 0).net)
-    batch = task.batch(1, "test", range(40))
-    states_NTD = torch.zeros(40, 20, 2)
-    for region in range(2):  # here an opening bracket holds the count
-        states_NTD[range(40), batch.marks_NM[:, 2 * region], region] = 20.0 * torch.from_numpy(
-            batch.target_NR[:, region]
-        )
-    monkeypatch.setattr(net, "hidden", lambda ids_BT: states_NTD)
-    monkeypatch.setattr(net.readout, "forward", lambda x_BTD: -((x_BTD.mean(1)[..., None] - torch.arange(17)) ** 2))
-    rows = {(row[1], row[2]): row[4] for row in swap_rows(net, task, seed=1, samples=40)}
-    assert {value for (name, _), value in rows.items() if name == MOVED} == {1.0}
 
 
 def test_the_page_tells_how_learnt_regions_are_counted(outcome: StudyRun) -> None:
@@ -329,16 +361,20 @@ def test_the_page_tells_how_learnt_regions_are_counted(outcome: StudyRun) -> Non
     net = "causal rope, BOS"
     of_net = pl.col("subject") == net
     values = {("accuracy", ""): 0.9, ("median", ""): 0.9, ("attention", "1"): 0.5, ("attention", "BOS"): 0.45}
-    values |= {("attention", "0"): 0.0, ("swap", KEPT): 0.87, ("swap", MOVED): 0.11}
-    result = outcome.result
+    values |= {("attention", "0"): 0.0, ("attention", "["): 0.0, ("attention", "]"): 0.0, ("slope", TRAINED): 0.5}
+    result = outcome.result.filter(~(of_net & (pl.col("part") == "swap")))
     for (part, item), value in values.items():
         chosen = of_net & (pl.col("part") == part) & (pl.col("item") == item if item else True)
         result = result.with_columns(value=pl.when(chosen).then(value).otherwise(pl.col("value")))
-    counts = [("count", net, "0 to 3", 0.0, 0, TOP_1, 0.93, 0.9, 0.95)]
-    result = ResultTable(result).extended(counts).rows
+    more: list[Row] = [("count", net, "0 to 3", 0.0, 0, TOP_1, 0.93, 0.9, 0.95)]
+    for region in (0.0, 1.0):
+        more += [
+            ("swap", net, "BOS", region, 0, what, value, None, None) for what, value in ((KEPT, 0.87), (MOVED, 0.11))
+        ]
+    result = ResultTable(result).extended(more).rows
     text = "".join(str(section.body) for section in page_of_study(result, outcome.manifest).sections)
     for words in (
-        "How the best net, causal rope, BOS, counts: regions 0, 1 by comparing ones with BOS",
+        "The best net is causal rope, BOS. In regions 0 and 1 it compares ones with BOS, a bias token",
         "causal rope, BOS, region 1",
         "87\N{NO-BREAK SPACE}%",
         "11\N{NO-BREAK SPACE}%",

@@ -175,8 +175,18 @@ def _print(result: "StudyRun", folder: Path, *, as_json: bool, quiet: bool) -> N
         print(json.dumps(answer, ensure_ascii=False))
     elif not quiet:
         verdicts = [claim.verdict for claim in result.manifest.claims]
-        counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+        counts = {verdict: verdicts.count(verdict) for verdict in verdicts}
+        counted = ", ".join(f"{number} {_in_number(verdict, number)}" for verdict, number in counts.items())
         print(f"{len(verdicts)} claims: {counted}; {seconds():.0f} s: {folder / 'report.html'}")
+
+
+def _in_number(verdict: str, number: int) -> str:
+    """A verdict on so many claims.
+
+    >>> _in_number("agrees", 1), _in_number("agrees", 2), _in_number("in part", 2)
+    ('agrees', 'agree', 'in part')
+    """
+    return verdict if number == 1 else {"agrees": "agree", "disagrees": "disagree"}.get(verdict, verdict)
 
 
 def _check(study: "AnyStudy", given: dict[str, object]) -> None:

@@ -30,8 +30,8 @@ class Readout(nn.Module):
 
     def attention(self, x_BTD: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """attention_BRT: how much each query gathers from each token."""
-        asked_RD = self.queries_RD @ self.key.weight * x_BTD.shape[-1] ** -0.5
-        logits_BRT: Tensor = asked_RD @ x_BTD.mT
+        query_RD = self.queries_RD @ self.key.weight * x_BTD.shape[-1] ** -0.5
+        logits_BRT: Tensor = query_RD @ x_BTD.mT
         if real_BT is not None:
             logits_BRT = logits_BRT.masked_fill(~real_BT[:, None], -torch.inf)
         return logits_BRT.softmax(-1)

@@ -2,7 +2,7 @@
 
 A query looks at the n ones of its region and at b tokens of some other kind. What it gathers is a function of n / b
 alone, so that a net trained with b of them and tested with b' reads n · b / b' ones. This holds if those tokens say
-nothing about the count themselves, which an intervention on brackets shows. Torch-free, for the page too.
+nothing about the count themselves, which an intervention on their states shows. Torch-free, for the page too.
 """
 
 import math
@@ -10,18 +10,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from wherewhat.studies.counting.names import KEPT, LEARNT, MOVED, OWN, SLOPE, TOKEN_TYPES, TRAINED, accuracy
+from wherewhat.studies.counting.names import (
+    KEPT,
+    LEARNT,
+    MOVED,
+    OWN,
+    SLOPE,
+    SWAPPED,
+    TOKEN_TYPES,
+    TRAINED,
+    accuracy,
+)
 from wherewhat.studies.engine.results import Cell, ResultTable
 
-CLOSE = 0.15  # by how much a slope may miss an expected one, as a share of it
+SLOPE_TOLERANCE = 0.15  # by how much a slope may miss an expected one, as a share of it
 FEW_MASS = 0.05  # attention on ones, or on all possible bias tokens, below which a query does not compare the two
 OWN_SHARE = 0.8  # of the attention on brackets, from which those of other regions hardly count
-MOST = 0.5  # of answers with the brackets of another sequence, from which they stay or move
-BRACKETS = ("own brackets", "all brackets")
+MOST = 0.5  # of answers with the states of another sequence, from which they stay or move
 NO_ONES = "hardly any ones"  # in place of a bias, where a query attends to hardly any
-HELD = "brackets hold the count"
-MATTER = "brackets whose states matter"  # but do not hold the count alone
-UNCLEAR = "unclear"
+BIAS, HELD, MATTER, UNCLEAR = "bias token", "holds the count", "state matters", "unclear"  # what a query attends to
 Expected = Mapping[str, Mapping[str, float]]  # slope by size and bias token
 
 
@@ -48,6 +55,8 @@ def expected_slopes(trained: CountingSize, other: CountingSize) -> dict[str, flo
 def bias_by_mass(masses: Mapping[str, float]) -> str:
     """What a query compares ones with, if its other attention goes mostly to one kind of token; else empty.
 
+    The brackets of other regions enter only where they get more than a fifth of the attention on brackets.
+
     >>> bias_by_mass({"0": 0.02, "1": 0.6, "[": 0.0, "]": 0.37, "BOS": 0.01, "] of its region": 0.36})
     'own brackets'
     """
@@ -72,7 +81,7 @@ def biases_by_slopes(slopes: Mapping[str, float], expected: Mapping[str, Mapping
     return tuple(
         bias
         for bias in next(iter(expected.values()), {})
-        if slopes and all(abs(slope / expected[size][bias] - 1) < CLOSE for size, slope in slopes.items())
+        if slopes and all(abs(slope / expected[size][bias] - 1) < SLOPE_TOLERANCE for size, slope in slopes.items())
     )
 
 
@@ -84,29 +93,23 @@ class LearntRegion(NamedTuple):
     region: int
     by_mass: str
     by_slopes: tuple[str, ...]
-    kept: float  # answers that stay, with the brackets of another sequence
-    moved: float  # answers that become the count of the other sequence
+    kind: str  # of the tokens that its query attends to most, but for ones
+    kept: float  # answers that stay, if those tokens have the states of another sequence
+    moved: float  # answers that become the count of that sequence
 
     @property
-    def way(self) -> str:
-        """The token that ones are compared with, or another way to count."""
+    def role(self) -> str:
+        """What those tokens are: a bias token, holders of the count, or tokens whose state matters otherwise."""
         if self.moved > MOST:
             return HELD
         if self.by_mass in ("", NO_ONES):
             return UNCLEAR
-        if self.kept > MOST:
-            return self.by_mass
-        return MATTER if self.by_mass in BRACKETS else UNCLEAR
-
-    @property
-    def compares(self) -> bool:
-        """Whether its query compares ones with one kind of token that says nothing about the count itself."""
-        return self.way not in (HELD, MATTER, UNCLEAR)
+        return BIAS if self.kept > MOST else MATTER
 
     @property
     def agree(self) -> bool:
         """Whether slopes on other sizes are those of the token that ones are compared with."""
-        return self.way in self.by_slopes
+        return self.role == BIAS and self.by_mass in self.by_slopes
 
 
 def learnt_regions(table: ResultTable, nets: Sequence[str], regions: int, expected: Expected) -> list[LearntRegion]:
@@ -124,7 +127,19 @@ def _learnt_region(table: ResultTable, expected: Expected, net: str, seed: int, 
     at = float(region)
     kinds = (*TOKEN_TYPES, f"[{OWN}", f"]{OWN}")
     masses = {kind: table.value(net, Cell("attention", "mass", kind, at), seed) for kind in kinds}
-    slopes = {size: table.value(net, Cell("slope", SLOPE, size, at), seed) for size in expected}
-    known = {size: slope for size, slope in slopes.items() if not math.isnan(slope)}
-    kept, moved = (table.value(net, Cell("swap", "share", name, at), seed) for name in (KEPT, MOVED))
-    return LearntRegion(net, seed, region, bias_by_mass(masses), biases_by_slopes(known, expected), kept, moved)
+    attended = max(SWAPPED, key=lambda kind: sum(masses[token] for token in SWAPPED[kind]))
+    kept, moved = (table.value(net, Cell("swap", measure, attended, at), seed) for measure in (KEPT, MOVED))
+    fitting = biases_by_slopes(relative_slopes(table, net, seed, region, list(expected)), expected)
+    return LearntRegion(net, seed, region, bias_by_mass(masses), fitting, attended, kept, moved)
+
+
+def relative_slopes(table: ResultTable, net: str, seed: int, region: int, sizes: Sequence[str]) -> dict[str, float]:
+    """By size, the slope over the one on sequences as in training, where a net may already be off."""
+    trained, *others = (table.value(net, slope_cell(size, region), seed) for size in (TRAINED, *sizes))
+    pairs = zip(sizes, others, strict=True)
+    return {size: slope / trained for size, slope in pairs if trained and not math.isnan(slope)}
+
+
+def slope_cell(size: str, region: int) -> Cell:
+    """The slope of predicted against true counts of a region."""
+    return Cell("slope", SLOPE, size, float(region))

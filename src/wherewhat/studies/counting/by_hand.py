@@ -12,8 +12,23 @@ from wherewhat.nets.readout import Readout
 from wherewhat.tasks.counting import BIT_ONE, BOS, CLOSE, OPEN, CountingTask
 
 BRACKET = 60.0  # logit of brackets in the encoder; bits have its negative, BOS 0
-SHARPNESS = 6e4  # of the read-out: by how much the logit falls with the squared distance of codes
+MARGIN = 80.0  # by how much a query prefers ones with its code to any others, as a logit: exp(-80) is 2e-35
 NEVER = -1e9  # a logit that gives no attention at all
+
+
+def code(region: int) -> float:
+    """The share of opening brackets among the brackets that a token in a region sees."""
+    return (region + 1) / (2 * region + 1)
+
+
+def smallest_gap(regions: int) -> float:
+    """By how much the codes of two regions, or of a region and the tokens after it, differ at least.
+
+    >>> round(1 / smallest_gap(4)), round(1 / smallest_gap(1))
+    (35, 2)
+    """
+    gaps = [code(region) - code(region + 1) for region in range(regions - 1)]
+    return min([*gaps, code(regions - 1) - 1 / 2])
 
 
 class HandBuiltCounter(nn.Module):
@@ -29,7 +44,7 @@ class HandBuiltCounter(nn.Module):
         if not task.bos:
             raise UserError("the net built by hand counts against BOS; give a task with bos=true")
         self.classes = task.classes
-        self.codes_R = torch.tensor([(r + 1) / (2 * r + 1) for r in range(task.regions)], dtype=torch.float64)
+        self.codes_R = torch.tensor([code(r) for r in range(task.regions)], dtype=torch.float64)
         width = task.regions + 2  # squared distance from the code of every region, whether it is BOS, whether neither
         config = NetConfig(
             vocabulary=task.vocabulary,
@@ -42,7 +57,7 @@ class HandBuiltCounter(nn.Module):
         )
         self.readout = Readout(config).double().requires_grad_(False)
         unit = torch.eye(width, dtype=torch.float64)
-        queries_RD = -SHARPNESS * unit[: task.regions] + NEVER * unit[-1]
+        queries_RD = -MARGIN / smallest_gap(task.regions) ** 2 * unit[: task.regions] + NEVER * unit[-1]
         self.readout.queries_RD.copy_(queries_RD * width**0.5)
         self.readout.key.weight.copy_(unit)
         self.readout.value.weight.copy_(unit)

@@ -1,6 +1,6 @@
-"""What an answer depends on: it is given again with the states of brackets from another sequence."""
+"""What an answer depends on: it is given again with the states that tokens of a kind have in another sequence."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -9,34 +9,51 @@ from torch import Tensor
 from wherewhat.nets.trunk import Trunk
 from wherewhat.stats.intervals import wilson
 from wherewhat.studies.counting.by_hand import HandBuiltCounter
-from wherewhat.studies.counting.names import KEPT, MOVED
+from wherewhat.studies.counting.names import KEPT, MOVED, SWAPPED
 from wherewhat.studies.engine.lengths import Measured
-from wherewhat.tasks.counting import CountingTask
+from wherewhat.tasks.counting import TOKENS, CountingTask
 from wherewhat.tasks.stream import Ints
 
-MOST, AT_ONCE = 500, 250  # sequences whose states are held, and that are read together
+MOST_READ, AT_ONCE = 500, 250  # sequences whose states are held, and that are read together
 
 
 @torch.no_grad()
 def swap_rows(net: Trunk | HandBuiltCounter, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
-    """By region: answers that stay its own count, and that become the other sequence's, where the two counts differ.
+    """By kind of token and region: answers that stay, and that become the count of the other sequence.
 
-    After the encoder, both brackets of a region get the states that the brackets of the same region have in another
-    sequence. If brackets are only what ones are compared with, nothing changes; if they hold the count, it moves along.
+    If tokens of a kind are only what ones are compared with, nothing changes; if they hold the count, it moves along.
+    Both are shares of the sequences that the net counts correctly and whose count is not that of the other one.
     """
-    batch = task.batch(seed, "test", np.arange(min(samples, MOST)))
+    batch = task.batch(seed, "test", np.arange(min(samples, MOST_READ)))
     states_NTD = torch.cat([net.hidden(ids_BT) for ids_BT in torch.from_numpy(batch.input_NT).split(AT_ONCE)])
-    rows_N = np.arange(len(states_NTD))
-    others_N = np.roll(rows_N, 1)
-    for region in range(task.regions):
-        slots_N2 = batch.marks_NM[:, 2 * region : 2 * region + 2] + task.bos
-        swapped_NTD = states_NTD.clone()
-        swapped_NTD[rows_N[:, None], slots_N2] = states_NTD[others_N[:, None], slots_N2[others_N]]
-        answer_N, own_N = answers(net, swapped_NTD)[:, region], batch.target_NR[:, region]
-        differ_N = own_N != own_N[others_N]
-        for name, count_N in ((KEPT, own_N), (MOVED, own_N[others_N])):
-            share = float((answer_N == count_N)[differ_N].mean())
-            yield "swap", name, float(region), "share", share, *wilson(share, int(differ_N.sum()))
+    own_NR, other_NR = batch.target_NR, np.roll(batch.target_NR, 1, axis=0)
+    scored_NR = (answers(net, states_NTD)[:, : task.regions] == own_NR) & (own_NR != other_NR)
+    for kind, tokens in SWAPPED.items():
+        ids = [id for id in range(task.vocabulary) if TOKENS[id] in tokens]
+        if not ids:
+            continue
+        answer_NR = answers(net, with_states_of_others(states_NTD, batch.input_NT, ids))
+        for region in range(task.regions):
+            scored_N = scored_NR[:, region]
+            for measure, count_NR in ((KEPT, own_NR), (MOVED, other_NR)):
+                same_N = (answer_NR == count_NR)[scored_N, region]
+                if same_N.size:
+                    share = float(same_N.mean())
+                    yield "swap", kind, float(region), measure, share, *wilson(share, same_N.size)
+
+
+def with_states_of_others(states_NTD: Tensor, input_NT: Ints, ids: Sequence[int]) -> Tensor:
+    """The states, but each token with one of these ids has the state of such a token of the sequence before, in order.
+
+    Where that sequence has fewer of them, they are used again from the first; where it has none, nothing changes.
+    """
+    of_kind_NT = np.isin(input_NT, ids)
+    swapped_NTD = states_NTD.clone()
+    for n, of_kind_T in enumerate(of_kind_NT):
+        here, there = of_kind_T.nonzero()[0], of_kind_NT[n - 1].nonzero()[0]
+        if there.size:
+            swapped_NTD[n, here] = states_NTD[n - 1, np.resize(there, here.size)]
+    return swapped_NTD
 
 
 def answers(net: Trunk | HandBuiltCounter, x_BTD: Tensor) -> Ints:

@@ -10,6 +10,7 @@ from torch.nn.functional import pad
 
 from wherewhat.nets.trunk import Trunk
 from wherewhat.stats.intervals import wilson
+from wherewhat.studies.counting.biases import CountingSize, expected_slopes
 from wherewhat.studies.counting.by_hand import HandBuiltCounter
 from wherewhat.studies.counting.names import BINS, OWN, SLOPE, TOKEN_TYPES, TOP_1, TOP_5, TRAINED
 from wherewhat.studies.engine.attention import read_attention
@@ -31,8 +32,10 @@ def accuracy_rows(net: Counter, tasks: Mapping[str, CountingTask], *, seed: int,
     """Top-1, top-5 and the slope by region for every size; and by true count as trained.
 
     Slopes are over counts that are common in training: large ones are hardly learnt, and would decide a slope alone.
+    With every bias token, the counts that a net would predict for them are common too.
     """
     common = np.quantile(tasks[TRAINED].batch(seed, "test", np.arange(samples)).target_NR, COMMON)
+    common /= max(expected for task in tasks.values() for expected in slopes_on(tasks[TRAINED], task).values())
     for size, task in tasks.items():
         target_NR, ranking_NRC = ranked_counts(net, task, seed=seed, samples=samples)
         for region in range(task.regions):
@@ -45,6 +48,11 @@ def accuracy_rows(net: Counter, tasks: Mapping[str, CountingTask], *, seed: int,
             yield "slope", size, float(region), SLOPE, ratio, None, None
             if size == TRAINED:
                 yield from count_rows(region, target_N, ranking_NC[:, 0])
+
+
+def slopes_on(trained: CountingTask, other: CountingTask) -> dict[str, float]:
+    """The slope that each bias token leads to on sequences of another size."""
+    return expected_slopes(*(CountingSize(task.tokens, task.regions) for task in (trained, other)))
 
 
 def slope(target_N: Ints, answer_N: Ints) -> float:
@@ -135,7 +143,7 @@ def encoder_rows(net: Trunk, task: CountingTask, *, seed: int, samples: int) -> 
     """What ones inside regions attend to in the encoder, by kind of token."""
     batch = task.batch(seed, "test", np.arange(min(samples, AT_ONCE)))
     attention_NTT = read_attention(net, torch.from_numpy(batch.input_NT))[0][:, 0].double().numpy()
-    asks_NT = inside_regions(batch, task).any(1) & (batch.input_NT == BIT_ONE)
+    ones_NT = inside_regions(batch, task).any(1) & (batch.input_NT == BIT_ONE)
     for kind, name in enumerate(TOKEN_TYPES):
         mass_NT = np.einsum("nqk,nk->nq", attention_NTT, (batch.input_NT == kind).astype(float))
-        yield "encoder", name, None, "mass", float(mass_NT[asks_NT].mean()), None, None
+        yield "encoder", name, None, "mass", float(mass_NT[ones_NT].mean()), None, None

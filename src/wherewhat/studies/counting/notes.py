@@ -18,11 +18,14 @@ NOTES = (
     "places drawn without replacement; a net has one block with one head and an MLP, and one cross-attention without "
     "an MLP behind it. All nets of a scale are trained for the same number of steps.",
     "Published numbers were read from the marks of a figure. Those of bidirectional nets without positions or with "
-    "learned ones are not told apart by BOS, and stand beside both.",
+    "learned ones were published without distinguishing BOS, and are shown beside both.",
     "Published bidirectional nets without positions are right in 3.0 %, of shorter sequences in 5.0 % and of fewer "
     "regions in 2.1 %. The most frequent count, 0, is right in 3.1, 5.2 and 2.3 % if regions are drawn as here.",
-    "Slopes are fitted through 0 over counts up to the 90 % quantile of training, as larger ones are hardly learnt "
-    "and would decide a slope alone. Accuracies by true count rest on at least 50 sequences each.",
+    "Slopes are fitted through 0 over counts for which no bias token makes a net predict more than the 90 % quantile "
+    "of training, as larger counts are hardly learnt and would decide a slope alone. They are divided by the slope as "
+    "trained. Accuracies by true count rest on at least 50 sequences each.",
+    "The exchange of states is measured on sequences that are counted correctly and whose count is not that of the "
+    "other sequence; the brackets of all regions are exchanged together.",
     "Among sequences with fewer regions, the queries of the first regions answer.",
     "The net built by hand is not trained. It shows that one causal head without an encoding is enough.",
 )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import cycle
 from typing import Any
 
 import altair as alt
@@ -32,7 +33,7 @@ from wherewhat.report.blocks.numbers import per_cent
 from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
 from wherewhat.report.core.page import Page, Section
-from wherewhat.studies.counting.biases import LearntRegion, learnt_regions
+from wherewhat.studies.counting.biases import BIAS, LearntRegion, learnt_regions, relative_slopes, slope_cell
 from wherewhat.studies.counting.chance import best_constant
 from wherewhat.studies.counting.names import (
     BIDIRECTIONAL,
@@ -42,7 +43,6 @@ from wherewhat.studies.counting.names import (
     LEARNT,
     OWN,
     SIZES,
-    SLOPE,
     SLOW,
     TOKEN_TYPES,
     TOP_1,
@@ -57,28 +57,30 @@ from wherewhat.tables.manifest.study import CountingManifest, CountingSection
 HAND = "built by hand"
 DIRECTIONS = {CAUSAL: WHERE, BIDIRECTIONAL: WHAT, HAND: MUTED}
 MEDIAN = Cell("median", TOP_1, TRAINED)
-LINES = [WHERE, shade("chance", 5), shade("layers", 4), WHAT]  # one per rotary net: causal or not, BOS or not
+LINES = [WHERE, shade("chance", 5), shade("layers", 4), WHAT, MUTED, shade("layers", 1), shade("spread", 1)]
 NARROW = alt.ExprRef("width < 420 ? 1 : 6")  # columns of a legend with a long name
 REGIONS = [shade("layers", step) for step in (0, 2, 4, 5)]
 LEDES = {
     "answer": "Every dot is a region of one seed: how often its count is exactly right. The dashed line is what always "
     "answering the most frequent count gives, {here}. Rings are published, the smaller one the median and the larger "
-    "one the maximum over three seeds and four regions, of sequences of 512 tokens, where that gives {published}.",
+    "one the maximum over three seeds and four regions, of sequences of 512 tokens, for which always answering 0 gives "
+    "{published}.",
     "sizes": "The same nets on shorter sequences ({shorter} tokens in place of {tokens}) and with fewer regions "
-    "({fewer} in place of {regions}), none of which were in training. Numbers are those of regions.",
-    "bias": "A query can count the ones of its region by comparing them with a bias token, of which there are always "
-    "as many: BOS, the brackets of the region or of all regions, or zeros. On other sizes the prediction is then off "
-    "by a known factor, the slope of predicted over true counts. To test whether brackets carry the count themselves, "
-    "they get the states of another sequence's brackets after the encoder: if the prediction is unchanged, they are a "
-    "bias token; if it becomes the other sequence's count, they carry it. Listed are all regions that are counted "
-    "exactly in more than {learnt} of test sequences.",
+    "({fewer} in place of {regions}), none of which were in training. Columns are regions.",
+    "bias": "A query can count the ones of its region by comparing them with a bias token, whose number is the same in "
+    "every sequence: BOS, the brackets of the region or of all regions, or zeros. On other sizes the prediction is "
+    "then off by a known factor, the slope of predicted over true counts; slopes on other sizes are shares of the one "
+    "as trained. To test whether the tokens that ones are compared with carry the count themselves, they get the "
+    "states that they have in another sequence after the encoder: if right answers stay right, they are a bias token; "
+    "if these become the other sequence's count, they hold it. Listed are all regions that are counted exactly in more "
+    "than {learnt} of test sequences.",
     "codes": "The states of the ones of each region after the encoder, projected onto their first two principal "
     "components, for the net built by hand, those that have learnt a region, and the best bidirectional one; of "
     "several seeds, the one that has learnt most regions. Where regions lie apart, a query can pick its own.",
     "counts": "Accuracy by the true count; every dot is a learnt region of one seed. Ratios of attention tell small "
     "counts apart better than large ones, which are also rare in training.",
-    "frequencies": "How much of what varies in a rotary head's logits each frequency carries, from the fastest, 0, to "
-    "the slowest.",
+    "frequencies": "The share of the variance of a rotary head's logits that each frequency carries, from the fastest, "
+    "0, to the slowest.",
     "table": "The median and the best of all regions and seeds in per cent, beside those published for sequences of "
     "512 tokens, 300 in the shorter ones. Then how well a linear map finds the region of a one after the encoder, what "
     "such ones attend to in the encoder, and the scores of its head.",
@@ -204,19 +206,22 @@ def bias_section(table: ResultTable, about: CountingSection, learnt: list[Learnt
     rows = []
     for bias in next(iter(about.expected.values()), {}):
         slopes = [short(slope[bias]) for slope in about.expected.values()]
-        rows.append([f"expected: {bias}", bias, *[nothing] * 3, "1", *slopes, *[nothing] * (len(TOKEN_TYPES) + 1)])
+        rows.append(
+            [f"expected: {bias}", bias, BIAS, *[nothing] * 3, "1", *slopes, *[nothing] * (len(TOKEN_TYPES) + 1)]
+        )
     for each in learnt:
         masses = [mass(table, each, kind) for kind in TOKEN_TYPES]
         inside = sum(mass(table, each, f"{kind}{OWN}") for kind in TOKEN_TYPES)
-        cells = [Cell("slope", SLOPE, size, float(each.region)) for size in SIZES]
-        slopes = [short((table.row(each.net, cell, each.seed) or {}).get("value")) for cell in cells]
+        trained = short((table.row(each.net, slope_cell(TRAINED, each.region), each.seed) or {}).get("value"))
+        relative = relative_slopes(table, each.net, each.seed, each.region, list(about.expected))
+        slopes = [trained, *(short(relative.get(size)) for size in about.expected)]
         swapped, attention = [percent(each.kept), percent(each.moved)], map(percent, (*masses, inside))
         name = f"{each.net}, region {each.region}{f', seed {each.seed}' if several else ''}"
         fitting = ", ".join(each.by_slopes) or "none of them"
-        rows.append([name, each.way, fitting, *swapped, *slopes, *attention])
-    headings = ["region", "bias token", "by slopes", "unchanged", "other's count", *SIZES]
+        rows.append([name, each.by_mass or nothing, each.role, fitting, *swapped, *slopes, *attention])
+    headings = ["region", "compared with", "which", "slopes fit", "stay right", "other's count", *SIZES]
     headings += [*TOKEN_TYPES, "inside its region"]
-    groups = [("", 3), ("with other brackets", 2), ("slope", len(SIZES))]
+    groups = [("", 4), ("with other states", 2), ("slope", len(SIZES))]
     groups.append(("attention of its query", len(TOKEN_TYPES) + 1))
     body = panel(table_of(headings, rows, label="how regions are counted", groups=groups))
     text = LEDES["bias"].format(learnt=percent(LEARNT))
@@ -301,12 +306,13 @@ def frequencies(table: ResultTable, about: CountingSection) -> list[Section]:
     ]
     if not rows:
         return []
+    tints = dict(zip(rotary, cycle(LINES), strict=False))
     drawn = lines(
         "frequencies",
         rows,
         x=x("at", "frequency, from the fastest", zero=False, nice=False, grid=False, tickMinStep=1, padding=8),
         y=y("value", "of the variance of logits", format="%", tickCount=5),
-        colour=colour("net", dict(zip(rotary, LINES, strict=False)), legend=legend(labelLimit=230)),
+        colour=colour("net", tints, legend=legend(labelLimit=230)),
         intervals="none",
         size=26,
         label="what each rotary frequency carries",

@@ -1,8 +1,10 @@
 """The study: encoders with several encodings learn to count in regions, and are tested on other sizes."""
 
 from collections.abc import Iterable, Iterator
+from math import inf
 from statistics import median
 
+import polars as pl
 import torch
 
 from wherewhat.encodings.rotary import Rotary
@@ -25,12 +27,13 @@ from wherewhat.studies.counting.settings import (
     prepare,
 )
 from wherewhat.studies.engine.lengths import Measured, mean_rows
-from wherewhat.studies.engine.results import ResultTable, Row, over_seeds
+from wherewhat.studies.engine.results import ResultTable, Row
 from wherewhat.studies.engine.study import Study
 from wherewhat.studies.engine.train_job import train_in_job
 from wherewhat.tasks.counting import CountingTask
 from wherewhat.training.loop import threads
 
+MEAN_FREQUENCY = "mean_frequency"  # of rotary heads; a score that is no share
 SCORES = ("entropy", "locality", "input.position_share", "input.symbol_share")
 CODES = 40  # test sequences whose codes are drawn
 
@@ -59,7 +62,7 @@ def run(condition: CountingCondition, scale: CountingScale, seed: int, context: 
 def head_rows(net: Trunk, task: CountingTask, seed: int, texts: int) -> Iterator[Measured]:
     """Scores of the encoder's head on test sequences and, if it is rotary, what each frequency contributes."""
     sequences = [torch.from_numpy(ids_T) for ids_T in task.texts(seed, "test", range(texts))]
-    rotary = ("mean_frequency",) if isinstance(net.encoding(0), Rotary) else ()
+    rotary = (MEAN_FREQUENCY,) if isinstance(net.encoding(0), Rotary) else ()
     settings = ProfileSettings(untrained=False, scores=(*SCORES, *rotary))
     measured = profile(net, sequences, settings=settings, seed=seed)
     for row in measured.heads.drop_nulls("value").iter_rows(named=True):
@@ -79,14 +82,9 @@ def head_rows(net: Trunk, task: CountingTask, seed: int, texts: int) -> Iterator
 
 def summary_rows(table: ResultTable) -> Iterator[Row]:
     """Means over seeds; and the median and the maximum over seeds and regions, as published."""
-    shares = table.rows.filter(~table.rows["part"].is_in(["code", "slope", "frequencies"]))
-    yield from mean_rows(shares.rows())
-    others = table.rows.filter(table.rows["part"].is_in(["slope", "frequencies"]))
-    for key, group in others.group_by("part", "subject", "item", "at", "measure", maintain_order=True):
-        part, subject, item, at, measure = key
-        estimate = over_seeds(group["value"].to_list())
-        ends = (estimate.low, estimate.high) if group.height > 1 else (None, None)
-        yield str(part), str(subject), str(item), at, None, str(measure), estimate.value, *ends
+    unbounded = pl.col("part").is_in(["slope", "frequencies"]) | (pl.col("measure") == MEAN_FREQUENCY)
+    yield from mean_rows(table.rows.filter(pl.col("part") != "code", ~unbounded).rows())
+    yield from mean_rows(table.rows.filter(unbounded).rows(), within=(-inf, inf))
     for condition in table.conditions:
         for size in SIZES:
             for measure in (TOP_1, TOP_5):
@@ -113,7 +111,7 @@ STUDY = Study(
     claims=CLAIMS,
     decides=(
         *("capture", "encodings", "logits", "nets", "profiling", "scores", "stats"),
-        *(f"studies/counting/{file}.py" for file in ("by_hand", "interventions", "measures", "names")),
+        *(f"studies/counting/{file}.py" for file in ("biases", "by_hand", "interventions", "measures", "names")),
         *("studies/engine/attention.py", "studies/engine/lengths.py", "tables/schema.py", "tasks", "training"),
     ),
     takes=("--encodings",),

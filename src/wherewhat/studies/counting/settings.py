@@ -169,18 +169,18 @@ _SMALL = replace(
     tokens=64,
     shorter=40,
     nets=(
-        *net_names(("rope", "none"), (CAUSAL,), BOTH),
-        *net_names(("learned", "alibi 1", "alibi 0.01"), (CAUSAL,), (True,)),
+        *net_names(("rope",), (CAUSAL,), BOTH),
+        *net_names(("none", "learned", "alibi 1", "alibi 0.01"), (CAUSAL,), (True,)),
         *net_names(("rope", "none", SLOW), (BIDIRECTIONAL,), (True,)),
     ),
-    steps=2500,
     batch=32,
+    learning_rate=2e-3,
 )
 _TINY = replace(
     _SMALL,
     nets=(
-        *net_names(("rope", "none"), (CAUSAL,), BOTH),
-        *net_names(("learned", "alibi 0.01"), (CAUSAL,), (True,)),
+        *net_names(("rope",), (CAUSAL,), BOTH),
+        *net_names(("none", "alibi 0.01"), (CAUSAL,), (True,)),
         *net_names(("rope", "none"), (BIDIRECTIONAL,), (True,)),
     ),
     seeds=1,

@@ -1,9 +1,9 @@
-"""How the best net counts, in one sentence that rests on what was measured. Torch-free."""
+"""How the best net counts: the finding first, then what it rests on. Torch-free."""
 
 from statistics import fmean
 
-from wherewhat.formatting import percent
-from wherewhat.studies.counting.biases import HELD, MATTER, UNCLEAR, LearntRegion
+from wherewhat.formatting import count, listed, percent
+from wherewhat.studies.counting.biases import BIAS, HELD, NO_ONES, UNCLEAR, LearntRegion
 from wherewhat.studies.counting.names import OWN, TOP_1, TRAINED
 from wherewhat.studies.engine.results import Cell, ResultTable
 
@@ -15,10 +15,10 @@ def solution(table: ResultTable, learnt: list[LearntRegion]) -> str:
     runs = dict.fromkeys((each.net, each.seed) for each in learnt)
     best = max(runs, key=lambda run: _mean_accuracy(table, *run))
     own = [each for each in learnt if (each.net, each.seed) == best]
-    ways = dict.fromkeys(each.way for each in own)
-    parts = [_describe_way(table, way, [each for each in own if each.way == way]) for way in ways]
+    ways = dict.fromkeys((each.by_mass, each.role) for each in own)
     name = f"{best[0]}, seed {best[1]}" if len(table.seeds) > 1 else best[0]
-    return f"How the best net, {name}, counts: {'; '.join(parts)}."
+    parts = [_describe(table, [each for each in own if (each.by_mass, each.role) == way]) for way in ways]
+    return f"The best net is {name}. {' '.join(parts)}"
 
 
 def _mean_accuracy(table: ResultTable, net: str, seed: int) -> float:
@@ -26,24 +26,25 @@ def _mean_accuracy(table: ResultTable, net: str, seed: int) -> float:
     return fmean(points["value"].to_list())
 
 
-def _describe_way(table: ResultTable, way: str, own: list[LearntRegion]) -> str:
+def _describe(table: ResultTable, own: list[LearntRegion]) -> str:
     """How some regions of one net are counted, and the evidence for it."""
-    which = f"{'region' if len(own) == 1 else 'regions'} {', '.join(str(each.region) for each in own)}"
-    if way == UNCLEAR:
-        fitting = {each.by_slopes for each in own}
-        named = f", slopes on other sizes fit {' or '.join(*fitting)}" if len(fitting) == 1 and all(fitting) else ""
-        return f"{which}: neither attention nor an intervention tells{named}"
-    ones, opening, closing = (fmean(mass(table, each, f"{kind}{OWN}") for each in own) for kind in "1[]")
-    attention = f"{percent(ones)} of attention on the ones of the region, {percent(opening + closing)} on its brackets"
-    kept, moved = fmean(each.kept for each in own), fmean(each.moved for each in own)
-    swapped = f"with the states of another sequence's brackets, {percent(kept)} of predictions are unchanged"
-    swapped += f" and {percent(moved)} become its count"
-    if way == HELD:
-        return f"{which} by brackets that hold the count ({attention}; {swapped})"
-    if way == MATTER:
-        return f"{which} by brackets whose states matter without holding the count alone ({attention}; {swapped})"
-    fit = f"slopes on other sizes fit in {sum(each.agree for each in own)} of {len(own)}"
-    return f"{which} by comparing ones with {way} ({percent(ones)} of attention on the ones of the region; {fit})"
+    first, numbers = own[0], listed([str(each.region) for each in own])
+    which = f"{'region' if len(own) == 1 else 'regions'} {numbers}"
+    ones = percent(fmean(mass(table, each, f"1{OWN}") for each in own))
+    others = percent(fmean(mass(table, each, kind) for each in own for kind in ("0", "[", "]", "BOS")) * 4)
+    looks = f"{ones} of attention is on the ones of the region and {others} on tokens other than ones"
+    kept, moved = (percent(fmean(values)) for values in zip(*((each.kept, each.moved) for each in own), strict=True))
+    swapped = f"with the states of {first.kind} from another sequence, {kept} of right answers stay right"
+    swapped += f" and {moved} become that sequence's count"
+    if first.role == HELD:
+        return f"In {which}, the states of {first.kind} hold the count: {looks}; {swapped}."
+    if first.role == UNCLEAR:
+        why = "its query attends to hardly any ones" if first.by_mass == NO_ONES else "attention names no bias token"
+        return f"How it counts {which} is unclear: {why}; {swapped}."
+    if first.role == BIAS:
+        fit = f"slopes on other sizes fit in {sum(each.agree for each in own)} of {count(len(own), 'region')}"
+        return f"In {which} it compares ones with {first.by_mass}, a bias token: {looks}; {swapped}; {fit}."
+    return f"In {which} it compares ones with {first.by_mass}, whose states depend on the sequence: {looks}; {swapped}."
 
 
 def mass(table: ResultTable, of: LearntRegion, kind: str) -> float:
