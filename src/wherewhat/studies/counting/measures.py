@@ -19,7 +19,7 @@ from wherewhat.tasks.counting import BIT_ONE, CountingBatch, CountingTask
 from wherewhat.tasks.stream import Ints
 from wherewhat.training.counting_training import ranked_counts
 
-Counter = Trunk | HandBuiltCounter
+AnyCounter = Trunk | HandBuiltCounter
 Floats = NDArray[np.float64]
 COMMON = 0.9  # quantile of counts in training up to which slopes are measured
 AT_ONCE = 250  # sequences that are read together
@@ -28,7 +28,7 @@ RIDGE = 1e-6  # of the linear decoder of regions, as a share of the mean varianc
 FEWEST = 50  # sequences that an accuracy by true count rests on
 
 
-def accuracy_rows(net: Counter, tasks: Mapping[str, CountingTask], *, seed: int, samples: int) -> Iterator[Measured]:
+def accuracy_rows(net: AnyCounter, tasks: Mapping[str, CountingTask], *, seed: int, samples: int) -> Iterator[Measured]:
     """Top-1, top-5 and the slope by region for every size; and by true count as trained.
 
     Slopes are over counts that are common in training: large ones are hardly learnt, and would decide a slope alone.
@@ -74,7 +74,7 @@ def count_rows(region: int, target_N: Ints, answer_N: Ints) -> Iterator[Measured
 
 
 @torch.no_grad()
-def attention_rows_of(net: Counter, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
+def attention_rows_of(net: AnyCounter, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
     """What the query of every region attends to, by kind of token, inside its region and in all; means over samples."""
     mass_NRT, batch = readout_attention(net, task, seed=seed, samples=samples)
     inside_NRT = inside_regions(batch, task)
@@ -87,7 +87,7 @@ def attention_rows_of(net: Counter, task: CountingTask, *, seed: int, samples: i
 
 
 @torch.no_grad()
-def readout_attention(net: Counter, task: CountingTask, *, seed: int, samples: int) -> tuple[Floats, CountingBatch]:
+def readout_attention(net: AnyCounter, task: CountingTask, *, seed: int, samples: int) -> tuple[Floats, CountingBatch]:
     """attention_NRT of the read-out, and the samples."""
     batch = task.batch(seed, "test", np.arange(samples))
     pieces = torch.from_numpy(batch.input_NT).split(AT_ONCE)
@@ -104,7 +104,7 @@ def inside_regions(batch: CountingBatch, task: CountingTask) -> NDArray[np.bool_
 
 
 @torch.no_grad()
-def code_rows(net: Counter, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
+def code_rows(net: AnyCounter, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
     """Where the ones of each region lie in the plane that shows most of their states; and how well regions separate."""
     batch = task.batch(seed, "test", np.arange(samples))
     states_NTD = torch.cat([codes_of(net, ids_BT) for ids_BT in torch.from_numpy(batch.input_NT).split(AT_ONCE)])
@@ -119,7 +119,7 @@ def code_rows(net: Counter, task: CountingTask, *, seed: int, samples: int) -> I
     yield "decode", "", None, "accuracy", decoded_share(centred_ND, region_N, one_N % 2 == 0), None, None
 
 
-def codes_of(net: Counter, ids_BT: Tensor) -> Tensor:
+def codes_of(net: AnyCounter, ids_BT: Tensor) -> Tensor:
     """x_BTD after the encoder; of the net built by hand the codes that its read-out compares, which lie on a line."""
     return pad(net.codes(ids_BT)[..., None], (0, 1)) if isinstance(net, HandBuiltCounter) else net.hidden(ids_BT)
 

@@ -3,7 +3,7 @@
 from wherewhat.studies.engine.results import Cell
 
 CAUSAL, BIDIRECTIONAL = "causal", "bidirectional"
-BY_HAND = "by hand, BOS"
+BY_HAND, HAND = "by hand, BOS", "built by hand"  # in the table, and on the page
 TRAINED, SHORTER, FEWER = "as trained", "shorter", "fewer regions"  # sizes of test sequences
 SIZES = (TRAINED, SHORTER, FEWER)
 BINS = {"0 to 3": (0, 3), "4 to 15": (4, 15), "16 to 63": (16, 63), "64 and more": (64, 10**9)}  # of true counts
@@ -11,6 +11,8 @@ OWN = " of its region"  # suffix of the tokens inside the region that a query as
 TOKEN_TYPES = ("0", "1", "[", "]", "BOS")
 SWAPPED = {"brackets": ("[", "]"), "zeros": ("0",), "BOS": ("BOS",)}  # what ones can be compared with
 KEPT, MOVED = "own count", "count of the other"  # answers with the states that a kind has in another sequence
+SCORES = ("entropy", "locality", "input.position_share", "input.symbol_share")  # of the encoder's head
+MEAN_FREQUENCY = "mean_frequency"  # of rotary heads; a score that is no share
 TOP_1, TOP_5, SLOPE = "top-1", "top-5", "slope"
 SLOW = "slow rope"  # all pairs at one frequency, so low that before and after stay apart
 LEARNT = 0.8  # top-1 from which a region counts as learnt
@@ -23,6 +25,11 @@ def name_of(direction: str, encoding: str, bos: bool) -> str:
     ('causal rope, BOS', 'bidirectional none')
     """
     return f"{direction} {encoding}{', BOS' if bos else ''}"
+
+
+def shown(net: str) -> str:
+    """What a net is called in charts that show its direction by colour."""
+    return HAND if net == BY_HAND else net
 
 
 def accuracy(size: str, region: int, measure: str = TOP_1) -> Cell:

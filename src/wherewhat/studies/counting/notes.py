@@ -6,7 +6,7 @@ from wherewhat.studies.counting.settings import SCALES, CountingScale
 from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.engine.scale_notes import difference_note
 
-SIZES = {  # of which the published values are known, by their names in a sentence; 0 is the scale
+COMPARED_SIZES = {  # of which the published values are known, by their names in a sentence; 0 is the scale
     "tokens": "{0.tokens}",
     "regions": "{0.regions}",
     "tokens of shorter sequences": "{0.shorter}",
@@ -33,7 +33,7 @@ NOTES = (
 
 def notes_of(scale: CountingScale) -> tuple[str, ...]:
     """How this scale, and every scale, differs from the publication."""
-    return tuple(note for note in (difference_note(SIZES, scale, SCALES["paper"]), *NOTES) if note)
+    return tuple(note for note in (difference_note(COMPARED_SIZES, scale, SCALES["paper"]), *NOTES) if note)
 
 
 def describe(table: ResultTable) -> dict[str, Any]:

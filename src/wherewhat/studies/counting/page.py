@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from wherewhat.errors import UserError
-from wherewhat.formatting import MISSING, percent, short
+from wherewhat.formatting import percent
 from wherewhat.published.counting import TOP_1 as PUBLISHED
 from wherewhat.report.blocks.axes import (
     MUTED,
@@ -29,32 +29,30 @@ from wherewhat.report.blocks.chart import chart, heat_map, lines, scatter
 from wherewhat.report.blocks.claims import claims_section
 from wherewhat.report.blocks.layout import answer_section, counted, note, panel, run_time
 from wherewhat.report.blocks.marks import DASHES, ROWS, dots, named, rule, where
-from wherewhat.report.blocks.numbers import per_cent
 from wherewhat.report.blocks.provenance import provenance_section
-from wherewhat.report.blocks.table import table as table_of
 from wherewhat.report.core.page import Page, Section
-from wherewhat.studies.counting.biases import BIAS, LearntRegion, learnt_regions, relative_slopes, slope_cell
+from wherewhat.studies.counting.biases import LearntRegion, learnt_regions
 from wherewhat.studies.counting.chance import best_constant
 from wherewhat.studies.counting.names import (
     BIDIRECTIONAL,
     BINS,
     BY_HAND,
     CAUSAL,
+    HAND,
     LEARNT,
-    OWN,
     SIZES,
     SLOW,
-    TOKEN_TYPES,
     TOP_1,
     TOP_5,
     TRAINED,
     accuracy,
+    shown,
 )
-from wherewhat.studies.counting.solution import mass, solution
+from wherewhat.studies.counting.number_tables import bias_table, number_table, value_of
+from wherewhat.studies.counting.solution import solution
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.tables.manifest.study import CountingManifest, CountingSection
 
-HAND = "built by hand"
 DIRECTIONS = {CAUSAL: WHERE, BIDIRECTIONAL: WHAT, HAND: MUTED}
 MEDIAN = Cell("median", TOP_1, TRAINED)
 LINES = [WHERE, shade("chance", 5), shade("layers", 4), WHAT, MUTED, shade("layers", 1), shade("spread", 1)]
@@ -108,7 +106,7 @@ def page(result: pl.DataFrame, manifest: CountingManifest) -> Page:
             codes(table, about, learnt),
             counts(table, learnt),
             *frequencies(table, about),
-            numbers(table, about),
+            Section("table", "All numbers", LEDES["table"], panel(number_table(table, about)), "Numbers"),
             claims_section(manifest.claims),
             provenance_section(manifest),
         ],
@@ -123,11 +121,6 @@ def trained(about: CountingSection) -> list[str]:
 def direction_of(net: str) -> str:
     """Which way a net looks."""
     return HAND if net == BY_HAND else net.split()[0]
-
-
-def shown(net: str) -> str:
-    """What a net is called in charts that show its direction by colour."""
-    return HAND if net == BY_HAND else net
 
 
 def answer(table: ResultTable, about: CountingSection, learnt: list[LearntRegion]) -> Section:
@@ -202,34 +195,9 @@ def sizes(table: ResultTable, about: CountingSection) -> Section:
 
 def bias_section(table: ResultTable, about: CountingSection, learnt: list[LearntRegion]) -> Section:
     """How each learnt region is counted: attention, answers with other brackets, slopes, and what they name."""
-    several, nothing = (about.seeds or 1) > 1, "–"
-    rows = []
-    for bias in next(iter(about.expected.values()), {}):
-        slopes = [short(slope[bias]) for slope in about.expected.values()]
-        rows.append(
-            [f"expected: {bias}", bias, BIAS, *[nothing] * 3, "1", *slopes, *[nothing] * (len(TOKEN_TYPES) + 1)]
-        )
-    for each in learnt:
-        masses = [mass(table, each, kind) for kind in TOKEN_TYPES]
-        inside = sum(mass(table, each, f"{kind}{OWN}") for kind in TOKEN_TYPES)
-        trained = short((table.row(each.net, slope_cell(TRAINED, each.region), each.seed) or {}).get("value"))
-        relative = relative_slopes(table, each.net, each.seed, each.region, list(about.expected))
-        slopes = [trained, *(short(relative.get(size)) for size in about.expected)]
-        swapped, attention = [percent(each.kept), percent(each.moved)], map(percent, (*masses, inside))
-        name = f"{each.net}, region {each.region}{f', seed {each.seed}' if several else ''}"
-        fitting = ", ".join(each.by_slopes) or "none of them"
-        rows.append([name, each.by_mass or nothing, each.role, fitting, *swapped, *slopes, *attention])
-    headings = ["region", "compared with", "which", "slopes fit", "stay right", "other's count", *SIZES]
-    headings += [*TOKEN_TYPES, "inside its region"]
-    groups = [("", 4), ("with other states", 2), ("slope", len(SIZES))]
-    groups.append(("attention of its query", len(TOKEN_TYPES) + 1))
-    body = panel(table_of(headings, rows, label="how regions are counted", groups=groups))
+    body = panel(bias_table(table, about, learnt))
     text = LEDES["bias"].format(learnt=percent(LEARNT))
     return Section("bias", "Bias tokens", text if learnt else f"{text} There is none.", body, "Bias tokens")
-
-
-def _value(table: ResultTable, net: str, cell: Cell) -> float | None:
-    return (table.row(net, cell) or {}).get("value")
 
 
 def codes(table: ResultTable, about: CountingSection, learnt: list[LearntRegion]) -> Section:
@@ -237,7 +205,7 @@ def codes(table: ResultTable, about: CountingSection, learnt: list[LearntRegion]
     counting = {each.net for each in learnt}
     nets = [net for net in about.nets if net == BY_HAND or net in counting]
     others = [net for net in about.nets if direction_of(net) == BIDIRECTIONAL and net not in nets]
-    nets += sorted(others, key=lambda net: _value(table, net, MEDIAN) or 0.0)[-1:]
+    nets += sorted(others, key=lambda net: value_of(table, net, MEDIAN) or 0.0)[-1:]
     best = {net: Counter(each.seed for each in learnt if each.net == net).most_common(1) for net in nets}
     seeds = {net: most[0][0] if most else min(table.seeds) for net, most in best.items()}
     views = {shown(net): rows for net in nets if (rows := list(code_rows(table, net, seeds[net])))}
@@ -324,33 +292,3 @@ def frequencies(table: ResultTable, about: CountingSection) -> list[Section]:
     left_out = f" Nets with {SLOW} have only one." if any(SLOW in net for net in about.nets) else ""
     text = f"{LEDES['frequencies']}{left_out}"
     return [Section("frequencies", "Rotary frequencies", text, panel(drawn), "Frequencies")]
-
-
-def numbers(table: ResultTable, about: CountingSection) -> Section:
-    """Medians, the linear decoder of regions, what ones attend to in the encoder, and its head's scores."""
-    rows = []
-    for net in about.nets:
-        ours = [[_value(table, net, Cell(part, TOP_1, size)) for part in ("median", "maximum")] for size in SIZES]
-        published: list[list[float | None]] = [[value / 100 for value in pair] for pair in PUBLISHED.get(net, ())]
-        published += [[None, None]] * (len(SIZES) - len(published))
-        five = per_cent(_value(table, net, Cell("median", TOP_5, TRAINED)))
-        decoded = per_cent(_value(table, net, Cell("decode", "accuracy")))
-        encoder = [short(_value(table, net, Cell("encoder", "mass", kind))) for kind in TOKEN_TYPES]
-        scores = [short(_value(table, net, Cell("heads", score))) for score in ("entropy", "input.position_share")]
-        rows.append(
-            [shown(net), *(median_and_best(*pair) for pair in (*ours, *published)), five, decoded, *encoder, *scores]
-        )
-    groups = [("", 1), ("median (best), top-1", len(SIZES)), ("published", len(SIZES)), ("top-5", 1), ("", 1)]
-    groups += [("ones attend to", len(TOKEN_TYPES)), ("head", 2)]
-    headings = ["net", *SIZES, *SIZES, TRAINED, "region decoded", *TOKEN_TYPES, "entropy", "position share"]
-    body = panel(table_of(headings, rows, label="all nets", groups=groups))
-    return Section("table", "All numbers", LEDES["table"], body, "Numbers")
-
-
-def median_and_best(median: float | None, best: float | None) -> str:
-    """Two shares of the regions and seeds of a net, in per cent.
-
-    >>> median_and_best(0.309, 0.954), median_and_best(None, None)
-    ('30.9 (95.4)', '–')
-    """
-    return MISSING if median is None else f"{per_cent(median)} ({per_cent(best)})"

@@ -16,7 +16,7 @@ from wherewhat.studies.counting.by_hand import HandBuiltCounter
 from wherewhat.studies.counting.claims import CLAIMS
 from wherewhat.studies.counting.interventions import swap_rows
 from wherewhat.studies.counting.measures import accuracy_rows, attention_rows_of, code_rows, encoder_rows
-from wherewhat.studies.counting.names import SIZES, TOP_1, TOP_5, TRAINED
+from wherewhat.studies.counting.names import MEAN_FREQUENCY, SCORES, SIZES, TOP_1, TOP_5, TRAINED
 from wherewhat.studies.counting.notes import describe, notes_of
 from wherewhat.studies.counting.settings import (
     HAND_BUILT,
@@ -33,8 +33,6 @@ from wherewhat.studies.engine.train_job import train_in_job
 from wherewhat.tasks.counting import CountingTask
 from wherewhat.training.loop import threads
 
-MEAN_FREQUENCY = "mean_frequency"  # of rotary heads; a score that is no share
-SCORES = ("entropy", "locality", "input.position_share", "input.symbol_share")
 CODES = 40  # test sequences whose codes are drawn
 
 
