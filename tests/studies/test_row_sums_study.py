@@ -11,6 +11,7 @@ from micro_runs import page_without_torch, run_micro
 
 from wherewhat.encodings.urpe import Urpe
 from wherewhat.errors import UserError
+from wherewhat.formatting import percent
 from wherewhat.jobs.job import JobContext
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
@@ -25,15 +26,20 @@ from wherewhat.studies.row_sums.names import (
     ADDED,
     ALL,
     BOUND,
+    FAILED,
     FIRST_HALF,
     FOLLOWS,
+    FREE,
     LINEAR_FIT,
     LONGER,
     MIRRORED,
+    ORDER,
+    SOLVED,
     SUMS_ALONE,
     UNIT_SUMS,
     name_of,
 )
+from wherewhat.studies.row_sums.notes import SINGLE_SEED, notes_of
 from wherewhat.studies.row_sums.run import STUDY, end_rows, equal_rows, longer_rows, mirrored_rows, run, sum_rows
 from wherewhat.studies.row_sums.settings import ARMS, SCALES, RowSumCondition, RowSumScale, conditions
 from wherewhat.studies.row_sums.summary import most_frequent_share, random_fits
@@ -208,6 +214,7 @@ def test_what_is_known_about_ends_is_that_of_a_plain_loop(monkeypatch: pytest.Mo
         known["outer"].append(sum(outer) / 4)
         known["inner"].append(sum(inner) / 12)
     known["gap"] = [outer - inner for outer, inner in zip(known["outer"], known["inner"], strict=True)]
+    del known["outer"]
     rows = {row[3]: row[4:] for row in end_rows(factors_net(), task, seed=1, samples=5)}
     assert rows == {name: pytest.approx(student(values)) for name, values in known.items()}
 
@@ -249,13 +256,15 @@ def test_means_over_seeds_leave_out_single_heads_and_may_be_negative() -> None:
     rows: list[Row] = []
     for seed, value in enumerate((-0.4, -0.2)):
         rows.append(("ends", subject, "", None, seed, "gap", value, value, value))
+        rows.append((ORDER.part, subject, "", None, seed, ORDER.measure, value, value, value))
         rows.append(("accuracy", subject, ALL, None, seed, "accuracy", 0.5 + value, 0.0, 1.0))
         rows.append(("row sums", subject, "L0H0", None, seed, LINEAR_FIT, 0.5, None, None))
         rows.append(("heads", subject, "L0H0", None, seed, "entropy", 0.5, None, None))
     baseline = ("baseline", "", "", None, None, LINEAR_FIT, 0.5, 0.1, 0.9)
     means = {row[0]: row for row in STUDY.summarise(table_of([baseline, *rows]))}
-    assert set(means) == {"ends", "accuracy"} and means["ends"][4] is None
-    assert means["ends"][6] == pytest.approx(-0.3) and means["ends"][7] == -1.0
+    assert set(means) == {"ends", ORDER.part, "accuracy"} and means["ends"][4] is None
+    for part in ("ends", ORDER.part):
+        assert means[part][6] == pytest.approx(-0.3) and means[part][7] == -1.0
     assert means["accuracy"][6] == pytest.approx(0.2) and means["accuracy"][7] == 0.0
 
 
@@ -263,10 +272,31 @@ def test_other_errors_on_longer_inputs_are_no_refusals(monkeypatch: pytest.Monke
     def fails(*_: object, **__: object) -> None:
         raise UserError("something else")
 
-    monkeypatch.setattr("wherewhat.studies.row_sums.run.right_slots", fails)
+    monkeypatch.setattr("wherewhat.studies.row_sums.run.slot_answers", fails)
     net = build(NetConfig(vocabulary=8, width=8, layers=1, heads=2, length=8, kind="encoder"), seed=1)
     with pytest.raises(UserError, match="something else"):
         list(longer_rows(net, PositionTask(tokens=8, n_tok=4), 1, MICRO))
+
+
+def test_answers_on_longer_inputs_are_among_those_of_training() -> None:
+    net = build(NetConfig(vocabulary=16, width=8, layers=1, heads=2, length=16, kind="encoder"), seed=1)
+    with torch.no_grad():
+        net.head.weight.zero_()
+        net.head.bias.zero_()
+        net.head.bias[10], net.head.bias[3] = 100.0, 50.0  # slot 10 is in longer inputs alone, so it was never trained
+    longer, order = longer_rows(net, PositionTask(tokens=8, n_tok=4), 1, MICRO)
+    assert longer[:4] == ("accuracy", LONGER, None, "accuracy") and longer[4] == 1 / 8
+    assert order[:4] == (ORDER.part, "", None, ORDER.measure) and order[4] == 0.0
+
+
+def test_answers_on_longer_inputs_may_be_in_order_and_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    stretched_NT = np.tile(np.arange(12) * 8 // 12, (3, 1))  # as if the longer input were all of the shorter one
+    monkeypatch.setattr("wherewhat.studies.row_sums.run.slot_answers", lambda *_: stretched_NT)
+    net = build(NetConfig(vocabulary=8, width=8, layers=1, heads=2, length=8, kind="encoder"), seed=1)
+    longer, order = longer_rows(net, PositionTask(tokens=8, n_tok=4), 1, replace(MICRO, samples=3))
+    assert longer[4] == 1 / 8
+    assert order[4] == pytest.approx(np.corrcoef([0, 0, 1, 2, 2, 3, 4, 4], range(8))[0, 1])
+    assert len(list(longer_rows(net, EvenTask(tokens=8, n_tok=4), 1, replace(MICRO, samples=3)))) == 1
 
 
 def test_a_preference_for_the_last_slot_is_no_knowledge_about_it() -> None:
@@ -305,7 +335,8 @@ def test_a_table_without_tests_is_refused(outcome: StudyRun) -> None:
 
 def test_every_kind_of_encoding_is_in_every_scale() -> None:
     for scale in SCALES.values():
-        assert {ARMS[name].kind for name in scale.encodings} >= {BOUND, ADDED}
+        assert {ARMS[name].kind for name in scale.encodings} == {BOUND, FREE, ADDED}
+        assert any(ARMS[name].bias for name in scale.encodings)
         for condition in conditions(scale)[:3]:
             settings = scale.training(condition, 0)
             assert settings.net.kind == "encoder" and settings.weight_decay == 0.0
@@ -313,3 +344,13 @@ def test_every_kind_of_encoding_is_in_every_scale() -> None:
             settings = scale.training(RowSumCondition(task, scale.encodings[0]), 0)
             assert settings.steps == settings.evaluate_every == steps
     assert len(conditions(SCALES["small"])) == 18
+    assert SCALES["tiny"].even_steps == SCALES["small"].even_steps  # with fewer, URPE does not solve it
+
+
+def test_notes_name_the_bars_and_what_a_single_seed_leaves_open() -> None:
+    alone, several = (notes_of(SCALES["tiny"], seeds) for seeds in (1, 2))
+    bars = (
+        f"solved above {percent(SOLVED)} and as not solved below {percent(FAILED)}, of the even task in its first half"
+    )
+    assert any(bars in note for note in alone)
+    assert set(alone) - set(several) == {SINGLE_SEED}
