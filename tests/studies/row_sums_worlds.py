@@ -16,6 +16,7 @@ from wherewhat.studies.row_sums.names import (
     LINEAR_FIT,
     LONGER,
     MIRRORED,
+    ORDER,
     SUMS_ALONE,
     TASKS,
     UNIT_SUMS,
@@ -43,6 +44,7 @@ def world(
                 rows.append(("row sums", subject, "L0H0", None, 0, LINEAR_FIT, 0.99, None, None))
             if name in ("urpe over t5_bias", "sinusoidal"):
                 accuracies[LONGER] = value
+                rows.append((ORDER.part, subject, "", None, 0, ORDER.measure, 1.0, None, None))
             for item, share in accuracies.items():
                 rows.append(("accuracy", subject, item, None, 0, "accuracy", share, share, share))
             rows.append(("constant", subject, "", None, 0, "spread", spread if kind == BOUND else 0.5, None, None))
@@ -61,11 +63,19 @@ def changed(table: ResultTable, item: str, value: float) -> ResultTable:
 
 
 def deviating(
-    table: ResultTable, name: str, item: str, value: float, *, task: str = "position", what: str = ""
+    table: ResultTable,
+    name: str,
+    item: str,
+    value: float,
+    *,
+    task: str = "position",
+    what: str = "",
+    part: str = "",
 ) -> ResultTable:
     """The same table with another value, and no wider interval, in one cell of one encoding."""
     here = (pl.col("subject") == name_of(task, name)) & (pl.col("item") == item)
     here &= (pl.col("measure") == what) if what else (pl.col("part") == "accuracy")
+    here &= (pl.col("part") == part) if part else pl.lit(True)
     assert table.rows.filter(here).height
     ends = {end: pl.when(here).then(value).otherwise(pl.col(end)) for end in ("value", "low", "high")}
     return replace(table, rows=table.rows.with_columns(**ends))

@@ -4,16 +4,7 @@ import re
 
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.row_sums import page as page_module
-from wherewhat.studies.row_sums.names import (
-    ALL,
-    BOUND,
-    EQUAL,
-    FIRST_HALF,
-    FREE,
-    LINEAR_FIT,
-    LONGER,
-    name_of,
-)
+from wherewhat.studies.row_sums.names import ALL, BOUND, EQUAL, FIRST_HALF, FREE, LINEAR_FIT, LONGER, ORDER, name_of
 from wherewhat.tables.manifest.study import RowSumsSection
 
 ABOUT = RowSumsSection(
@@ -38,6 +29,7 @@ def page_rows() -> ResultTable:
     subject = name_of("position", "urpe over toeplitz")
     rows.append(("row sums", subject, "L0H0", None, 0, LINEAR_FIT, 0.97, None, None))
     rows.append(("row sums", subject, "L0H0", None, 1, LINEAR_FIT, 0.11, None, None))
+    rows.append((ORDER.part, subject, "", None, None, ORDER.measure, -0.31, -0.4, -0.2))
     rows.append(("refused", subject, LONGER, None, None, "refused", 1.0, None, None))
     even = name_of("even", "toeplitz")
     rows.append(("accuracy", even, FIRST_HALF, None, None, "accuracy", 0.3, 0.2, 0.4))
@@ -81,7 +73,17 @@ def cells(html: str) -> list[list[str]]:
 
 def test_tables_of_the_page_have_published_numbers_and_heads() -> None:
     rows = cells(str(page_module.numbers(page_rows(), ABOUT).body))
-    assert rows[0] == ["position, toeplitz", "10.0", "–", "–", "12.5", "–", "10.0", "–", "0.40", "–", "–"]
-    assert rows[1][5:7] == ["refused", "100.0"] and rows[2][6] == "55.0"
+    assert rows[0] == ["position, toeplitz", "10.0", "–", "–", "12.5", "–", "10.0", "–", "–", "0.40", "–", "–"]
+    assert rows[1][5:8] == ["refused", "100.0", "−0.31"] and rows[2][6] == "55.0"
     heads = cells(str(page_module.head_table(page_rows(), ["urpe over toeplitz"])))
     assert heads == [["urpe over toeplitz, L0H0", "0.97", "0.20", "–", "–"]]
+
+
+def test_published_accuracies_stand_under_the_heading_of_accuracies() -> None:
+    above, headings = re.findall(r"<tr[^>]*>.*?</tr>", str(page_module.numbers(page_rows(), ABOUT).body), re.DOTALL)[:2]
+    wide = [int(number) for number in re.findall(r'colspan="(\d+)"', above)]
+    names = [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<th[^>]*>.*?</th>", headings, re.DOTALL)]
+    assert sum(wide) == len(names)
+    assert names[wide[0] : wide[0] + wide[1]] == [
+        *("all", "first half", "second half", "equal tokens", "longer inputs", "published"),
+    ]
