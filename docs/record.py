@@ -23,7 +23,7 @@ from wherewhat.studies.counting.biases import BIAS, learnt_regions
 from wherewhat.studies.counting.names import BY_HAND
 from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.names import label
-from wherewhat.studies.row_sums.names import FOLLOWS, UNIT_SUMS
+from wherewhat.studies.row_sums.names import FOLLOWS, ORDER, UNIT_SUMS
 
 VERDICTS = ("agrees", "in part", "disagrees", "seen", "not seen", "unknown")
 
@@ -280,13 +280,20 @@ def row_sums(run: Path) -> dict[str, Any]:
         (subject, item): f"{100 * value:.1f}"
         for subject, item, value in means.filter(part="accuracy").select("subject", "item", "value").rows()
     }
-    follows = {
-        name: f"{value:.2f}" for name, value in means.filter(part=FOLLOWS.part).select("subject", "value").rows()
+    correlations = {
+        "correlation with slots, longer inputs": ORDER.part,
+        "correlation with mirrored slots, sums mirrored": FOLLOWS.part,
     }
-    table = [["% of slots", *columns, "correlation with mirrored slots, sums mirrored"]]
+    correlated = {
+        (subject, part): f"{value:.2f}"
+        for part in correlations.values()
+        for subject, value in means.filter(part=part).select("subject", "value").rows()
+    }
+    table = [["% of slots", *columns, *correlations]]
     for name in manifest["about"]["encodings"]:
         cells = [shares.get((f"{task}, {name}", item), MISSING) for task, item in columns.values()]
-        table.append([f"`{name}`", *cells, follows.get(f"position, {name}", MISSING)])
+        cells += [correlated.get((f"position, {name}", part), MISSING) for part in correlations.values()]
+        table.append([f"`{name}`", *cells])
     return {
         **header(manifest),
         "figures": {"verdicts": counted(verdicts)},

@@ -49,6 +49,17 @@ def test_norms_after_each_addition_and_later_positions_change_nothing() -> None:
     agree(net_of("rope", "decoder"), first=5)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("tokens", [1, 5, 6])
+def test_a_net_that_hears_has_a_last_token_too(tokens: int) -> None:
+    """Subsampling makes four frames one token, and frames are given four to a token, so both count the same."""
+    net = net_of("rope", "conformer", features=24)
+    frames_BTG = torch.randn(2, tokens, 24, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    assert net.embedded(frames_BTG).shape[1] == tokens
+    apart_BD = net.hidden(frames_BTG)[:, -1] - net.last_hidden(frames_BTG)
+    assert apart_BD.abs().max() < rounding(torch.float64)
+
+
 def test_the_last_block_computes_one_row() -> None:
     net, rows = net_of("rope", "encoder"), []
     for block in net.blocks:

@@ -1,51 +1,48 @@
-"""The study of row sums: what its runs measure slot by slot, and what its claims make of tables."""
+"""The study of row sums: what its runs measure slot by slot."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 import torch
 from micro_runs import page_without_torch, run_micro
 
 from wherewhat.encodings.urpe import Urpe
 from wherewhat.errors import UserError
+from wherewhat.formatting import percent
 from wherewhat.jobs.job import JobContext
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
 from wherewhat.runs.registry import StudyRun
 from wherewhat.stats.intervals import student
-from wherewhat.studies.engine.claims import short_answer
-from wherewhat.studies.engine.results import ResultTable, Row, table_of
+from wherewhat.studies.engine.results import Row, table_of
 from wherewhat.studies.pages import page_of_study
-from wherewhat.studies.row_sums import page as page_module
-from wherewhat.studies.row_sums.claims import CLAIMS
 from wherewhat.studies.row_sums.interventions import changed_rows, mirrored_sums, row_sums, sums_alone, unit_sums
 from wherewhat.studies.row_sums.linear_fit import linear_r_squared
 from wherewhat.studies.row_sums.names import (
     ADDED,
     ALL,
     BOUND,
-    EQUAL,
+    FAILED,
     FIRST_HALF,
     FOLLOWS,
     FREE,
     LINEAR_FIT,
     LONGER,
     MIRRORED,
+    ORDER,
+    SOLVED,
     SUMS_ALONE,
-    TASKS,
     UNIT_SUMS,
     name_of,
 )
+from wherewhat.studies.row_sums.notes import SINGLE_SEED, notes_of
 from wherewhat.studies.row_sums.run import STUDY, end_rows, equal_rows, longer_rows, mirrored_rows, run, sum_rows
 from wherewhat.studies.row_sums.settings import ARMS, SCALES, RowSumCondition, RowSumScale, conditions
 from wherewhat.studies.row_sums.summary import most_frequent_share, random_fits
-from wherewhat.tables.manifest.study import RowSumsSection
 from wherewhat.tasks.slots import EvenTask, PositionTask
 from wherewhat.training.loop import train
 from wherewhat.training.slot_training import right_slots
@@ -217,6 +214,7 @@ def test_what_is_known_about_ends_is_that_of_a_plain_loop(monkeypatch: pytest.Mo
         known["outer"].append(sum(outer) / 4)
         known["inner"].append(sum(inner) / 12)
     known["gap"] = [outer - inner for outer, inner in zip(known["outer"], known["inner"], strict=True)]
+    del known["outer"]
     rows = {row[3]: row[4:] for row in end_rows(factors_net(), task, seed=1, samples=5)}
     assert rows == {name: pytest.approx(student(values)) for name, values in known.items()}
 
@@ -258,13 +256,15 @@ def test_means_over_seeds_leave_out_single_heads_and_may_be_negative() -> None:
     rows: list[Row] = []
     for seed, value in enumerate((-0.4, -0.2)):
         rows.append(("ends", subject, "", None, seed, "gap", value, value, value))
+        rows.append((ORDER.part, subject, "", None, seed, ORDER.measure, value, value, value))
         rows.append(("accuracy", subject, ALL, None, seed, "accuracy", 0.5 + value, 0.0, 1.0))
         rows.append(("row sums", subject, "L0H0", None, seed, LINEAR_FIT, 0.5, None, None))
         rows.append(("heads", subject, "L0H0", None, seed, "entropy", 0.5, None, None))
     baseline = ("baseline", "", "", None, None, LINEAR_FIT, 0.5, 0.1, 0.9)
     means = {row[0]: row for row in STUDY.summarise(table_of([baseline, *rows]))}
-    assert set(means) == {"ends", "accuracy"} and means["ends"][4] is None
-    assert means["ends"][6] == pytest.approx(-0.3) and means["ends"][7] == -1.0
+    assert set(means) == {"ends", ORDER.part, "accuracy"} and means["ends"][4] is None
+    for part in ("ends", ORDER.part):
+        assert means[part][6] == pytest.approx(-0.3) and means[part][7] == -1.0
     assert means["accuracy"][6] == pytest.approx(0.2) and means["accuracy"][7] == 0.0
 
 
@@ -272,10 +272,31 @@ def test_other_errors_on_longer_inputs_are_no_refusals(monkeypatch: pytest.Monke
     def fails(*_: object, **__: object) -> None:
         raise UserError("something else")
 
-    monkeypatch.setattr("wherewhat.studies.row_sums.run.right_slots", fails)
+    monkeypatch.setattr("wherewhat.studies.row_sums.run.slot_answers", fails)
     net = build(NetConfig(vocabulary=8, width=8, layers=1, heads=2, length=8, kind="encoder"), seed=1)
     with pytest.raises(UserError, match="something else"):
         list(longer_rows(net, PositionTask(tokens=8, n_tok=4), 1, MICRO))
+
+
+def test_answers_on_longer_inputs_are_among_those_of_training() -> None:
+    net = build(NetConfig(vocabulary=16, width=8, layers=1, heads=2, length=16, kind="encoder"), seed=1)
+    with torch.no_grad():
+        net.head.weight.zero_()
+        net.head.bias.zero_()
+        net.head.bias[10], net.head.bias[3] = 100.0, 50.0  # slot 10 is in longer inputs alone, so it was never trained
+    longer, order = longer_rows(net, PositionTask(tokens=8, n_tok=4), 1, MICRO)
+    assert longer[:4] == ("accuracy", LONGER, None, "accuracy") and longer[4] == 1 / 8
+    assert order[:4] == (ORDER.part, "", None, ORDER.measure) and order[4] == 0.0
+
+
+def test_answers_on_longer_inputs_may_be_in_order_and_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    stretched_NT = np.tile(np.arange(12) * 8 // 12, (3, 1))  # as if the longer input were all of the shorter one
+    monkeypatch.setattr("wherewhat.studies.row_sums.run.slot_answers", lambda *_: stretched_NT)
+    net = build(NetConfig(vocabulary=8, width=8, layers=1, heads=2, length=8, kind="encoder"), seed=1)
+    longer, order = longer_rows(net, PositionTask(tokens=8, n_tok=4), 1, replace(MICRO, samples=3))
+    assert longer[4] == 1 / 8
+    assert order[4] == pytest.approx(np.corrcoef([0, 0, 1, 2, 2, 3, 4, 4], range(8))[0, 1])
+    assert len(list(longer_rows(net, EvenTask(tokens=8, n_tok=4), 1, replace(MICRO, samples=3)))) == 1
 
 
 def test_a_preference_for_the_last_slot_is_no_knowledge_about_it() -> None:
@@ -314,7 +335,8 @@ def test_a_table_without_tests_is_refused(outcome: StudyRun) -> None:
 
 def test_every_kind_of_encoding_is_in_every_scale() -> None:
     for scale in SCALES.values():
-        assert {ARMS[name].kind for name in scale.encodings} >= {BOUND, ADDED}
+        assert {ARMS[name].kind for name in scale.encodings} == {BOUND, FREE, ADDED}
+        assert any(ARMS[name].bias for name in scale.encodings)
         for condition in conditions(scale)[:3]:
             settings = scale.training(condition, 0)
             assert settings.net.kind == "encoder" and settings.weight_decay == 0.0
@@ -322,283 +344,13 @@ def test_every_kind_of_encoding_is_in_every_scale() -> None:
             settings = scale.training(RowSumCondition(task, scale.encodings[0]), 0)
             assert settings.steps == settings.evaluate_every == steps
     assert len(conditions(SCALES["small"])) == 18
+    assert SCALES["tiny"].even_steps == SCALES["small"].even_steps  # with fewer, URPE does not solve it
 
 
-# The page ----------------------------------------------------------------------------------------------------------
-
-
-ABOUT = RowSumsSection(
-    encodings=("toeplitz", "urpe over toeplitz"),
-    kinds={"toeplitz": BOUND, "urpe over toeplitz": FREE},
-    tokens={"position": 8, "even": 8},
-)
-
-
-def page_rows() -> ResultTable:
-    """A made-up table of two encodings and two seeds, and the means over them."""
-    rows: list[Row] = [("baseline", "", "", None, None, "accuracy", 0.2, None, None)]
-    for number, name in enumerate(ABOUT.encodings):
-        subject = name_of("position", name)
-        for seed in (0, 1, None):
-            value = 0.1 + 0.5 * number
-            rows.append(("accuracy", subject, ALL, None, seed, "accuracy", value, value - 0.05, value + 0.05))
-            rows.append(("accuracy", subject, EQUAL, None, seed, "accuracy", 0.125, 0.1, 0.15))
-            rows.append(("slot", subject, "", 3.0, seed, "accuracy", 0.3 if seed is None else 0.9, 0.2, 0.4))
-        for seed, entropy in ((0, 0.2), (1, 0.6)):
-            rows.append(("heads", subject, "L0H0", None, seed, "entropy", entropy, None, None))
-    subject = name_of("position", "urpe over toeplitz")
-    rows.append(("row sums", subject, "L0H0", None, 0, LINEAR_FIT, 0.97, None, None))
-    rows.append(("row sums", subject, "L0H0", None, 1, LINEAR_FIT, 0.11, None, None))
-    rows.append(("refused", subject, LONGER, None, None, "refused", 1.0, None, None))
-    even = name_of("even", "toeplitz")
-    rows.append(("accuracy", even, FIRST_HALF, None, None, "accuracy", 0.3, 0.2, 0.4))
-    rows.append(("accuracy", even, EQUAL, None, None, "accuracy", 0.25, 0.2, 0.4))
-    return table_of(rows)
-
-
-def test_the_chart_of_answers_has_equal_tokens_published_numbers_and_baselines() -> None:
-    position, even = (
-        [
-            (row["mark"], row.get("name"), row["value"])
-            for row in page_module.answer_rows(page_rows(), ABOUT, task, item)
-        ]
-        for task, item in (("position", ALL), ("even", FIRST_HALF))
+def test_notes_name_the_bars_and_what_a_single_seed_leaves_open() -> None:
+    alone, several = (notes_of(SCALES["tiny"], seeds) for seeds in (1, 2))
+    bars = (
+        f"solved above {percent(SOLVED)} and as not solved below {percent(FAILED)}, of the even task in its first half"
     )
-    assert position == [
-        ("chance", None, 1 / 8),
-        ("ours", "toeplitz", 0.1),
-        ("equal", "toeplitz", 0.125),
-        ("published", "toeplitz", 0.1),
-        ("ours", "urpe over toeplitz", 0.6),
-        ("equal", "urpe over toeplitz", 0.125),
-        ("published", "urpe over toeplitz", 1.0),
-    ]
-    assert even == [("chance", None, 0.2), ("ours", "toeplitz", 0.3)]  # equal tokens are scored in both halves
-
-
-def test_slots_are_those_of_the_mean_over_seeds() -> None:
-    rows = list(page_module.slot_rows(page_rows(), ABOUT, "position"))
-    assert rows == [{"name": name, "at": 3.0, "value": 0.3, "low": 0.2, "high": 0.4} for name in ABOUT.encodings]
-
-
-def cells(html: str) -> list[list[str]]:
-    """The text of every cell of the body of a table, row by row."""
-    body = html.split("<tbody", 1)[1]
-    return [
-        [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<t[hd][^>]*>.*?</t[hd]>", row, re.DOTALL)]
-        for row in re.findall(r"<tr[^>]*>.*?</tr>", body, re.DOTALL)
-    ]
-
-
-def test_tables_of_the_page_have_published_numbers_and_heads() -> None:
-    rows = cells(str(page_module.numbers(page_rows(), ABOUT).body))
-    assert rows[0] == ["position, toeplitz", "10.0", "–", "–", "12.5", "–", "10.0", "–", "0.40", "–", "–"]
-    assert rows[1][5:7] == ["refused", "100.0"] and rows[2][6] == "55.0"
-    heads = cells(str(page_module.head_table(page_rows(), ["urpe over toeplitz"])))
-    assert heads == [["urpe over toeplitz, L0H0", "0.97", "0.20", "–", "–"]]
-
-
-# Claims ------------------------------------------------------------------------------------------------------------
-
-
-def world(
-    bias: float, free: float, added: float, *, spread: float = 1e-7, end: float = 0.0, rope: float = 0.06
-) -> ResultTable:
-    """A study in which encodings of each kind have these accuracies in both tasks."""
-    rows: list[Row] = []
-    scale = replace(SCALES["small"], position=PositionTask(tokens=16, n_tok=4))
-    for task in TASKS:
-        for name in scale.encodings:
-            kind, subject = ARMS[name].kind, name_of(task, name)
-            value = rope if name == "rope" else {BOUND: bias, ADDED: added}.get(kind, free)
-            accuracies = {ALL: value, FIRST_HALF: value, EQUAL: 0.06 if kind == BOUND else value}
-            if kind == FREE:
-                accuracies |= {UNIT_SUMS: 0.06, SUMS_ALONE: free, MIRRORED: 0.4}
-                rows.append((FOLLOWS.part, subject, "", None, 0, FOLLOWS.measure, 0.9, None, None))
-                rows.append(("row sums", subject, "L0H0", None, 0, LINEAR_FIT, 0.99, None, None))
-            if name in ("urpe over t5_bias", "sinusoidal"):
-                accuracies[LONGER] = value
-            for item, share in accuracies.items():
-                rows.append(("accuracy", subject, item, None, 0, "accuracy", share, share, share))
-            rows.append(("constant", subject, "", None, 0, "spread", spread if kind == BOUND else 0.5, None, None))
-            for measure, known in (("gap", end), ("outer", end), ("inner", 0.0)):
-                rows.append(("ends", subject, "", None, 0, measure, known, known - 0.01, known + 0.01))
-    rows.append(("baseline", "", "", None, None, LINEAR_FIT, 0.5, 0.1, 0.9))
-    rows.append(("baseline", "", "", None, None, "accuracy", 0.2, None, None))
-    table = table_of(rows, scale=scale)
-    return table.extended(STUDY.summarise(table))
-
-
-def verdicts(table: ResultTable) -> dict[str, str]:
-    return {name: claim.test(table).verdict for name, claim in CLAIMS.items()}
-
-
-def changed(table: ResultTable, item: str, value: float) -> ResultTable:
-    """The same table with another value for one item of every subject that has it."""
-    values = pl.when(pl.col("item") == item).then(value).otherwise(pl.col("value"))
-    return replace(table, rows=table.rows.with_columns(value=values))
-
-
-def deviating(
-    table: ResultTable, name: str, item: str, value: float, *, task: str = "position", what: str = ""
-) -> ResultTable:
-    """The same table with another value, and no wider interval, in one cell of one encoding."""
-    here = (pl.col("subject") == name_of(task, name)) & (pl.col("item") == item)
-    here &= (pl.col("measure") == what) if what else (pl.col("part") == "accuracy")
-    assert table.rows.filter(here).height
-    ends = {end: pl.when(here).then(value).otherwise(pl.col(end)) for end in ("value", "low", "high")}
-    return replace(table, rows=table.rows.with_columns(**ends))
-
-
-def answer_of(table: ResultTable, name: str) -> str:
-    return short_answer(CLAIMS[name], CLAIMS[name].test(table))["lead"]
-
-
-def test_one_urpe_that_fails_is_no_better_than_a_bias() -> None:
-    table = deviating(world(0.06, 1.0, 1.0), "urpe over toeplitz", ALL, 0.05)
-    assert verdicts(table)["which slot"] == "disagrees" and verdicts(table)["even places"] == "agrees"
-    assert answer_of(table, "which slot") == "Relative biases learn which slot it is no worse than URPE"
-
-
-def test_one_bias_between_failing_and_solving_counts_by_task() -> None:
-    table = deviating(world(0.06, 1.0, 1.0), "alibi", ALL, 0.75)
-    table = deviating(table, "alibi", FIRST_HALF, 0.75, task="even")
-    assert (verdicts(table)["which slot"], verdicts(table)["even places"]) == ("in part", "agrees")
-
-
-def test_even_places_are_judged_by_the_first_half_and_apart_from_the_position_task() -> None:
-    table = world(0.06, 1.0, 1.0)
-    for name in ("t5_bias", "toeplitz", "alibi"):
-        table = deviating(table, name, ALL, 1.0, task="even")  # the filler half alone does not decide
-    assert verdicts(table)["even places"] == "agrees"
-    for name in ("t5_bias", "toeplitz", "alibi"):
-        table = deviating(table, name, FIRST_HALF, 1.0, task="even")
-    assert (verdicts(table)["which slot"], verdicts(table)["even places"]) == ("agrees", "disagrees")
-
-
-def test_intervals_that_overlap_are_not_apart() -> None:
-    table = world(0.06, 1.0, 1.0)
-    wide = pl.when(pl.col("subject") == name_of("position", "alibi")).then(1.0).otherwise(pl.col("high"))
-    overlapping = replace(table, rows=table.rows.with_columns(high=wide))
-    assert verdicts(overlapping)["which slot"] == "unknown"
-    assert answer_of(overlapping, "which slot") == "URPE does better than relative biases, by less than seeds differ"
-
-
-def test_a_task_that_neither_biases_nor_urpe_solve_is_said_to_be_unsolved() -> None:
-    table = world(0.2, 0.2, 1.0)
-    assert answer_of(table, "which slot") == "Neither relative biases nor URPE learn which slot it is"
-    assert answer_of(world(1.0, 0.2, 1.0), "which slot").endswith("no worse than URPE")
-
-
-def test_urpe_alone_shows_that_training_was_long_enough() -> None:
-    assert verdicts(world(0.06, 1.0, 0.06))["which slot"] == "agrees"
-
-
-def test_both_kinds_are_needed_to_compare_them() -> None:
-    table = world(0.06, 1.0, 1.0)
-    without = replace(table, scale=replace(table.scale, encodings=("none", "rope", "learned")))
-    verdict = CLAIMS["which slot"].test(without)
-    assert (verdict.verdict, verdict.ours) == ("unknown", "A relative bias and URPE are both needed for this claim")
-
-
-def test_the_best_head_of_the_first_layer_decides_on_linear_sums() -> None:
-    table = world(0.06, 1.0, 1.0)
-    more: list[Row] = [
-        ("row sums", name_of("position", name), head, None, 0, LINEAR_FIT, value, None, None)
-        for name in table.scale.encodings
-        if ARMS[name].kind == FREE
-        for head, value in (("L0H1", 0.2), ("L1H0", 0.99))
-    ]
-    assert verdicts(table.extended(more))["counted slots"] == "seen"
-    assert verdicts(changed(table.extended(more), "L0H0", 0.3))["counted slots"] == "in part"
-
-
-def test_a_small_spread_is_printed_as_it_is() -> None:
-    table = deviating(world(0.06, 1.0, 1.0), "learned", "", 0.0123, what="spread")
-    assert "by at least 0.012 otherwise" in CLAIMS["equal tokens"].test(table).ours
-
-
-def test_refused_inputs_are_named() -> None:
-    table = world(0.06, 1.0, 1.0)
-    refused: list[Row] = [
-        ("refused", name_of("position", name), LONGER, None, None, "refused", 1.0, None, None)
-        for name in ("urpe over toeplitz", "learned")
-    ]
-    verdict = CLAIMS["longer"].test(table.extended(refused))
-    assert verdict.ours == (
-        "urpe over t5_bias 100\xa0%, sinusoidal 100\xa0%; refused by urpe over toeplitz and learned"
-    )
-
-
-def test_what_is_known_between_the_ends_too_is_seen_in_part() -> None:
-    table = world(0.06, 1.0, 1.0, end=0.1)
-    assert verdicts(table)["ends"] == "seen"
-    assert verdicts(deviating(table, "alibi", "", 0.1, what="inner"))["ends"] == "in part"
-
-
-def test_slots_are_counted_in_part_where_answers_do_not_follow_mirrored_sums() -> None:
-    table = world(0.06, 1.0, 1.0)
-    here = (pl.col("subject") == name_of("position", "urpe over toeplitz")) & (pl.col("measure") == FOLLOWS.measure)
-    rows = table.rows.with_columns(value=pl.when(here).then(0.7).otherwise(pl.col("value")))
-    assert CLAIMS["counted slots"].test(replace(table, rows=rows)).verdict == "in part"
-
-
-def test_the_sentence_on_counted_slots() -> None:
-    table = world(0.06, 1.0, 1.0)
-    table = replace(table, scale=replace(table.scale, encodings=("t5_bias", "urpe over t5_bias")))
-    assert CLAIMS["counted slots"].test(table).ours == (
-        "With the row sums of slots mirrored, answers correlate with the mirrored slot by 0.90 (urpe over t5_bias), "
-        "and 40\xa0% of answers are exactly it; with rows that sum to one again, 6\xa0% of answers are right (chance "
-        "6\xa0%); with row sums alone, 100\xa0% of answers are right. R² of a linear fit of row sums, best head of the "
-        "first layer: urpe over t5_bias 0.990; random factors give 0.50 (0.10 to 0.90)"
-    )
-
-
-def test_the_expected_table_agrees() -> None:
-    assert verdicts(world(0.06, 1.0, 1.0, end=0.1, rope=1.0)) == {
-        "equal tokens": "agrees",
-        "which slot": "agrees",
-        "even places": "agrees",
-        "unequal tokens": "seen",
-        "counted slots": "seen",
-        "ends": "seen",
-        "longer": "seen",
-    }
-
-
-def test_the_opposite_table_disagrees() -> None:
-    table = verdicts(world(1.0, 0.2, 1.0, spread=0.5, end=-0.1))
-    assert {table[name] for name in ("equal tokens", "which slot", "even places")} == {"disagrees"}
-    assert table["ends"] == "not seen"
-
-
-def test_a_bias_between_failing_and_solving_agrees_in_part() -> None:
-    table = verdicts(world(0.9, 1.0, 1.0))
-    assert (table["which slot"], table["even places"]) == ("in part", "in part")
-
-
-def test_rope_is_no_relative_bias_and_decides_on_unequal_tokens_alone() -> None:
-    without, solved = (verdicts(world(0.06, 1.0, 1.0, rope=rope)) for rope in (0.06, 1.0))
-    assert (without.pop("unequal tokens"), solved.pop("unequal tokens")) == ("not seen", "seen")
-    # That it fails on longer inputs is not in this table, so all other verdicts are the same.
-    assert without == solved
-    assert verdicts(changed(world(0.06, 1.0, 1.0, rope=1.0), EQUAL, 1.0))["unequal tokens"] == "not seen"
-
-
-@pytest.mark.parametrize(("item", "value"), [(UNIT_SUMS, 1.0), ("L0H0", 0.3)])
-def test_slots_are_counted_in_part_where_one_sign_of_it_is_missing(item: str, value: float) -> None:
-    assert verdicts(changed(world(0.06, 1.0, 1.0), item, value))["counted slots"] == "in part"
-
-
-def test_nothing_is_said_of_longer_inputs_that_all_encodings_refuse() -> None:
-    table = world(0.06, 1.0, 1.0)
-    assert verdicts(changed(table, LONGER, 0.1))["longer"] == "not seen"
-    refused = replace(table, rows=table.rows.filter(pl.col("item") != LONGER))
-    assert verdicts(refused)["longer"] == "unknown"
-
-
-def test_a_table_of_nothing_learnt_decides_nothing() -> None:
-    table = verdicts(world(0.06, 0.06, 0.06))
-    open_claims = ("which slot", "even places", "unequal tokens", "counted slots", "ends", "longer")
-    assert {table[name] for name in open_claims} == {"unknown"}
-    assert table["equal tokens"] == "agrees"  # that holds before training too
+    assert any(bars in note for note in alone)
+    assert set(alone) - set(several) == {SINGLE_SEED}

@@ -1,23 +1,22 @@
 """What was published about row sums, and what we ask beyond it, each claim above the test that decides on it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
 import polars as pl
 
-from wherewhat.formatting import listed, percent
+from wherewhat.formatting import listed, percent, short
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.verdict import UNPUBLISHED, open_verdict, seen_verdict, sign_of
 from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps, list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.row_sums.names import (
     ADDED,
-    ALL,
     BOUND,
     EQUAL,
-    FIRST_HALF,
+    FAILED,
     FOLLOWS,
     FREE,
     GAP,
@@ -26,7 +25,9 @@ from wherewhat.studies.row_sums.names import (
     LONGER,
     MIRRORED,
     MOST_FREQUENT,
+    ORDER,
     RANDOM_FIT,
+    SCORED,
     SOLVED,
     SUMS_ALONE,
     TASKS,
@@ -37,15 +38,11 @@ from wherewhat.studies.row_sums.names import (
 from wherewhat.studies.row_sums.settings import ARMS
 
 ROUNDING = 1e-4  # of float32 logits through a few layers, relative to their size
-FAILED = {"position": 0.5, "even": 0.8}  # the accuracy below which a task counts as not solved, by task
+# The accuracy below which a task is lost on equal tokens, where equal outputs have one slot right, or one half.
+LOST = {"position": 0.5, "even": 0.75}
 HALF = 0.5  # of the answers: what is below it is not most of them
-FOLLOWED = 0.8  # correlation with the mirrored slot from which answers follow the mirrored sums
-SCORED = {"position": ALL, "even": FIRST_HALF}  # the slots that need their place
-UNSOLVED = {  # the short answer where nobody but positions in the tokens solves a task
-    "position": "Neither relative biases nor URPE learn which slot it is",
-    "even": "Neither relative biases nor URPE learn which tokens stand at even places",
-}
-OVERLAP = "URPE does better than relative biases, by less than seeds differ"
+FOLLOWED = 0.8  # correlation from which answers follow slots, mirrored ones or their own
+IN_WORDS = {"position": "the position task", "even": "the first half of the even task"}  # what is scored of each
 SPREAD = Cell("constant", "spread")
 
 
@@ -76,18 +73,22 @@ def solvers(table: ResultTable, task: str, *kinds: str) -> list[str]:
     return [name for name, value in shares.items() if value > SOLVED]
 
 
-def estimates(table: ResultTable, task: str, names: Sequence[str]) -> list[Estimate]:
+def estimates(table: ResultTable, task: str, names: Sequence[str]) -> dict[str, Estimate]:
     """The accuracies of encodings in a task with their intervals; a number without one is its own."""
     cell = accuracy(SCORED[task])
-    known = (each for name in names if (each := table.estimate(name_of(task, name), cell)).known)
-    return [each if math.isfinite(each.low) else Estimate(each.value, each.value, each.value) for each in known]
+    known = {name: each for name in names if (each := table.estimate(name_of(task, name), cell)).known}
+    return {
+        name: each if math.isfinite(each.low) else Estimate(each.value, each.value, each.value)
+        for name, each in known.items()
+    }
 
 
-def biases_against_factors(table: ResultTable, task: str) -> Verdict:
-    """The verdict on the claim that no relative bias solves a task and free factors do.
+def biases_against_urpe(table: ResultTable, task: str) -> Verdict:
+    """The verdict on the claim that no relative bias solves a task and URPE does.
 
-    It is open where neither free factors nor positions in the tokens solve it: nothing was trained for long enough.
-    They are apart if every interval of a bias is below every interval of free factors.
+    It is open where neither URPE nor positions in the tokens solve it: nothing was trained for long enough. A net with
+    URPE is above the biases if its interval is above those of all of them. The claim agrees if all are, and solve the
+    task, and no bias comes near; it disagrees only if none is.
     """
     bias, free = (estimates(table, task, names) for names in (biases(table), encodings(table, FREE)))
     if not bias or not free:
@@ -95,14 +96,60 @@ def biases_against_factors(table: ResultTable, task: str) -> Verdict:
     shares = list_shares(values(table, task, [*biases(table), *encodings(table, FREE, ADDED)], accuracy(SCORED[task])))
     if not solvers(table, task, FREE, ADDED):
         return Verdict(f"Neither URPE nor positions in the tokens solve it at this scale: {shares}", "unknown")
-    highest, lowest = max(each.value for each in bias), min(each.value for each in free)
-    apart = max(each.high for each in bias) < min(each.low for each in free)
+    highest, reach = max(each.value for each in bias.values()), max(each.high for each in bias.values())
+    above = [name for name, each in free.items() if each.low > reach]
+    if above:
+        solved = [name for name in above if free[name].value > SOLVED]
+        if len(solved) < len(free):
+            return Verdict(shares, "in part", answer=failed_answer(task, list(free), above, solved))
+        return Verdict(shares, "agrees" if highest < FAILED else "in part", answer=solved_answer(table, task))
+    if any(each.value > highest for each in free.values()):  # as two seeds may leave it
+        return Verdict(shares, "unknown", "Intervals of relative biases and of URPE overlap.", answer=overlap(table))
     nobody = highest <= SOLVED and not solvers(table, task, FREE)
-    if not apart and not nobody and highest < lowest:  # as two seeds may leave it
-        return Verdict(shares, "unknown", "The intervals of relative biases and of URPE overlap.", answer=OVERLAP)
-    if not apart:
-        return Verdict(shares, "disagrees", answer=UNSOLVED[task] if nobody else "")
-    return Verdict(shares, "agrees" if highest < FAILED[task] and lowest > SOLVED else "in part")
+    unsolved = f"Neither relative biases nor URPE solve {IN_WORDS[task]}"
+    return Verdict(shares, "disagrees", answer=unsolved if nobody else "")
+
+
+def solved_answer(table: ResultTable, task: str) -> str:
+    """The short answer where every net with URPE solves a task: how far the best relative bias comes."""
+    shares = values(table, task, biases(table), accuracy(SCORED[task]))
+    best = max(shares, key=lambda name: shares[name])
+    if shares[best] > SOLVED:
+        return f"URPE solves {IN_WORDS[task]} better than relative biases, but {best} solves it too"
+    return (
+        f"No relative bias solves {IN_WORDS[task]} (the best, {best}, has {percent(shares[best])} right), but URPE does"
+    )
+
+
+def failed_answer(task: str, names: Sequence[str], above: Sequence[str], solved: Sequence[str]) -> str:
+    """The short answer where a net with URPE fails: which of them solve a task or are above the relative biases.
+
+    >>> failed_answer("position", ["a", "b"], above=["a"], solved=["a"])
+    'Of nets with URPE, only a solves the position task; b is not clearly above relative biases'
+    >>> failed_answer("position", ["a", "b"], above=["a", "b"], solved=[])
+    'a and b are above relative biases without solving the position task'
+    """
+    partly, below = [name for name in above if name not in solved], [name for name in names if name not in above]
+    it, plural = "it" if solved else IN_WORDS[task], len(solved) > 1
+    clauses = [
+        f"Of nets with URPE, only {listed(solved)} {'solve' if plural else 'solves'} {IN_WORDS[task]}"
+        if solved
+        else "",
+        f"{listed(partly)} {be(partly)} above relative biases without solving {it}" if partly else "",
+        f"{listed(below)} {be(below)} not clearly above relative biases" if below else "",
+    ]
+    return "; ".join(filter(None, clauses))
+
+
+def be(names: Sequence[str]) -> str:
+    """The verb for one or several."""
+    return "is" if len(names) == 1 else "are"
+
+
+def overlap(table: ResultTable) -> str:
+    """The short answer where URPE is above relative biases but intervals overlap, which are over seeds or sequences."""
+    over = "test sequences" if len(table.seeds) == 1 else "seeds"
+    return f"URPE does better than relative biases, but their intervals over {over} overlap"
 
 
 @claim(
@@ -132,18 +179,16 @@ def equal_tokens(table: ResultTable) -> Verdict:
 
 
 @claim(
-    "Which slot is it? Relative biases do not learn it, URPE does.",
+    "Which slot is it? Relative biases do not learn it, but URPE does.",
     "about 10 % with a relative bias (chance 0.8 %), 100 % with URPE, read from a poster",
     answers={
-        "agrees": "No relative bias learns which slot it is, and URPE does",
-        "in part": "Relative biases learn less than URPE which slot it is, but the difference is not as published",
         "disagrees": "Relative biases learn which slot it is no worse than URPE",
         "unknown": "Which slot it is was not learnt",
     },
 )
 def which_slot(table: ResultTable) -> Verdict:
     """By accuracy in the position task."""
-    verdict = biases_against_factors(table, "position")
+    verdict = biases_against_urpe(table, "position")
     if verdict.verdict == "unknown":
         return verdict
     chance = percent(1 / table.scale.position.tokens)
@@ -151,19 +196,16 @@ def which_slot(table: ResultTable) -> Verdict:
 
 
 @claim(
-    "Which tokens stand at even places? Relative biases fail where an answer needs its place, URPE does not.",
+    "Which tokens stand at even places? Relative biases fail where an answer needs its place, but URPE does not.",
     "about 55 % with a relative bias, 100 % with URPE, both halves together, read from a poster",
     answers={
-        "agrees": "No relative bias learns which tokens stand at even places, and URPE does",
-        "in part": "Relative biases learn less than URPE which tokens stand at even places, but the difference is not "
-        "as published",
         "disagrees": "Relative biases learn which tokens stand at even places no worse than URPE",
         "unknown": "Which tokens stand at even places was not learnt",
     },
 )
 def even_places(table: ResultTable) -> Verdict:
     """By accuracy in the first half, which needs tokens; the second half is filler."""
-    verdict = biases_against_factors(table, "even")
+    verdict = biases_against_urpe(table, "even")
     if verdict.verdict == "unknown":
         return verdict
     blind = percent(table.value("", MOST_FREQUENT))
@@ -181,12 +223,10 @@ def even_places(table: ResultTable) -> Verdict:
 )
 def unequal_tokens(table: ResultTable) -> Verdict:
     """By nets whose rows sum to one and that solve a task on random tokens and lose it on equal ones."""
-    cases = [
-        (task, name)
-        for task in TASKS
-        for name in solvers(table, task, BOUND)
-        if table.value(name_of(task, name), accuracy(EQUAL)) < FAILED[task]
-    ]
+    cases = {
+        task: [name for name in solvers(table, task, BOUND) if table.value(name_of(task, name), accuracy(EQUAL)) < lost]
+        for task, lost in LOST.items()
+    }
     if not any(values(table, task, encodings(table, BOUND), accuracy(SCORED[task])) for task in TASKS):
         return Verdict("No such net was trained", "unknown")
     if not any(solvers(table, task, BOUND, FREE, ADDED) for task in TASKS):
@@ -194,17 +234,32 @@ def unequal_tokens(table: ResultTable) -> Verdict:
     best = "; ".join(
         f"{task} {list_shares(values(table, task, encodings(table, BOUND), accuracy(SCORED[task])))}" for task in TASKS
     )
-    if not cases:
+    if not any(cases.values()):
         return Verdict(f"Accuracy of nets whose rows sum to one: {best}", "not seen")
     sentences = [
         f"{name} in the {task} task: random tokens {share(table, task, name, SCORED[task])}, equal tokens "
         f"{share(table, task, name, EQUAL)}"
-        for task, name in cases
+        for task, names in cases.items()
+        for name in names
     ]
-    names = listed(list(dict.fromkeys(name for _, name in cases)))
-    return Verdict(
-        "; ".join(sentences), "seen", answer=f"Where tokens differ, {names} learns it although rows sum to one"
-    )
+    return Verdict("; ".join(sentences), "seen", answer=unequal_answer(cases))
+
+
+def unequal_answer(cases: Mapping[str, Sequence[str]]) -> str:
+    """The short answer: which encodings solve which tasks.
+
+    >>> unequal_answer({"position": ["rope"], "even": ["rope"]})
+    'Where tokens differ, rope solves both tasks although its rows sum to one'
+    >>> unequal_answer({"position": ["rope", "alibi"], "even": ["rope"]})
+    'Where tokens differ, rope solves both tasks and alibi solves the position task although their rows sum to one'
+    """
+    solved: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for names in cases.values() for name in names):
+        tasks = [task for task, names in cases.items() if name in names]
+        solved.setdefault("both tasks" if len(tasks) == len(TASKS) else f"the {tasks[0]} task", []).append(name)
+    clauses = [f"{listed(names)} {'solves' if len(names) == 1 else 'solve'} {tasks}" for tasks, names in solved.items()]
+    its = "its" if sum(map(len, solved.values())) == 1 else "their"
+    return f"Where tokens differ, {listed(clauses)} although {its} rows sum to one"
 
 
 @claim(
@@ -221,7 +276,7 @@ def unequal_tokens(table: ResultTable) -> Verdict:
 def counted_slots(table: ResultTable) -> Verdict:
     """By nets that solve the position task: without row sums, with those of mirrored slots, and by how linear they are.
 
-    Row sums are linear if the best head of the first layer is above 95 % of nets with random factors.
+    Row sums are linear if R² of the best head of the first layer is above the 97.5 % quantile with random factors.
     """
     names = solvers(table, "position", FREE)
     unit, mirrored, alone = (
@@ -230,29 +285,41 @@ def counted_slots(table: ResultTable) -> Verdict:
     follows = values(table, "position", names, FOLLOWS)
     fits, random = {name: best_fit(table, name) for name in names}, table.estimate("", RANDOM_FIT)
     if not unit or not follows or any(map(math.isnan, fits.values())):
-        return Verdict("No net with free factors has solved the position task", "unknown")
-    correlations = [f"{value:.2f} ({name})" for name, value in follows.items()]
-    best = ", ".join(f"{name} {fit:.3f}" for name, fit in fits.items())
+        return Verdict("No net with URPE has solved the position task", "unknown")
     ours = (
-        f"With the row sums of slots mirrored, answers correlate with the mirrored slot by {listed(correlations)}, and "
-        f"{answers(mirrored)} exactly it; with rows that sum to one again, "
-        f"{answers(unit)} right (chance {percent(1 / table.scale.position.tokens)}); with row sums alone, "
-        f"{answers(alone)} right. R² of a linear fit of row sums, best head of the first layer: {best}; random factors "
-        f"give {random.value:.2f} ({random.low:.2f} to {random.high:.2f})"
+        f"With the row sums of mirrored slots, answers correlate with the mirrored slot at "
+        f"{together(follows, short, named=True)}. Of them, {together(mirrored, percent)} are exactly this slot. "
+        f"With rows that sum to one again, {together(unit, percent)} of answers are right (chance "
+        f"{percent(1 / table.scale.position.tokens)}). With row sums alone, {together(alone, percent)} of answers are "
+        f"right. R² of a linear fit of row sums, best head of the first layer: {together(fits, '{:.3f}'.format)}. "
+        f"Random factors give {random.value:.2f} ({random.low:.2f} to {random.high:.2f})"
     )
-    needed, followed = max(unit.values()) < HALF, min(follows.values()) > FOLLOWED
-    return Verdict(ours, seen_verdict([needed, followed, min(fits.values()) > random.high]))
+    failed = {
+        "most answers of {} stay right with rows that sum to one": [name for name in unit if unit[name] >= HALF],
+        "answers of {} do not follow mirrored sums closely": [name for name in follows if follows[name] <= FOLLOWED],
+        "row sums of {} are no nearer to a line than those of random factors": [
+            name for name in fits if fits[name] <= random.high
+        ],
+    }
+    verdict = seen_verdict([not those for those in failed.values()])
+    reasons = [reason.format(listed(those)) for reason, those in failed.items() if those]
+    return Verdict(ours, verdict, because="; ".join(reasons) if verdict == "in part" else "")
 
 
-def answers(shares: Mapping[str, float]) -> str:
-    """How many answers of one or several encodings, as the subject of a sentence.
+def together(numbers: Mapping[str, float], write: Callable[[float], str], *, named: bool = False) -> str:
+    """The numbers of encodings with their names. What is written the same stands once, and unnamed if all is.
 
-    >>> answers({"urpe": 0.87})
-    '87\\xa0% of answers are'
+    >>> together({"a": 0.031, "b": 0.03}, percent), together({"a": 0.9, "b": 0.03}, percent)
+    ('3\\xa0%', '90\\xa0% (a) and 3\\xa0% (b)')
+    >>> together({"a": 0.031, "b": 0.03}, percent, named=True)
+    '3\\xa0% (a and b)'
     """
-    if len(shares) == 1:
-        return f"{percent(next(iter(shares.values())))} of answers are"
-    return f"{listed([f'{percent(share)} ({name})' for name, share in shares.items()])} of answers are"
+    groups: dict[str, list[str]] = {}
+    for name, number in numbers.items():
+        groups.setdefault(write(number), []).append(name)
+    if len(groups) == 1 and not named:
+        return next(iter(groups))
+    return listed([f"{written} ({listed(names)})" for written, names in groups.items()])
 
 
 def best_fit(table: ResultTable, name: str) -> float:
@@ -300,14 +367,31 @@ def ends_verdict(more: Sequence[int], between: Sequence[int]) -> str:
     f"{UNPUBLISHED}: longer inputs were not tried",
 )
 def longer_inputs(table: ResultTable) -> Verdict:
-    """By accuracy on the slots of training when the input is longer, of encodings that have learnt the task."""
+    """By accuracy on the slots of training when the input is longer, of encodings that have learnt the task.
+
+    Told apart are answers that are right, those that keep the order of slots but name other ones, as those of a net
+    that measures slots on another scale do, other wrong ones, and inputs that are refused.
+    """
     names = solvers(table, "position", BOUND, FREE, ADDED)
     if not names:
         return Verdict("No encoding has learnt the position task", "unknown")
-    longer = values(table, "position", names, accuracy(LONGER))
+    shares, orders = (values(table, "position", names, cell) for cell in (accuracy(LONGER), ORDER))
     refused = [name for name in names if table.row(name_of("position", name), Cell("refused", "refused", LONGER))]
-    ours = "; ".join(filter(None, [list_shares(longer), f"refused by {listed(refused)}" if refused else ""]))
-    return Verdict(ours, seen_verdict([value > SOLVED for value in longer.values()]) if longer else "unknown")
+    right = [name for name, value in shares.items() if value > SOLVED]
+    ordered = [name for name in shares if name not in right and orders.get(name, 0.0) > FOLLOWED]
+    wrong = [name for name in shares if name not in (*right, *ordered)]
+    orders_in_words = {name: f", correlation with the slot {short(order)}" for name, order in orders.items()}
+    written = {
+        name: f"{name} ({percent(value)} right{orders_in_words.get(name, '')})" for name, value in shares.items()
+    }
+    groups = {
+        "Right": [f"{name} ({percent(shares[name])})" for name in right],
+        "Wrong, but in the order of slots": [written[name] for name in ordered],
+        "Wrong and not in order": [written[name] for name in wrong],
+        "Refused": refused,
+    }
+    ours = ". ".join(f"{what}: {listed(those)}" for what, those in groups.items() if those)
+    return Verdict(ours, seen_verdict([value > SOLVED for value in shares.values()]) if shares else "unknown")
 
 
 CLAIMS: dict[str, Claim] = {

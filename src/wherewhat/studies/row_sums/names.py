@@ -8,12 +8,14 @@ EQUAL = "equal tokens"  # sequences of one token, again and again
 # What is done to nets with factors; of the last one, the share of answers that are the mirrored slot is recorded.
 UNIT_SUMS, SUMS_ALONE, MIRRORED = "rows sum to one again", "row sums alone", "mirrored row sums"
 LINEAR_FIT = "R²"  # of a linear fit of the row sums of a head by slot
-SOLVED = 0.95  # the accuracy from which a task counts as solved
+SOLVED, FAILED = 0.95, 0.5  # a task counts as solved above the first accuracy, and as not solved below the second
 TASKS = ("position", "even")
-# Encodings by what they can do: rows of attention that sum to one, free factors, or positions added to tokens.
-BOUND, FREE, ADDED = "rows sum to one", "free row sums", "positions in the tokens"
+SCORED = {"position": ALL, "even": FIRST_HALF}  # the slots that need their place, by task
+# Encodings by what they can do: rows of attention that sum to one, learned factors after them, or positions in tokens.
+BOUND, FREE, ADDED = "rows sum to one", "URPE", "positions in the tokens"
 FOLLOWS = Cell("mirrored", "correlation")  # of answers with mirrored slots, where row sums are mirrored
-GAP, OUTER, INNER = (Cell("ends", measure) for measure in ("gap", "outer", "inner"))  # what is known of which slots
+ORDER = Cell("longer", "correlation")  # of answers with slots, on longer inputs
+GAP, INNER = (Cell("ends", measure) for measure in ("gap", "inner"))  # what is known of which slots
 RANDOM_FIT, MOST_FREQUENT = Cell("baseline", LINEAR_FIT), Cell("baseline", "accuracy")  # see `summary.py`
 
 

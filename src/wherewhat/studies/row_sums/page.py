@@ -33,6 +33,8 @@ from wherewhat.studies.row_sums.names import (
     LINEAR_FIT,
     LONGER,
     MOST_FREQUENT,
+    ORDER,
+    SCORED,
     SECOND_HALF,
     TASKS,
     accuracy,
@@ -54,9 +56,10 @@ LEDES = {
     "mean over test sequences, in the net of the first seed. Without factors every sum is 1. By hand, one layer can "
     "give slot i the sum i / L. The table has R² of a linear fit of the row sums of every head by slot.",
     "table": "Accuracies in per cent: by halves, where all tokens are equal, and on longer inputs; of the even task, "
-    "the last is of the first half. Published ones are of all slots. The spread is how "
-    "far logits differ between slots when all tokens are equal, relative to their size. The entropy of heads with "
-    "factors is that of the absolute values of attention after the factors, each row divided by its sum.",
+    "the last is of the first half. Published ones are of all slots. The order is how answers of the position task "
+    "correlate with slots on longer inputs: near 1, a net still orders slots even if it names other ones. The spread "
+    "is how far logits differ between slots when all tokens are equal, relative to their size. The entropy of heads "
+    "with URPE is that of the absolute values of attention after the factors, each row divided by its sum.",
 }
 HEAD_SCORES = {"entropy": "entropy", "locality": "locality", "input.position_share": "position share"}
 SCORES = {"entropy": "entropy", "input.position_share": "position share", "input.symbol_share": "symbol share"}
@@ -90,7 +93,7 @@ def answer(table: ResultTable, about: RowSumsSection) -> Section:
     """The first screen: accuracy by encoding in both tasks."""
     cards = []
     for task in TASKS:
-        item = ALL if task == "position" else FIRST_HALF
+        item = SCORED[task]
         rows = list(answer_rows(table, about, task, item))
         across = share(x, "value", "slots answered correctly" if item == ALL else "first half answered correctly")
         words = {ADDED: "positions in tokens"}  # short enough for two columns on a phone
@@ -134,13 +137,11 @@ def answer_rows(table: ResultTable, about: RowSumsSection, task: str, item: str)
 
 
 def solution(table: ResultTable, about: RowSumsSection) -> Section:
-    """How nets with free factors solve the position task, and the row sums of their first layer."""
+    """How nets with URPE solve the position task, and the row sums of their first layer."""
     free = [name for name in about.encodings if about.kinds.get(name) == FREE]
     views = {name: rows for name in free if (rows := list(sum_rows(table, name)))}
     answers = [about.answers[name] for name in ("counted slots",) if name in about.answers]
-    drawn = (
-        tag("div", panel(sums_chart(views)), class_="below") if views else note("No net with free factors was trained.")
-    )
+    drawn = tag("div", panel(sums_chart(views)), class_="below") if views else note("No net with URPE was trained.")
     heads = tag("div", panel(head_table(table, list(views)), title="Heads"), class_="below") if views else None
     return answer_section(
         "solution", "How URPE tells slots", answers, drawn, heads, text=LEDES["solution"], short="Solution"
@@ -242,12 +243,23 @@ def numbers(table: ResultTable, about: RowSumsSection) -> Section:
                 written[-1] = "refused"
             theirs = BY_TASK[task].get(name)
             written.append(MISSING if theirs is None else per_cent(theirs))
-            spread = table.row(subject, Cell("constant", "spread"))
+            others = [table.row(subject, cell) for cell in (ORDER, Cell("constant", "spread"))]
+            written += [short(row["value"]) if row else MISSING for row in others]
             heads = table.where(part="heads", subject=subject).filter(pl.col("seed").is_not_null())
             means = [short(mean_of(heads, score)) for score in SCORES]
-            rows.append([f"{task}, {name}", *written, short(spread["value"]) if spread else MISSING, *means])
-    groups = [("", 1), ("slots answered correctly, %", 5), ("", 1), ("", 1), ("means over heads", len(SCORES))]
-    headings = ["run", "all", "first half", "second half", "equal tokens", "longer inputs", "published", "spread"]
+            rows.append([f"{task}, {name}", *written, *means])
+    groups = [("", 1), ("slots answered correctly, %", 6), ("", 2), ("means over heads", len(SCORES))]
+    headings = [
+        "run",
+        "all",
+        "first half",
+        "second half",
+        "equal tokens",
+        "longer inputs",
+        "published",
+        "order",
+        "spread",
+    ]
     headings += SCORES.values()
     body = panel(table_of(headings, rows, label="accuracies, spreads and heads", groups=groups))
     return Section("table", "All numbers", LEDES["table"], body, "Numbers")

@@ -10,7 +10,7 @@ from wherewhat.stats.bootstrap import quantiles
 from wherewhat.studies.engine.lengths import mean_rows
 from wherewhat.studies.engine.results import ResultTable, Row
 from wherewhat.studies.row_sums.linear_fit import linear_r_squared
-from wherewhat.studies.row_sums.names import FOLLOWS, GAP, MOST_FREQUENT, RANDOM_FIT
+from wherewhat.studies.row_sums.names import FOLLOWS, GAP, MOST_FREQUENT, ORDER, RANDOM_FIT
 from wherewhat.tasks.slots import EvenTask
 
 DRAWS, SEQUENCES, SEED = 1000, 2000, 0
@@ -56,6 +56,6 @@ def most_frequent_share(task: EvenTask, *, seed: int, samples: int) -> float:
 def summarise(table: ResultTable) -> list[Row]:
     """Means over seeds of what means the same in each of them: of all numbers but those of single heads."""
     rows = table.rows.filter(pl.col("seed").is_not_null(), ~pl.col("part").is_in(OF_ONE_NET))
-    signed = pl.col("part").is_in([GAP.part, FOLLOWS.part])
+    signed = pl.col("part").is_in([GAP.part, FOLLOWS.part, ORDER.part])
     shares, differences = (rows.filter(test).rows() for test in (~signed, signed))
     return [*mean_rows(shares), *mean_rows(differences, within=(-1.0, 1.0))]

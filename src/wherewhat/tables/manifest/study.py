@@ -207,7 +207,6 @@ class RowSumsSection(TrainedSection):
     encodings: Sequence[str] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     tokens: Mapping[str, int] = field(default_factory=dict)  # of a sequence, by task
-    n_tok: Mapping[str, int] = field(default_factory=dict)  # different ones, by task
 
 
 @dataclass(frozen=True, kw_only=True)

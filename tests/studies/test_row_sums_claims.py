@@ -1,0 +1,259 @@
+"""What the claims of row sums make of tables."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from row_sums_worlds import changed, deviating, world
+
+from wherewhat.formatting import percent
+from wherewhat.studies.engine.claims import short_answer
+from wherewhat.studies.engine.results import ResultTable, Row
+from wherewhat.studies.row_sums.claims import CLAIMS
+from wherewhat.studies.row_sums.names import (
+    ALL,
+    EQUAL,
+    FIRST_HALF,
+    FOLLOWS,
+    FREE,
+    LINEAR_FIT,
+    LONGER,
+    ORDER,
+    SUMS_ALONE,
+    UNIT_SUMS,
+    name_of,
+)
+from wherewhat.studies.row_sums.settings import ARMS
+
+
+def verdicts(table: ResultTable) -> dict[str, str]:
+    return {name: claim.test(table).verdict for name, claim in CLAIMS.items()}
+
+
+def answer_of(table: ResultTable, name: str) -> str:
+    return short_answer(CLAIMS[name], CLAIMS[name].test(table))["lead"]
+
+
+def test_one_urpe_that_fails_is_named_and_does_not_speak_for_the_other() -> None:
+    table = deviating(world(0.06, 1.0, 1.0), "urpe over toeplitz", ALL, 0.05)
+    assert verdicts(table)["which slot"] == "in part" and verdicts(table)["even places"] == "agrees"
+    assert answer_of(table, "which slot") == (
+        "Of nets with URPE, only urpe over t5_bias solves the position task; urpe over toeplitz is not clearly above "
+        "relative biases"
+    )
+    assert answer_of(deviating(table, "urpe over toeplitz", ALL, 0.88), "which slot") == (
+        "Of nets with URPE, only urpe over t5_bias solves the position task; urpe over toeplitz is above relative "
+        "biases without solving it"
+    )
+
+
+def test_only_if_no_urpe_is_above_the_biases_are_they_no_worse() -> None:
+    table = deviating(world(0.06, 0.05, 1.0), "alibi", ALL, 1.0)
+    assert verdicts(table)["which slot"] == "disagrees"
+    assert answer_of(table, "which slot") == "Relative biases learn which slot it is no worse than URPE"
+    assert verdicts(deviating(world(0.06, 0.05, 1.0), "urpe over t5_bias", ALL, 0.5))["which slot"] == "in part"
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.45, "agrees"), (0.6, "in part")])
+def test_a_bias_that_has_most_of_it_right_has_not_failed_as_published(share: float, verdict: str) -> None:
+    table = deviating(world(0.06, 1.0, 1.0), "alibi", ALL, share)
+    table = deviating(table, "alibi", FIRST_HALF, share, task="even")
+    assert (verdicts(table)["which slot"], verdicts(table)["even places"]) == (verdict, verdict)
+    assert answer_of(table, "which slot") == (
+        f"No relative bias solves the position task (the best, alibi, has {percent(share)} right), but URPE does"
+    )
+    assert answer_of(table, "even places").startswith("No relative bias solves the first half of the even task (the b")
+
+
+def test_even_places_are_judged_by_the_first_half_and_apart_from_the_position_task() -> None:
+    table = world(0.06, 1.0, 1.0)
+    for name in ("t5_bias", "toeplitz", "alibi"):
+        table = deviating(table, name, ALL, 1.0, task="even")  # the filler half alone does not decide
+    assert verdicts(table)["even places"] == "agrees"
+    for name in ("t5_bias", "toeplitz", "alibi"):
+        table = deviating(table, name, FIRST_HALF, 1.0, task="even")
+    assert (verdicts(table)["which slot"], verdicts(table)["even places"]) == ("agrees", "disagrees")
+
+
+def test_intervals_that_overlap_are_not_apart() -> None:
+    table = world(0.06, 1.0, 1.0)
+    wide = pl.when(pl.col("subject") == name_of("position", "alibi")).then(1.0).otherwise(pl.col("high"))
+    overlapping = replace(table, rows=table.rows.with_columns(high=wide))
+    assert verdicts(overlapping)["which slot"] == "unknown"
+    words = "URPE does better than relative biases, but their intervals over {} overlap"
+    assert answer_of(overlapping, "which slot") == words.format("test sequences")
+    other: list[Row] = [("slot", name_of("position", "rope"), "", 1.0, 1, "accuracy", 0.5, 0.4, 0.6)]
+    assert answer_of(overlapping.extended(other), "which slot") == words.format("seeds")
+
+
+def test_a_task_that_neither_biases_nor_urpe_solve_is_said_to_be_unsolved() -> None:
+    table = world(0.2, 0.2, 1.0)
+    assert answer_of(table, "which slot") == "Neither relative biases nor URPE solve the position task"
+    assert answer_of(world(1.0, 0.2, 1.0), "which slot").endswith("no worse than URPE")
+
+
+def test_urpe_alone_shows_that_training_was_long_enough() -> None:
+    assert verdicts(world(0.06, 1.0, 0.06))["which slot"] == "agrees"
+
+
+def test_both_kinds_are_needed_to_compare_them() -> None:
+    table = world(0.06, 1.0, 1.0)
+    without = replace(table, scale=replace(table.scale, encodings=("none", "rope", "learned")))
+    verdict = CLAIMS["which slot"].test(without)
+    assert (verdict.verdict, verdict.ours) == ("unknown", "A relative bias and URPE are both needed for this claim")
+
+
+def test_the_best_head_of_the_first_layer_decides_on_linear_sums() -> None:
+    table = world(0.06, 1.0, 1.0)
+    more: list[Row] = [
+        ("row sums", name_of("position", name), head, None, 0, LINEAR_FIT, value, None, None)
+        for name in table.scale.encodings
+        if ARMS[name].kind == FREE
+        for head, value in (("L0H1", 0.2), ("L1H0", 0.99))
+    ]
+    assert verdicts(table.extended(more))["counted slots"] == "seen"
+    assert verdicts(changed(table.extended(more), "L0H0", 0.3))["counted slots"] == "in part"
+
+
+def test_a_small_spread_is_printed_as_it_is() -> None:
+    table = deviating(world(0.06, 1.0, 1.0), "learned", "", 0.0123, what="spread")
+    assert "by at least 0.012 otherwise" in CLAIMS["equal tokens"].test(table).ours
+
+
+def test_refused_inputs_are_named() -> None:
+    table = world(0.06, 1.0, 1.0)
+    refused: list[Row] = [
+        ("refused", name_of("position", name), LONGER, None, None, "refused", 1.0, None, None)
+        for name in ("urpe over toeplitz", "learned")
+    ]
+    verdict = CLAIMS["longer"].test(table.extended(refused))
+    assert verdict.ours == (
+        "Right: urpe over t5_bias (100\xa0%) and sinusoidal (100\xa0%). Refused: urpe over toeplitz and learned"
+    )
+
+
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [(0.97, "Wrong, but in the order of slots"), (0.3, "Wrong and not in order"), (-0.9, "Wrong and not in order")],
+)
+def test_answers_that_keep_the_order_of_slots_are_told_from_others(order: float, words: str) -> None:
+    table = deviating(world(0.06, 1.0, 1.0), "urpe over t5_bias", LONGER, 0.03)
+    table = deviating(table, "urpe over t5_bias", ORDER.item, order, what=ORDER.measure, part=ORDER.part)
+    verdict = CLAIMS["longer"].test(table)
+    assert verdict.verdict == "in part"
+    written = f"{order:.2f}".replace("-", "−")
+    assert verdict.ours == (
+        f"Right: sinusoidal (100\xa0%). {words}: urpe over t5_bias (3\xa0% right, correlation with the slot {written})"
+    )
+
+
+def test_what_is_known_between_the_ends_too_is_seen_in_part() -> None:
+    table = world(0.06, 1.0, 1.0, end=0.1)
+    assert verdicts(table)["ends"] == "seen"
+    assert verdicts(deviating(table, "alibi", "", 0.1, what="inner"))["ends"] == "in part"
+
+
+def test_slots_are_counted_in_part_where_answers_do_not_follow_mirrored_sums() -> None:
+    table = world(0.06, 1.0, 1.0)
+    here = (pl.col("subject") == name_of("position", "urpe over toeplitz")) & (pl.col("measure") == FOLLOWS.measure)
+    rows = table.rows.with_columns(value=pl.when(here).then(0.7).otherwise(pl.col("value")))
+    assert CLAIMS["counted slots"].test(replace(table, rows=rows)).verdict == "in part"
+    assert answer_of(replace(table, rows=rows), "counted slots") == (
+        "URPE counts slots only in part by the sums of its rows: answers of urpe over toeplitz do not follow mirrored "
+        "sums closely"
+    )
+
+
+def test_the_sentence_on_counted_slots() -> None:
+    table = world(0.06, 1.0, 1.0)
+    table = replace(table, scale=replace(table.scale, encodings=("t5_bias", "urpe over t5_bias")))
+    assert CLAIMS["counted slots"].test(table).ours == (
+        "With the row sums of mirrored slots, answers correlate with the mirrored slot at 0.90 (urpe over t5_bias). "
+        "Of them, 40\xa0% are exactly this slot. With rows that sum to one again, 6\xa0% of answers are right "
+        "(chance 6\xa0%). With row sums alone, 100\xa0% of answers are right. R² of a linear fit of row sums, best "
+        "head of the first layer: 0.990. Random factors give 0.50 (0.10 to 0.90)"
+    )
+
+
+def test_values_of_two_encodings_are_told_apart_only_where_they_differ() -> None:
+    table = deviating(world(0.06, 1.0, 1.0), "urpe over toeplitz", SUMS_ALONE, 0.6)
+    sentences = CLAIMS["counted slots"].test(table).ours.split(". ")
+    assert sentences[0].endswith("at 0.90 (urpe over toeplitz and urpe over t5_bias)")
+    assert sentences[1] == "Of them, 40\xa0% are exactly this slot"
+    assert sentences[3] == (
+        "With row sums alone, 60\xa0% (urpe over toeplitz) and 100\xa0% (urpe over t5_bias) of answers are right"
+    )
+
+
+def test_the_expected_table_agrees() -> None:
+    assert verdicts(world(0.06, 1.0, 1.0, end=0.1, rope=1.0)) == {
+        "equal tokens": "agrees",
+        "which slot": "agrees",
+        "even places": "agrees",
+        "unequal tokens": "seen",
+        "counted slots": "seen",
+        "ends": "seen",
+        "longer": "seen",
+    }
+
+
+def test_the_opposite_table_disagrees() -> None:
+    table = verdicts(world(1.0, 0.2, 1.0, spread=0.5, end=-0.1))
+    assert {table[name] for name in ("equal tokens", "which slot", "even places")} == {"disagrees"}
+    assert table["ends"] == "not seen"
+
+
+def test_a_bias_between_failing_and_solving_agrees_in_part() -> None:
+    table = verdicts(world(0.9, 1.0, 1.0))
+    assert (table["which slot"], table["even places"]) == ("in part", "in part")
+
+
+def test_rope_is_no_relative_bias_and_decides_on_unequal_tokens_alone() -> None:
+    without, solved = (verdicts(world(0.06, 1.0, 1.0, rope=rope)) for rope in (0.06, 1.0))
+    assert (without.pop("unequal tokens"), solved.pop("unequal tokens")) == ("not seen", "seen")
+    # That it fails on longer inputs is not in this table, so all other verdicts are the same.
+    assert without == solved
+    assert verdicts(changed(world(0.06, 1.0, 1.0, rope=1.0), EQUAL, 1.0))["unequal tokens"] == "not seen"
+
+
+def test_half_of_the_answers_on_equal_tokens_is_lost_in_the_even_task_and_is_not_in_the_other() -> None:
+    table = changed(world(0.06, 1.0, 1.0, rope=1.0), EQUAL, 0.5)
+    assert (
+        answer_of(table, "unequal tokens")
+        == "Where tokens differ, rope solves the even task although its rows sum to one"
+    )
+    table = deviating(table, "rope", EQUAL, 0.06)
+    assert (
+        answer_of(table, "unequal tokens") == "Where tokens differ, rope solves both tasks although its rows sum to one"
+    )
+    table = deviating(table, "rope", EQUAL, 0.8, task="even")
+    assert answer_of(table, "unequal tokens") == (
+        "Where tokens differ, rope solves the position task although its rows sum to one"
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "value", "reason"),
+    [
+        (UNIT_SUMS, 1.0, "most answers of {} stay right with rows that sum to one"),
+        ("L0H0", 0.3, "row sums of {} are no nearer to a line than those of random factors"),
+    ],
+)
+def test_slots_are_counted_in_part_where_one_sign_of_it_is_missing(item: str, value: float, reason: str) -> None:
+    table = changed(world(0.06, 1.0, 1.0), item, value)
+    assert verdicts(table)["counted slots"] == "in part"
+    assert answer_of(table, "counted slots").endswith(f": {reason.format('urpe over toeplitz and urpe over t5_bias')}")
+
+
+def test_nothing_is_said_of_longer_inputs_that_all_encodings_refuse() -> None:
+    table = world(0.06, 1.0, 1.0)
+    assert verdicts(changed(table, LONGER, 0.1))["longer"] == "not seen"
+    refused = replace(table, rows=table.rows.filter(pl.col("item") != LONGER))
+    assert verdicts(refused)["longer"] == "unknown"
+
+
+def test_a_table_of_nothing_learnt_decides_nothing() -> None:
+    table = verdicts(world(0.06, 0.06, 0.06))
+    open_claims = ("which slot", "even places", "unequal tokens", "counted slots", "ends", "longer")
+    assert {table[name] for name in open_claims} == {"unknown"}
+    assert table["equal tokens"] == "agrees"  # that holds before training too

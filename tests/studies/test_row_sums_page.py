@@ -1,0 +1,89 @@
+"""The page of row sums: what its charts and tables show of a table made by hand."""
+
+import re
+
+from wherewhat.studies.engine.results import ResultTable, Row, table_of
+from wherewhat.studies.row_sums import page as page_module
+from wherewhat.studies.row_sums.names import ALL, BOUND, EQUAL, FIRST_HALF, FREE, LINEAR_FIT, LONGER, ORDER, name_of
+from wherewhat.tables.manifest.study import RowSumsSection
+
+ABOUT = RowSumsSection(
+    encodings=("toeplitz", "urpe over toeplitz"),
+    kinds={"toeplitz": BOUND, "urpe over toeplitz": FREE},
+    tokens={"position": 8, "even": 8},
+)
+
+
+def page_rows() -> ResultTable:
+    """A made-up table of two encodings and two seeds, and the means over them."""
+    rows: list[Row] = [("baseline", "", "", None, None, "accuracy", 0.2, None, None)]
+    for number, name in enumerate(ABOUT.encodings):
+        subject = name_of("position", name)
+        for seed in (0, 1, None):
+            value = 0.1 + 0.5 * number
+            rows.append(("accuracy", subject, ALL, None, seed, "accuracy", value, value - 0.05, value + 0.05))
+            rows.append(("accuracy", subject, EQUAL, None, seed, "accuracy", 0.125, 0.1, 0.15))
+            rows.append(("slot", subject, "", 3.0, seed, "accuracy", 0.3 if seed is None else 0.9, 0.2, 0.4))
+        for seed, entropy in ((0, 0.2), (1, 0.6)):
+            rows.append(("heads", subject, "L0H0", None, seed, "entropy", entropy, None, None))
+    subject = name_of("position", "urpe over toeplitz")
+    rows.append(("row sums", subject, "L0H0", None, 0, LINEAR_FIT, 0.97, None, None))
+    rows.append(("row sums", subject, "L0H0", None, 1, LINEAR_FIT, 0.11, None, None))
+    rows.append((ORDER.part, subject, "", None, None, ORDER.measure, -0.31, -0.4, -0.2))
+    rows.append(("refused", subject, LONGER, None, None, "refused", 1.0, None, None))
+    even = name_of("even", "toeplitz")
+    rows.append(("accuracy", even, FIRST_HALF, None, None, "accuracy", 0.3, 0.2, 0.4))
+    rows.append(("accuracy", even, EQUAL, None, None, "accuracy", 0.25, 0.2, 0.4))
+    return table_of(rows)
+
+
+def test_the_chart_of_answers_has_equal_tokens_published_numbers_and_baselines() -> None:
+    position, even = (
+        [
+            (row["mark"], row.get("name"), row["value"])
+            for row in page_module.answer_rows(page_rows(), ABOUT, task, item)
+        ]
+        for task, item in (("position", ALL), ("even", FIRST_HALF))
+    )
+    assert position == [
+        ("chance", None, 1 / 8),
+        ("ours", "toeplitz", 0.1),
+        ("equal", "toeplitz", 0.125),
+        ("published", "toeplitz", 0.1),
+        ("ours", "urpe over toeplitz", 0.6),
+        ("equal", "urpe over toeplitz", 0.125),
+        ("published", "urpe over toeplitz", 1.0),
+    ]
+    assert even == [("chance", None, 0.2), ("ours", "toeplitz", 0.3)]  # equal tokens are scored in both halves
+
+
+def test_slots_are_those_of_the_mean_over_seeds() -> None:
+    rows = list(page_module.slot_rows(page_rows(), ABOUT, "position"))
+    assert rows == [{"name": name, "at": 3.0, "value": 0.3, "low": 0.2, "high": 0.4} for name in ABOUT.encodings]
+
+
+def cells(html: str) -> list[list[str]]:
+    """The text of every cell of the body of a table, row by row."""
+    body = html.split("<tbody", 1)[1]
+    return [
+        [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<t[hd][^>]*>.*?</t[hd]>", row, re.DOTALL)]
+        for row in re.findall(r"<tr[^>]*>.*?</tr>", body, re.DOTALL)
+    ]
+
+
+def test_tables_of_the_page_have_published_numbers_and_heads() -> None:
+    rows = cells(str(page_module.numbers(page_rows(), ABOUT).body))
+    assert rows[0] == ["position, toeplitz", "10.0", "–", "–", "12.5", "–", "10.0", "–", "–", "0.40", "–", "–"]
+    assert rows[1][5:8] == ["refused", "100.0", "−0.31"] and rows[2][6] == "55.0"
+    heads = cells(str(page_module.head_table(page_rows(), ["urpe over toeplitz"])))
+    assert heads == [["urpe over toeplitz, L0H0", "0.97", "0.20", "–", "–"]]
+
+
+def test_published_accuracies_stand_under_the_heading_of_accuracies() -> None:
+    above, headings = re.findall(r"<tr[^>]*>.*?</tr>", str(page_module.numbers(page_rows(), ABOUT).body), re.DOTALL)[:2]
+    wide = [int(number) for number in re.findall(r'colspan="(\d+)"', above)]
+    names = [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<th[^>]*>.*?</th>", headings, re.DOTALL)]
+    assert sum(wide) == len(names)
+    assert names[wide[0] : wide[0] + wide[1]] == [
+        *("all", "first half", "second half", "equal tokens", "longer inputs", "published"),
+    ]
