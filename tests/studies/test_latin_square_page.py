@@ -282,6 +282,7 @@ def test_ratios_are_drawn_over_training_where_they_were_measured() -> None:
     ]
     drawn = ratio_chart(table.extended(rows), ABOUT)
     assert drawn is not None and drawn.views[0].tables["rows"]["value"] == [9.4, 1.7]
+    assert ratio_chart(table.extended(rows), replace(ABOUT, seeds=3)) is not None  # also without intervals
 
 
 def test_what_is_removed_stands_beside_the_whole_net() -> None:

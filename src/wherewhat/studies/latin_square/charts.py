@@ -269,7 +269,7 @@ def ratio_chart(table: ResultTable, about: LatinSquareSection) -> Chart | None:
     ]
     if not rows:
         return None
-    bands = (about.seeds or 1) > 1 and all(row["low"] > 0 for row in rows)  # a logarithmic axis has no 0
+    bands = (about.seeds or 1) > 1 and all((row["low"] or 0) > 0 for row in rows)  # a logarithmic axis has no 0
     return lines(
         "ratios",
         rows,
