@@ -16,17 +16,20 @@ from wherewhat.studies.latin_square.attention import (
     read_attention,
 )
 from wherewhat.studies.latin_square.counting import best_guess
-from wherewhat.studies.latin_square.measures import puzzles, right_answers, tables_of, with_noise
+from wherewhat.studies.latin_square.measures import puzzles, ratio_rows, tables_of, with_noise
 from wherewhat.studies.latin_square.names import (
     CENTRED,
     DISTANCE,
     GATHERS,
+    LARGE_WIDE,
     LAYOUT,
     LINES,
+    RATIO,
     RAW,
     READS,
     READS_LINES,
     SMALL,
+    SMALL_NARROW,
 )
 from wherewhat.studies.latin_square.position_tables import (
     centred_procrustes,
@@ -213,12 +216,21 @@ def test_some_test_puzzles_also_fit_a_square_of_training() -> None:
 def test_counts_of_symbols_tell_few_answers() -> None:
     batch = puzzles(1, "test", 4800)
     assert best_guess(puzzles(1, "train", 19_200), batch) == pytest.approx(0.41, abs=0.015)
-    net = build(SCALES["tiny"].net(ARMS["none"], 6), seed=0).eval()
-    shuffled_NC = np.concatenate(
-        [np.random.default_rng(0).permuted(batch.input_NT[:, :-1], axis=1), batch.input_NT[:, -1:]], axis=1
-    )
-    ours, theirs = (right_answers(net, each, batch.target_N) for each in (batch.input_NT, shuffled_NC))
-    assert (ours == theirs).mean() > 0.99  # without positions the order of all cells but the last does not matter
+
+
+@torch.no_grad()
+def test_only_nets_with_positions_see_the_order_of_cells() -> None:
+    input_NC = puzzles(1, "test", 96).input_NT
+    mixed_NC = np.concatenate(
+        [np.random.default_rng(0).permuted(input_NC[:, :-1], axis=1), input_NC[:, -1:]], axis=1
+    )  # the last cell stays, as the answer is read from it
+    apart = {}
+    for arm in ("none", "rope", "t5_bias", SMALL):
+        net = build(SCALES["tiny"].net(ARMS[arm], 6), seed=0).eval()
+        ours, theirs = (net(torch.from_numpy(each))[:, -1] for each in (input_NC, mixed_NC))
+        apart[arm] = float((ours - theirs).abs().max() / ours.abs().max())
+    assert apart["none"] < 1e-5  # rounding alone
+    assert min(apart[arm] for arm in ("rope", "t5_bias", SMALL)) > 1e-3
 
 
 def test_tables_are_those_of_blocks() -> None:
@@ -228,3 +240,16 @@ def test_tables_are_those_of_blocks() -> None:
     assert list(tables) == [0, 1] and all(table.shape == (16, 64) for table in tables.values())
     assert not np.allclose(tables[0], tables[1])
     assert tables_of(build(scale.net(ARMS["2-D sinusoid"], 6), seed=0)) == {}
+
+
+def test_the_ratio_of_a_table_to_the_tokens_by_a_loop() -> None:
+    scale = SCALES["tiny"]
+    for arm, start in ((SMALL, 0.2 / 0.2357), (SMALL_NARROW, 2 / 0.2357), (LARGE_WIDE, 0.2 / 0.2357)):
+        net = build(scale.net(ARMS[arm], 6), seed=0)
+        sizes = []
+        for rows in (tables_of(net)[0].tolist(), net.tokens.weight.tolist()):
+            sizes.append(math.sqrt(fmean(value * value for row in rows for value in row)))
+        measured = list(ratio_rows(net, 5.0))
+        assert measured == [("ratio", "block 0", 5.0, RATIO, pytest.approx(sizes[0] / sizes[1]), None, None)]
+        assert sizes[0] / sizes[1] == pytest.approx(start, rel=0.15)  # as the arm says
+    assert list(ratio_rows(build(scale.net(ARMS["none"], 6), seed=0))) == []

@@ -18,7 +18,6 @@ from wherewhat.studies.latin_square.names import ERROR, LARGE, LINE_SINUSOID, MO
 from wherewhat.studies.latin_square.network import (
     ModularNetwork,
     NetworkTraining,
-    correlations,
     hidden_loss,
     hide,
     learn_network,
@@ -32,6 +31,11 @@ from wherewhat.training.loop import threads
 
 NETWORK_32 = ModularNetwork()
 QUICK = NetworkTraining(network=ModularNetwork(settling=50), steps=3, batch=8, warmup=1, samples=16, tested=16)
+
+
+def correlations(values_NTV: np.ndarray) -> np.ndarray:
+    """correlation_TT of the values of nodes over all samples."""
+    return np.asarray(np.corrcoef(values_NTV.transpose(1, 0, 2).reshape(values_NTV.shape[1], -1)))
 
 
 def mean_correlations(network: ModularNetwork, samples: int = 4000) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """The page of Latin squares: which solution its sentence names, and the rows that its charts draw."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import unescape
 
@@ -11,6 +11,8 @@ from wherewhat.studies.latin_square.charts import (
     RATIO_ARMS,
     accuracy_rows,
     over_training,
+    pair_chart,
+    ratio_chart,
     removed_rows,
 )
 from wherewhat.studies.latin_square.names import (
@@ -23,8 +25,10 @@ from wherewhat.studies.latin_square.names import (
     LEARNED,
     LINE_SINUSOID,
     LINKS,
+    MODULES,
     NETWORK,
     NONE,
+    RATIO,
     READS,
     READS_LINES,
     SINUSOID,
@@ -42,90 +46,118 @@ from wherewhat.studies.latin_square.number_tables import head_table, measure_tab
 from wherewhat.studies.latin_square.page import network_finding
 from wherewhat.studies.latin_square.settings import ARMS
 from wherewhat.studies.latin_square.solution import solution
-from wherewhat.studies.latin_square.table_charts import cosine_cell, growth_rows, layout_rows, run_rows
+from wherewhat.studies.latin_square.summary import mean_rows
+from wherewhat.studies.latin_square.table_charts import cosine_cell, growth_chart, growth_rows, layout_rows, run_rows
 from wherewhat.tables.manifest.study import LatinSquareSection
 
 UNIFORM = {GATHERS: 0.375, READS: 0.0625, READS_LINES: 0.375}
-Looks = Mapping[tuple[str, int], float]  # attention by link and block
-GATHERING: Looks = {(GATHERS, 0): 0.9, (READS, 1): 0.8}
-LOCATING: Looks = {(READS, 0): 0.7, (READS_LINES, 1): 0.85}
+Looks = Mapping[tuple[str, int], tuple[float, float]]  # attention and accuracy without it, by link and block
+GATHERING: Looks = {(GATHERS, 0): (0.9, 0.3), (READS, 1): (0.4, 0.5)}
+GATHERING_LINES: Looks = {(GATHERS, 0): (0.7, 0.5), (READS_LINES, 1): (0.8, 0.4)}
+LOCATING: Looks = {(READS, 0): (0.7, 0.6), (READS_LINES, 1): (0.85, 0.3)}
 PER_CENT = "\N{NO-BREAK SPACE}%"
+REACH = 0.02  # of every interval, to each side
 
 
-def looking(arms: Mapping[str, Looks], share: float = 0.9, removed: float = 0.3) -> ResultTable:
-    """Nets whose blocks look so; without any link in any block they answer less."""
+def looking(nets: Mapping[str, Sequence[Looks]], *shares: float) -> ResultTable:
+    """Nets of several seeds whose blocks look so; without any other link they answer as much as with it."""
     rows: list[Row] = [("chance", "", "", None, None, link, level, None, None) for link, level in UNIFORM.items()]
-    for arm, looks in arms.items():
+    for arm, by_seed in nets.items():
         name = name_of(SQUARES, arm)
-        rows.append(("accuracy", name, TEST, None, None, "accuracy", share, None, None))
-        rows.append(("heads", name, "L0H0", None, None, "input.position_share", 0.97, None, None))
-        for link in LINKS:
-            rows.append(("removed", name, "", None, None, link, share, None, None))
-            for block in (0, 1):
-                without = removed if looks.get((link, block), 0.1) > 0.5 else share
-                rows.append(("removed", name, f"block {block}", None, None, link, without, None, None))
-                rows.append(
-                    ("attention", name, f"block {block}", None, None, link, looks.get((link, block), 0.1), None, None)
-                )
-    return table_of(rows)
+        for seed, looks in enumerate(by_seed):
+            share = shares[seed] if shares else 0.9
+            rows.append(("accuracy", name, TEST, None, seed, "accuracy", share, share - REACH, share + REACH))
+            for link in LINKS:
+                rows.append(("removed", name, "", None, seed, link, share, share - REACH, share + REACH))
+                for block in (0, 1):
+                    attention, without = looks.get((link, block), (0.1, share))
+                    ends = without - REACH, without + REACH
+                    rows.append(("removed", name, f"block {block}", None, seed, link, without, *ends))
+                    rows.append(("attention", name, f"block {block}", None, seed, link, attention, None, None))
+    table = table_of(rows)
+    return table.extended(mean_rows(table))
 
 
-def sentence(arms: Mapping[str, Looks], **options: float) -> str:
-    return solution(looking(arms, **options), LatinSquareSection(arms=tuple(arms), layers=2)).replace(PER_CENT, "%")
+def sentence(nets: Mapping[str, Sequence[Looks]], *shares: float) -> str:
+    return solution(looking(nets, *shares), LatinSquareSection(arms=tuple(nets), layers=2)).replace(PER_CENT, "%")
 
 
 # How nets solve puzzles --------------------------------------------------------------------------------------------
 
 
 def test_nets_that_gather_then_look_up() -> None:
-    assert sentence({SMALL: GATHERING, LARGE: GATHERING}) == (
-        "2 of 2 arms with a test accuracy of at least 80% read the row and column of the queried cell: "
-        f"in {label(SMALL)} and {label(LARGE)} the queried cell gathers them (90% of its attention; uniform: 38%) and "
-        "the last cell then looks the queried cell up (80%; 6%); without the first of these links accuracy falls from "
-        "90% to 30%."
+    assert sentence({SMALL: [GATHERING], LARGE: [GATHERING]}) == (
+        "2 of 2 nets that answer at least 60% of the test puzzles clearly need two steps to read the row and column of "
+        f"the queried cell. With {label(SMALL)} and {label(LARGE)}, the queried cell gathers its row and column, and "
+        "the last cell then reads the queried cell: without the first step accuracy falls from 90% to 30%, without "
+        "reading the queried cell from 90% to 50%; these links have 90% and 40% of the attention (uniform: 38% and 6%)."
     )
 
 
+def test_nets_that_gather_then_read_the_same_cells() -> None:
+    words = sentence({SMALL: [GATHERING_LINES]})
+    assert "gathers its row and column, and the last cell then reads its row and column: without the first" in words
+    assert "from 90% to 50%, without reading its row and column from 90% to 40%; these links have 70% and 80%" in words
+    both = sentence({SMALL: [{**GATHERING_LINES, (READS, 1): (0.4, 0.5)}]})
+    assert "the last cell then reads the queried cell and its row and column: " in both
+    assert "without reading its row and column from 90% to 40%" in both  # what costs more
+    either = sentence({SMALL: [GATHERING], LARGE: [GATHERING_LINES]})
+    assert "the last cell then reads the queried cell or its row and column: " in either
+
+
 def test_nets_that_locate_then_read() -> None:
-    assert sentence({SMALL: LOCATING}) == (
-        "1 of 1 arm with a test accuracy of at least 80% reads the row and column of the queried cell: "
-        f"in {label(SMALL)} the last cell first locates the queried cell (70% of its attention; uniform: 6%) and then "
-        "reads them itself (85%; 38%); without the second of these links accuracy falls from 90% to 30%."
+    assert sentence({SMALL: [LOCATING]}) == (
+        "1 of 1 nets that answer at least 60% of the test puzzles clearly needs two steps to read the row and column "
+        f"of the queried cell. With {label(SMALL)}, the last cell reads the queried cell and then its row and column: "
+        "without the first step accuracy falls from 90% to 60%, without reading its row and column from 90% to 30%; "
+        "these links have 70% and 85% of the attention (uniform: 6% and 38%)."
     )
 
 
 def test_nets_that_are_not_all_alike() -> None:
-    words = sentence({SMALL: GATHERING, LARGE: LOCATING, NONE: {}})
-    assert words.startswith("2 of 3 arms") and "queried cell, but not all alike: in" in words
-    assert (
-        f"In no positions attention shows no such steps; the first block goes by position alone in {label(NONE)}"
-        in words
-    )
-    assert words.index(f"in {label(SMALL)} the queried cell") < words.index(f"in {label(LARGE)} the last cell")
+    words = sentence({SMALL: [GATHERING], LARGE: [LOCATING], NONE: [{}]})
+    assert words.startswith("2 of 3 nets")
+    assert words.endswith("With no positions, no two such steps are clear.")
+    assert words.index(f"With {label(SMALL)}, the queried cell") < words.index(f"With {label(LARGE)}, the last cell")
+
+
+def test_seeds_may_find_different_solutions() -> None:
+    words = sentence({SMALL: [GATHERING, LOCATING, {}], LARGE: [GATHERING] * 3})
+    assert words.startswith("5 of 6 nets")
+    assert f"With {label(SMALL)} in 1 of 3 seeds and {label(LARGE)} in 3 of 3 seeds, the queried cell gathers" in words
+    assert f"With {label(SMALL)} in 1 of 3 seeds, the last cell reads the queried cell and then" in words
+    assert words.endswith(f"With {label(SMALL)} in 1 of 3 seeds, no two such steps are clear.")
 
 
 @pytest.mark.parametrize(
     "looks",
     [
         {},
-        {(GATHERS, 1): 0.9, (READS, 0): 0.8},  # in the wrong order
-        {(GATHERS, 0): 0.9, (READS, 0): 0.8},  # in the same block
-        {(GATHERS, 0): 0.59, (READS, 1): 0.8},
-        {(READS, 0): 0.49, (READS_LINES, 1): 0.85},
+        {(GATHERS, 1): (0.9, 0.3), (READS, 0): (0.8, 0.3)},  # in the wrong order
+        {(GATHERS, 0): (0.9, 0.3), (READS, 0): (0.8, 0.3)},  # in the same block
+        {(GATHERS, 0): (0.9, 0.87), (READS, 1): (0.8, 0.3)},  # attended to, but not clearly needed
+        {(READS, 0): (0.5, 0.3), (READS_LINES, 1): (0.85, 0.9)},
+        {(READS, 0): (0.5, 0.3), (READS, 1): (0.5, 0.3)},  # nothing reads the row and the column
     ],
 )
 def test_nets_without_both_steps(looks: Looks) -> None:
-    words = sentence({SMALL: looks})
-    assert words.startswith(
-        "None of 1 arm with a test accuracy of at least 80% reads the row and column of the queried cell in two steps. "
-        f"In {label(SMALL)} attention shows no such steps"
+    assert sentence({SMALL: [looks], LARGE: [{}]}) == (
+        "None of 2 nets that answer at least 60% of the test puzzles clearly needs two steps to read the row and "
+        "column of the queried cell."
     )
 
 
-def test_no_solution_without_a_net_that_solves() -> None:
-    assert sentence({SMALL: GATHERING}, share=0.79).startswith("No net answers 80% of the test puzzles")
-    unharmed = sentence({SMALL: GATHERING}, removed=0.9)
-    assert "without the first of these links accuracy goes from 90% to 90%" in unharmed
+def test_the_links_that_cost_most_are_named() -> None:
+    assert "the queried cell gathers" in sentence({SMALL: [{**GATHERING_LINES, (READS, 0): (0.9, 0.7)}]})
+    assert "the last cell reads the queried cell and then" in sentence(
+        {SMALL: [{**GATHERING_LINES, (READS, 0): (0.05, 0.3)}]}
+    )
+
+
+def test_no_solution_without_a_net_that_has_learnt() -> None:
+    assert sentence({SMALL: [GATHERING]}, 0.59).startswith("No net answers 60% of the test puzzles")
+    assert sentence({SMALL: [GATHERING]}, 0.6).startswith("1 of 1 nets")
+    assert sentence({SMALL: [GATHERING, GATHERING]}, 0.5, 0.9).startswith("1 of 1 nets")  # not by the mean of seeds
 
 
 # The simulated network ---------------------------------------------------------------------------------------------
@@ -150,6 +182,17 @@ def test_whether_a_fixed_sinusoid_helps_in_the_network() -> None:
     assert "does not help" in network_finding(errors(none=0.75, line=0.74, small=0.61))
     assert "random order helps: " in network_finding(errors(none=0.75, line=0.6, small=0.74))
     assert network_finding(errors(none=0.75, small=0.61)) == ""
+
+
+def test_a_large_table_that_helps_without_modules_is_told() -> None:
+    name, known = name_of(NETWORK, LARGE), errors(none=0.892, line=0.748, small=0.61)
+    rows: list[Row] = [("chance", "", "", None, None, MODULES, 0.0, -0.03, 0.03)]
+    rows.append(("network", name, "", None, None, ERROR, 0.65, None, None))
+    for contrast, told in ((-0.006, True), (0.1, False)):
+        table = known.extended([*rows, ("network", name, "block 0", None, None, MODULES, contrast, None, None)])
+        words = network_finding(table).replace(PER_CENT, "%")
+        sentence = f" With one from {label(LARGE)} it is 65%, although that table shows no modules."
+        assert words.endswith(sentence) == told and ("shows no modules" in words) == told
 
 
 # Rows of charts ----------------------------------------------------------------------------------------------------
@@ -187,10 +230,13 @@ def test_layouts_have_a_start_and_an_end() -> None:
     ]
 
 
-def test_growth_is_that_of_the_first_block() -> None:
+def test_growth_is_that_of_every_block() -> None:
     table = tables_over_training()
-    grown = [(row["at"], row["value"]) for row in growth_rows(table, [SMALL], LAYOUT)]
-    assert grown == [(0.0, 0.1), (5.0, 0.2)]
+    grown = [[(row["at"], row["value"]) for row in growth_rows(table, [SMALL], LAYOUT, block)] for block in (0, 1)]
+    assert grown == [[(0.0, 0.1), (5.0, 0.2)], [(0.0, 0.0)]]
+    titles = [view.title for view in growth_chart(table, ABOUT).views]
+    assert titles[:3] == ["Layout, block 0", "Distance, block 0", "Centred Procrustes, block 0"]
+    assert titles[3:] == ["Layout, block 1", "Distance, block 1", "Centred Procrustes, block 1"]
     curve = over_training(table, SMALL, accuracy()).select("at", "value").rows()
     assert curve == [(0.0, 0.3), (5.0, 0.7)]
 
@@ -221,8 +267,26 @@ def test_ratios_are_those_of_the_arms() -> None:
     assert len(set(RATIO_ARMS.values())) == 4
 
 
+def test_pairs_stand_beside_both_guesses() -> None:
+    counted: Row = ("chance", NONE, "", None, None, "accuracy", 0.41, None, None)
+    drawn = pair_chart(tables_over_training().extended([counted]), "ratio", RATIO_ARMS, "Norm or ratio?")
+    assert drawn.views[0].tables["guesses"]["value"] == [0.25, 0.41]
+
+
+def test_ratios_are_drawn_over_training_where_they_were_measured() -> None:
+    table = tables_over_training()
+    assert ratio_chart(table, ABOUT) is None
+    rows: list[Row] = [
+        ("ratio", name_of(SQUARES, SMALL_NARROW), "block 0", step, None, RATIO, value, None, None)
+        for step, value in ((5.0, 1.7), (0.0, 9.4), (None, 1.7))
+    ]
+    drawn = ratio_chart(table.extended(rows), ABOUT)
+    assert drawn is not None and drawn.views[0].tables["rows"]["value"] == [9.4, 1.7]
+    assert ratio_chart(table.extended(rows), replace(ABOUT, seeds=3)) is not None  # also without intervals
+
+
 def test_what_is_removed_stands_beside_the_whole_net() -> None:
-    table = looking({SMALL: GATHERING})
+    table = looking({SMALL: [GATHERING]})
     rows = list(removed_rows(table, LatinSquareSection(arms=(SMALL,), layers=2), GATHERS))
     assert [(row["block"], row["whole"], row["value"]) for row in rows] == [
         ("nothing removed", True, 0.9),
@@ -249,8 +313,10 @@ def test_cells_share_a_line_by_a_loop() -> None:
 
 
 def test_tables_name_all_measures() -> None:
-    written = str(measure_table(tables_over_training(), ABOUT))
+    random: Row = ("chance", "", "", None, None, LAYOUT, 0.0, -0.18, 0.18)
+    written = str(measure_table(tables_over_training().extended([random]), ABOUT))
+    assert "0.00 (−0.18 to 0.18)" in written
     assert all(HEADINGS[measure] in written for measure in TABLE_MEASURES)
     assert "change since start / initial norm" in written
-    heads = unescape(str(head_table(looking({SMALL: {}}), ABOUT)))
+    heads = unescape(str(head_table(looking({SMALL: [{}]}), ABOUT)))
     assert all(link in heads for link in LINKS)

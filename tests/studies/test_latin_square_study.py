@@ -28,6 +28,7 @@ from wherewhat.studies.latin_square.names import (
     LINKS,
     NETWORK,
     NONE,
+    RATIO,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
@@ -102,6 +103,11 @@ def check_rows(rows: list[Row], settings: TaskSettings) -> None:
         assert {at for item, at in layouts if item == f"block {block}"} == {0.0, 2.0, 4.0, 6.0, None}
     start = tables_of(settings.initial_net())
     assert layouts["block 0", 0.0] == pytest.approx(layout_correlation(start[0]), abs=1e-5)
+    ratios = values(rows, "ratio", RATIO)
+    assert {at for _, at in ratios} == {0.0, 2.0, 4.0, 6.0, None}
+    token_VD = net.tokens.weight.detach().numpy()
+    expected = np.sqrt(np.square(tables[0]).mean() / np.square(token_VD).mean())
+    assert ratios["block 0", None] == pytest.approx(expected, rel=1e-4) == ratios["block 0", 6.0]
     away = np.linalg.norm(tables[1] - start[1]) / np.linalg.norm(start[1])
     assert values(rows, "moved", "moved")["block 1", None] == pytest.approx(away, rel=1e-4)
     assert {row[5] for row in rows if row[0] == "heads"} >= {"entropy", "input.position_share"}
@@ -232,13 +238,15 @@ def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> N
         "0.236",
         "A fixed sinusoid",
         "With a single seed",
+        "no claim holds more than in part",
+        "Ratio to tokens over training",
     ):
         assert words in text
 
 
 def test_every_chart_is_valid(outcome: StudyRun) -> None:
     page = page_of_study(outcome.result, outcome.manifest)
-    assert {*CHARTS, "tables", "curves", "removed"} <= {
+    assert {*CHARTS, "tables", "curves", "removed", "ratios"} <= {
         placed.name for placed in page.placed if isinstance(placed, Chart)
     }
     for spec in page.charts.values():

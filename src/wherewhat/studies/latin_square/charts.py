@@ -29,6 +29,7 @@ from wherewhat.studies.latin_square.names import (
     FIXED,
     GATHERS,
     GROUPS,
+    HEADINGS,
     LARGE,
     LARGE_SLOW,
     LARGE_WIDE,
@@ -38,6 +39,7 @@ from wherewhat.studies.latin_square.names import (
     MIDDLE,
     NONE,
     OTHER,
+    RATIO,
     READS,
     READS_LINES,
     SINUSOID,
@@ -55,6 +57,7 @@ from wherewhat.studies.latin_square.names import (
     label,
     name_of,
     noisy,
+    ratio_cell,
     removed_cell,
 )
 from wherewhat.tables.manifest.study import LatinSquareSection
@@ -253,8 +256,34 @@ def pair_chart(table: ResultTable, name: str, arms: Mapping[str, tuple[str, str]
     place = {"x": across, "y": names("start", labelLimit=170, grid=True), "color": tint}
     layers = [rule(named("guesses"), {"x": across}), whiskers(ROWS, place), dots(ROWS, place, size=110)]
     look: dict[str, Any] = {"height": 170, "figure": True, "title": title}
-    tables = {"guesses": [{"value": GUESS}]}
+    tables = {"guesses": [{"value": value} for value in guess_levels(table)]}
     return chart(name, rows, layers, tip="{name}: {value:share}", label=title, tables=tables, **look)
+
+
+def ratio_chart(table: ResultTable, about: LatinSquareSection) -> Chart | None:
+    """The norm of the first table over that of tokens in training, of nets that differ in it; None without numbers."""
+    rows = [
+        {"name": label(arm), "at": row["at"], **numbers_of(row)}
+        for arm in RATIO_ARMS
+        for row in over_training(table, arm, ratio_cell()).iter_rows(named=True)
+    ]
+    if not rows:
+        return None
+    bands = (about.seeds or 1) > 1 and all((row["low"] or 0) > 0 for row in rows)  # a logarithmic axis has no 0
+    return lines(
+        "ratios",
+        rows,
+        x=x("at", "training step", nice=False, grid=False, tickCount=5, padding=6),
+        y=y("value", HEADINGS[RATIO], scale="log", nice=True, tickCount=5),
+        colour=colour("name", tints(list(RATIO_ARMS)), legend=STROKES),
+        intervals="band" if bands else "none",
+        label="norm of the table over that of tokens in training",
+        tip="{name}, step {at:,.0f}: {value:short}",
+        size=34,
+        height=260,
+        figure=True,
+        title="Ratio of table to tokens over training",
+    )
 
 
 def attention_chart(table: ResultTable, about: LatinSquareSection) -> Chart:

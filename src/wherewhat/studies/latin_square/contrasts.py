@@ -8,12 +8,14 @@ from wherewhat.stats.correlation import spearman
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.intervals import mover, over_seeds, wilson
 from wherewhat.stats.verdict import sign_of
+from wherewhat.studies.engine.claims import list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.names import (
     GROUPS,
     LARGE,
     LARGE_WIDE,
     LAYOUT,
+    LEARNT,
     LINES,
     MODULES,
     NETWORK,
@@ -24,6 +26,7 @@ from wherewhat.studies.latin_square.names import (
     accuracy,
     attention_cell,
     chance,
+    label,
     name_of,
     noisy,
     table_cell,
@@ -33,12 +36,24 @@ MANY_SEEDS = 2  # from which intervals are over seeds, in claims as in charts
 COMPARABLE = 0.05  # of accuracy: what two arms may differ by and still do as well as each other
 Arms = Sequence[str]
 TEST_ACCURACY = accuracy()
+MODULE_CONTRAST = Cell("network", MODULES, "block 0")
 
 
 def accuracies(table: ResultTable, arms: Arms, cell: Cell = TEST_ACCURACY) -> dict[str, float]:
     """By arm, the mean over seeds of an accuracy, where there is one."""
     shares = {arm: table.value(name_of(SQUARES, arm), cell) for arm in arms}
     return {arm: share for arm, share in shares.items() if not isnan(share)}
+
+
+def better(table: ResultTable, arms: Arms) -> str:
+    """The arm that answers more test puzzles."""
+    shares = accuracies(table, arms)
+    return max(shares, key=shares.__getitem__)
+
+
+def listing(shares: Mapping[str, float]) -> str:
+    """Shares of arms in per cent, one after the other."""
+    return list_shares({f"{label(arm)}:": share for arm, share in shares.items()})
 
 
 def subjects(arms: Arms) -> list[str]:
@@ -119,8 +134,11 @@ def best_table(table: ResultTable, arm: str, measure: str) -> tuple[float, int] 
 
 
 def best_lines(table: ResultTable, arm: str) -> tuple[float, int] | None:
-    """How much attention follows rows and columns, in the block in which it does most, and that block."""
-    return highest(table, arm, [attention_cell(LINES, block) for block in range(table.scale.layers)])
+    """How much attention follows rows and columns, in the block in which it does most, and that block.
+
+    Not in the last block, of which only the attention of the last cell reaches the answer.
+    """
+    return highest(table, arm, [attention_cell(LINES, block) for block in range(table.scale.layers - 1)])
 
 
 Best = Callable[[ResultTable, str], tuple[float, int] | None]
@@ -137,7 +155,8 @@ def rank_with_accuracy(table: ResultTable, best: Best) -> tuple[Estimate, int]:
 def recovery(table: ResultTable, arm: str) -> int:
     """1 if some table of an arm has clearly come to show the layout, -1 if clearly none has, else 0.
 
-    At its end a table is above the range of random tables, and above its start by more than half of that range.
+    At its end a table is above the range of random tables, and above its start by more than half of that range. By
+    intervals over seeds; a single seed has none, and says by its values what became of its own tables.
     """
     random = table.estimate("", chance(LAYOUT))
     reach, sides = (random.high - random.low) / 2, []
@@ -150,6 +169,18 @@ def recovery(table: ResultTable, arm: str) -> int:
     return max(sides)
 
 
+def without_layout(table: ResultTable, arms: Arms) -> dict[str, float]:
+    """The accuracies of arms that have learnt the task although clearly none of their tables shows the layout."""
+    return {
+        arm: share for arm, share in accuracies(table, arms).items() if share >= LEARNT and recovery(table, arm) == -1
+    }
+
+
+def shows_modules(table: ResultTable, arm: str) -> int:
+    """1 if rows of nodes are clearly more alike inside modules than in random tables, -1 if clearly not, else 0."""
+    return _side(table.by_seed([name_of(NETWORK, arm)], MODULE_CONTRAST), table.estimate("", chance(MODULES)).high)
+
+
 def _side(values: Sequence[float], bound: float) -> int:
     estimate = over_seeds(values)
     low, high = (estimate.low, estimate.high) if len(values) >= MANY_SEEDS else (estimate.value, estimate.value)
@@ -158,6 +189,5 @@ def _side(values: Sequence[float], bound: float) -> int:
 
 def module_contrasts(table: ResultTable) -> dict[str, float]:
     """By arm, how much more rows of nodes resemble each other inside modules than across."""
-    cell = Cell("network", MODULES, "block 0")
-    contrasts = {arm: table.value(name_of(NETWORK, arm), cell) for arm in table.scale.network_arms}
+    contrasts = {arm: table.value(name_of(NETWORK, arm), MODULE_CONTRAST) for arm in table.scale.network_arms}
     return {arm: value for arm, value in contrasts.items() if not isnan(value)}

@@ -11,7 +11,7 @@ from wherewhat.nets.trunk import Trunk, evaluating
 from wherewhat.stats.intervals import student, wilson
 from wherewhat.studies.engine.lengths import Measured
 from wherewhat.studies.latin_square.attention import attention_measures, read_attention
-from wherewhat.studies.latin_square.names import GROUPS, MOVED, TEST, TRAIN, block_name
+from wherewhat.studies.latin_square.names import GROUPS, MOVED, RATIO, TEST, TRAIN, block_name
 from wherewhat.studies.latin_square.position_tables import Floats, cosines, sinusoid_table, table_measures
 from wherewhat.tasks.base import TaskBatch
 from wherewhat.tasks.latin import SIDE, LatinSquare
@@ -71,19 +71,32 @@ def tables_of(net: Trunk) -> dict[int, Floats]:
 
 
 def growth_rows(snapshots: Iterable[tuple[int, Trunk]]) -> Iterator[Measured]:
-    """Every measure of every table over training, by step."""
+    """Every measure of every table over training, and the ratio of the first to the tokens, by step."""
     for step, net in snapshots:
         for item, measure, value in _table_numbers(net):
             yield "table", item, float(step), measure, value, None, None
+        yield from ratio_rows(net, float(step))
 
 
 def table_rows(net: Trunk) -> Iterator[Measured]:
-    """Every measure of every table of a trained net, and the cosines of its rows, cell after cell."""
+    """Every measure of every table of a trained net, its ratio to the tokens, and the cosines of its rows by cell."""
     for item, measure, value in _table_numbers(net):
         yield "table", item, None, measure, value, None, None
+    yield from ratio_rows(net)
     for block, table_SD in tables_of(net).items():
         for number, cosine in enumerate(cosines(table_SD).ravel().tolist()):
             yield "cosine", block_name(block), float(number), "cosine", cosine, None, None
+
+
+def ratio_rows(net: Trunk, step: float | None = None) -> Iterator[Measured]:
+    """The norm of the first block's table over that of the token embedding, both as root mean squares over rows.
+
+    Later blocks add their tables to hidden states, not to tokens.
+    """
+    if (table_SD := tables_of(net).get(0)) is not None:
+        token_VD = net.tokens.weight.detach().double().numpy()
+        ratio = float(np.sqrt(np.square(table_SD).mean() / np.square(token_VD).mean()))
+        yield "ratio", block_name(0), step, RATIO, ratio, None, None
 
 
 def moved_rows(start: Trunk, net: Trunk) -> Iterator[Measured]:

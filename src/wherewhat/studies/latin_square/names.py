@@ -17,14 +17,17 @@ LINES, GATHERS, READS = "rows and columns", "queried cell to its lines", "last c
 READS_LINES = "last cell to the queried one's lines"
 LINKS = (GATHERS, READS, READS_LINES)  # that are also removed, one at a time
 MOVED = "moved"  # how far a table has come from where it started, as a share of its norm there
+RATIO = "table over tokens"  # of the first block: the size of a row of the table over that of a token's embedding
 HEADINGS = {  # of measures of tables, where people read them
     LAYOUT: "layout correlation",
     DISTANCE: "distance correlation",
-    CENTRED: "Procrustes, centred",
-    RAW: "Procrustes, raw",
+    CENTRED: "centred Procrustes",
+    RAW: "raw Procrustes",
     MOVED: "change since start / initial norm",
+    RATIO: "norm of the table over that of tokens",
 }
 MODULES, ERROR = "inside minus across", "error"  # of the network simulation
+HELPS = 0.02  # of the variance of hidden nodes: by how much less may stay unexplained for positions to help
 LEARNT = 0.6  # test accuracy from which a net knows more than it would without positions
 
 
@@ -42,6 +45,7 @@ PRE_NORM = sigma_name(0.2, "pre-norm")
 # Arms that tell a table's norm from its ratio to the tokens: the ratio of each is that of the other sigma.
 LARGE_WIDE, SMALL_NARROW = sigma_name(2.0, "wide tokens"), sigma_name(0.2, "narrow tokens")
 LARGE_SLOW, SMALL_SLOW = sigma_name(2.0, "slower"), sigma_name(0.2, "slower")  # at a third of the learning rate
+SMALL_ARMS, LARGE_ARMS = (SMALL, SMALL_SLOW), (LARGE, LARGE_SLOW)  # each at two learning rates
 WORDS = {NONE: "no positions", ROPE: "RoPE", T5: "T5 bias"}
 
 
@@ -86,6 +90,11 @@ def table_cell(measure: str, block: int, step: float | None = None) -> Cell:
 def moved_cell(block: int) -> Cell:
     """How far the table of a block has moved."""
     return Cell("moved", MOVED, block_name(block))
+
+
+def ratio_cell(step: float | None = None) -> Cell:
+    """The norm of the first block's table over that of tokens, at a step or at the end."""
+    return Cell("ratio", RATIO, block_name(0), step)
 
 
 def attention_cell(measure: str, block: int) -> Cell:

@@ -18,10 +18,10 @@ from torch.optim import AdamW
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk, evaluating
+from wherewhat.tasks.stream import Ints
 from wherewhat.training.loop import descend, finite, parameter_groups, rate_at
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,6 @@ class NetworkTraining:
     def config(self, base: NetConfig) -> NetConfig:
         """One block that reads the values of a node and whether they are hidden, instead of a token."""
         return replace(base, vocabulary=self.network.values + 1, length=self.network.nodes, layers=1)
-
-
-def correlations(values_NTV: Floats) -> Floats:
-    """correlation_TT of the values of nodes over all samples."""
-    return np.asarray(np.corrcoef(values_NTV.transpose(1, 0, 2).reshape(values_NTV.shape[1], -1)))
 
 
 def module_contrast(table_TD: Floats, module_T: Ints) -> float:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from wherewhat.studies.engine.claims import FEWEST_SEEDS
 from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.engine.scale_notes import difference_note
 from wherewhat.studies.latin_square.settings import ARMS, SCALES, LatinScale
@@ -20,13 +21,14 @@ NOTES = (
     "GELU after both layers of the MLP, a table per block that is added to its input, and an answer that is read "
     "from the last cell. The fixed sinusoid is added in every block too. The arm pre-norm has the blocks of our "
     "other nets.",
-    "One-hot input through a linear layer is an embedding: its weights start with the standard deviation of such a "
-    "layer, uniform between ±1/√6 for six symbols, which is 0.236. That layer's bias, the same for all cells, is "
-    "left out.",
+    "One-hot input through a linear layer is an embedding. Its weights are normal here, with the standard deviation of "
+    "such a layer: 0.236, that of uniform weights between ±1/√6 for six symbols. That layer's bias, the same for all "
+    "cells, is left out.",
     "The published learning rate is constant; here it rises over 100 steps and falls linearly to 0. Training "
     "puzzles are repeated in the same order.",
-    "Arms called slower have a third of the learning rate of the others. A claim that compares small and large tables "
-    "takes each at the better of both rates.",
+    "Arms called slower have a third of the learning rate of the others. The claims on generalisation and layout "
+    "take small and large tables each at the better of both rates; all others compare at the usual one unless they say "
+    "otherwise.",
     "How puzzles were split is not published: here test puzzles are drawn from every fifth Latin square, "
     "from which no training puzzle is drawn; 16 % of test puzzles also fit a square of training. All combinations of "
     "class, answer and queried cell are equally frequent.",
@@ -34,7 +36,8 @@ NOTES = (
     "here, as all rows of the sinusoid share a large mean: with its rows in a random order it still scores 0.95. "
     "Whether the published similarity is centred is unknown.",
     "Wide and narrow tokens start ten times wider or narrower, so that the ratio of the first block's table to its "
-    "input is that of the other sigma. Later blocks read what a norm has scaled, whatever tokens start from.",
+    "input starts at that of the other sigma; both are trained, so that it does not stay there. Later blocks read what "
+    "a norm has scaled, whatever tokens start from.",
     "In the simulated network, weights across modules are 0.02/24. With 0.05/24, correlations across modules are "
     "0.13 instead of 0.04, as the mode that all nodes share hardly decays.",
     "Under noise, each given cell is replaced with some probability by a symbol drawn from all four, so that a "
@@ -46,12 +49,13 @@ SINGLE_SEED = (
     "With a single seed, intervals in charts and claims are over test puzzles, which says nothing about other initial "
     "weights; from two seeds on they are over seeds."
 )
+FEW_SEEDS = f"With fewer than {FEWEST_SEEDS} seeds no claim holds more than in part."
 
 
 def notes_of(scale: LatinScale, seeds: int) -> tuple[str, ...]:
     """How this scale, and every scale, differs from the publication, and what intervals of so many seeds rest on."""
-    notes = (difference_note(SIZES, scale, SCALES["paper"]), *NOTES, SINGLE_SEED if seeds == 1 else "")
-    return tuple(note for note in notes if note)
+    of_seeds = (SINGLE_SEED if seeds == 1 else "", FEW_SEEDS if seeds < FEWEST_SEEDS else "")
+    return tuple(note for note in (difference_note(SIZES, scale, SCALES["paper"]), *NOTES, *of_seeds) if note)
 
 
 def describe(table: ResultTable) -> dict[str, Any]:

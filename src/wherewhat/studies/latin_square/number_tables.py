@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from wherewhat.formatting import MISSING, short
+from wherewhat.formatting import MISSING, interval, short
 from wherewhat.published.latin_square import BY_TABLE
 from wherewhat.report.blocks.numbers import per_cent
 from wherewhat.report.blocks.table import table as table_of
@@ -48,9 +48,9 @@ def accuracy_table(table: ResultTable, about: LatinSquareSection) -> Html:
 
 
 def measure_table(table: ResultTable, about: LatinSquareSection) -> Html:
-    """Every measure of every table at the end of training, with chance and the sinusoid itself."""
+    """Every measure of every table at the end of training, with those of random tables and of the sinusoid itself."""
     rows = [
-        ["random tables", *(short(table.value("", chance(measure))) for measure in TABLE_MEASURES), MISSING],
+        ["random tables", *(random_words(table, measure) for measure in TABLE_MEASURES), MISSING],
         ["2-D sinusoid itself", *(short(table.value(SINUSOID, chance(each))) for each in TABLE_MEASURES), MISSING],
     ]
     for arm in (arm for arm in about.arms if arm in about.sigmas):
@@ -63,6 +63,12 @@ def measure_table(table: ResultTable, about: LatinSquareSection) -> Html:
     return table_of(
         ["table", *(HEADINGS.get(each, each) for each in (*TABLE_MEASURES, MOVED))], rows, label="measures of tables"
     )
+
+
+def random_words(table: ResultTable, measure: str) -> str:
+    """The mean of a measure over random tables, and the range of 95 % of them."""
+    row = table.row("", chance(measure))
+    return f"{short(row['value'])} ({interval(row['low'], row['high'])})" if row else MISSING
 
 
 def head_table(table: ResultTable, about: LatinSquareSection) -> Html:

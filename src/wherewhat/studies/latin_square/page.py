@@ -22,10 +22,12 @@ from wherewhat.studies.latin_square.charts import (
     group_chart,
     noise_chart,
     pair_chart,
+    ratio_chart,
     removed_chart,
 )
 from wherewhat.studies.latin_square.names import (
     ERROR,
+    HELPS,
     LARGE,
     LINE_SINUSOID,
     MIDDLE,
@@ -37,6 +39,7 @@ from wherewhat.studies.latin_square.names import (
     SMALL,
     SQUARES,
     block_name,
+    chance,
     label,
     name_of,
 )
@@ -51,6 +54,7 @@ from wherewhat.studies.latin_square.table_charts import (
 )
 from wherewhat.tables.manifest.study import LatinSquareManifest, LatinSquareSection, LongAnswer
 
+NETWORK_CELLS = Cell("network", ERROR), Cell("network", MODULES, block_name(0))
 TEXTS = {
     "answer": "Circles: test puzzles, drawn from Latin squares that no training puzzle is drawn from (16 % of test "
     "puzzles also fit one of those), with 95 % intervals. Diamonds: training puzzles. Squares: published, of a larger "
@@ -60,20 +64,24 @@ TEXTS = {
     "tables; the dotted line is the fixed 2-D sinusoid.",
     "maps": "Cosines of all pairs of rows, cells in reading order, of the first seed: blue below 0, orange above. Dots "
     "mark cells in the same row, the blocks on the diagonal, or in the same column, the lines parallel to it. The "
-    "sinusoid is without its mean row. Below, measures of tables and test accuracy over training, and a dot per net "
-    "with a learned table, by the block with the highest value. Grey are 95 % of random tables.",
+    "sinusoid is without its mean row. Below, measures of tables by block and test accuracy, both over training, and a "
+    "dot per net with a learned table, by the block with the highest value. Grey are 95 % of random tables.",
     "ratio": "Left, both tables with tokens that start so wide that the ratio of the first table to its input is small "
     "or large: if the norm decides, dots on the same line are close to each other; if the ratio does, dots of the same "
     "colour. Right, both tables at two learning rates. Adam moves every weight by about the learning rate per step, so "
     "that a table that starts ten times wider moves ten times less, as a share of itself; the table of measures below "
-    "has the change of each since its start. 95 % intervals.",
-    "solution": "Rows and columns: the cosine of the attention of a block, over all sixteen queries of a test puzzle, "
-    "with attention to all cells in the same row or column alike, which sharper attention falls short of. Queried "
-    "cell: the share of its attention on the other cells of its row and column. Last cell, from which the answer is "
-    "read: the share on the queried one, and on the other cells of the row and column of the queried one. Dotted: "
-    "uniform attention. Below, test accuracy when one block lacks one of these three links: attention there is 0, and "
-    "the rest of the row is scaled to a sum of 1. Hollow: the whole net. Where a link starts at the last cell, puzzles "
-    "that ask for the last cell are left out. 95 % intervals.",
+    "has the change of each since its start. Dotted: a random symbol, and the best guess from counts of symbols. Below "
+    "them, the norm of the first table over that of tokens in training, both as root mean squares: tables and tokens "
+    "both learn, so that a ratio need not stay where it starts. 95 % intervals.",
+    "solution": "Each net is judged by itself: it needs a link where accuracy without it is clearly lower, with "
+    "intervals that do not overlap. Rows and columns: the cosine of the attention of a block, over all sixteen queries "
+    "of a test puzzle, with attention to all cells in the same row or column alike; attention on fewer cells scores "
+    "lower. Of the last block, only the attention of the last cell reaches the answer. Queried cell: the share of its "
+    "attention on the other cells of its row and column. Last cell, from which the answer is read: the share on the "
+    "queried one, and on the other cells of the row and column of the queried one. Dotted: uniform attention. Below, "
+    "test accuracy when one block lacks one of these three links: attention there is 0, and the rest of the row is "
+    "scaled to a sum of 1. Hollow: the whole net. Where a link starts at the last cell, puzzles that ask for the last "
+    "cell are left out. 95 % intervals.",
     "groups": "Binary puzzles follow from a row or a column, ternary ones from both, quaternary ones only from the "
     "whole grid. Under noise, each given cell is replaced with some probability by a random symbol. 95 % intervals.",
     "network": "A network of nodes in modules, in random order; a net reads all nodes but the hidden ones, whose "
@@ -85,7 +93,6 @@ TEXTS = {
     "accuracies; measures of tables are those at the end of training, by block, with the norm of their change since "
     "the start over their norm there.",
 }
-HELPS = 0.02  # of the variance: by how much less may stay unexplained for positions to help
 
 
 def page(result: pl.DataFrame, manifest: LatinSquareManifest) -> Page:
@@ -94,7 +101,7 @@ def page(result: pl.DataFrame, manifest: LatinSquareManifest) -> Page:
     if not about.arms or result.filter(part="accuracy").is_empty():
         raise UserError("the table has no net that was tested; run `wherewhat reproduce latin-square` again")
     facts = [
-        counted(len(about.arms), "arm"),
+        counted(len(about.arms), "kind of nets", "kinds of nets"),
         counted(about.seeds or 1, "seed"),
         counted(about.steps or 0, "step per net", "steps per net"),
         counted(about.puzzles or 0, "training puzzle"),
@@ -142,9 +149,9 @@ def maps(table: ResultTable, about: LatinSquareSection) -> Section:
     drawn = {label(arm): cosine_map(table, arm, name_of(SQUARES, arm), block_name(0)) for arm in shown}
     drawn["fixed 2-D sinusoid"] = cosine_map(table, SINUSOID, SINUSOID, "")
     tiles = [small(title, tile) for title, tile in drawn.items() if tile is not None]
-    body = join(
+    cards = (
         tag("div", panel(columns(*tiles, look="multiples"), title="Cosines of rows, first block"), class_="below"),
-        tag("div", panel(growth_chart(table, about), title="Over training, first block"), class_="below"),
+        tag("div", panel(growth_chart(table, about), title="Over training"), class_="below"),
         tag(
             "div",
             columns(
@@ -154,7 +161,8 @@ def maps(table: ResultTable, about: LatinSquareSection) -> Section:
             class_="below",
         ),
     )
-    return Section("tables", "What tables look like", TEXTS["maps"], body, "Tables")
+    answers = answers_of(about, "resembling")
+    return answer_section("tables", "What tables look like", answers, *cards, text=TEXTS["maps"], short="Tables")
 
 
 def ratio(table: ResultTable, about: LatinSquareSection) -> Section:
@@ -163,8 +171,11 @@ def ratio(table: ResultTable, about: LatinSquareSection) -> Section:
         panel(pair_chart(table, "ratio", RATIO_ARMS, "Norm or ratio?"), title="Norm or ratio to tokens?"),
         panel(pair_chart(table, "rate", RATE_ARMS, "At two learning rates"), title="At two learning rates"),
     )
+    over = ratio_chart(table, about)
+    rows = [cards, *([panel(over, title="Ratio to tokens over training")] if over else [])]
+    body = (tag("div", row, class_="below") for row in rows)
     answers = answers_of(about, "ratio", "rate")
-    return answer_section("ratio", "What makes the difference?", answers, cards, text=TEXTS["ratio"], short="Why")
+    return answer_section("ratio", "What makes the difference?", answers, *body, text=TEXTS["ratio"], short="Why")
 
 
 def solved(table: ResultTable, about: LatinSquareSection) -> Section:
@@ -181,7 +192,9 @@ def groups(table: ResultTable, about: LatinSquareSection) -> Section:
         panel(group_chart(table, about), title="By class of puzzle"),
         panel(noise_chart(table, about), title="Under noise"),
     )
-    return Section("groups", "Hard puzzles and wrong cells", TEXTS["groups"], cards, "Puzzles")
+    answers = answers_of(about, "classes", "noise")
+    title = "Hard puzzles and wrong cells"
+    return answer_section("groups", title, answers, cards, text=TEXTS["groups"], short="Puzzles")
 
 
 def network(table: ResultTable, about: LatinSquareSection) -> Section:
@@ -203,7 +216,7 @@ def network(table: ResultTable, about: LatinSquareSection) -> Section:
 
 
 def network_finding(table: ResultTable) -> str:
-    """Whether a fixed sinusoid of the random order helps as well; empty where nets to compare are missing."""
+    """Whether a fixed sinusoid of the random order helps as well, and a large table; empty where nets are missing."""
     arms = (NONE, LINE_SINUSOID, SMALL)
     rows = [table.row(name_of(NETWORK, arm), Cell("network", ERROR)) for arm in arms]
     if not all(rows):
@@ -211,11 +224,15 @@ def network_finding(table: ResultTable) -> str:
     none, line, small_ = (row["value"] for row in rows if row)
     too = " too" if small_ < none - HELPS else ""
     helps = f"helps{too}" if line < none - HELPS else "does not help"
-    return (
+    sentence = (
         f"A fixed sinusoid of the random order {helps}: {percent(line)} of the variance of hidden nodes stays "
         f"unexplained with it, {percent(none)} without positions, and {percent(small_)} with a learned table from "
         f"{label(SMALL)}."
     )
+    large, modules = (table.value(name_of(NETWORK, LARGE), cell) for cell in NETWORK_CELLS)
+    if not (large < none - HELPS and modules <= (table.row("", chance(MODULES)) or {}).get("high", modules)):
+        return sentence
+    return f"{sentence} With one from {label(LARGE)} it is {percent(large)}, although that table shows no modules."
 
 
 def numbers(table: ResultTable, about: LatinSquareSection) -> Section:

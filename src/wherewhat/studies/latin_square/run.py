@@ -102,5 +102,5 @@ STUDY = Study(
     summarise=mean_rows,
     notes=lambda table: notes_of(table.scale, len(table.seeds)),
     describe=lambda table: describe(table),
-    fewest=1,
+    fewest=1,  # the claims count seeds themselves
 )

@@ -1,15 +1,19 @@
-"""How nets solve Latin squares, in a sentence: what their attention reads in which order, and what they need of it."""
+"""How nets solve Latin squares, in a few sentences: two links of attention in successive blocks that answers need.
 
-from collections.abc import Sequence
+What a net needs is decided net by net, by removing a link: kinds of nets may find another solution from each seed.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import isnan
 from statistics import fmean
 from typing import NamedTuple
 
-from wherewhat.formatting import count, listed, percent, short
-from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.formatting import listed, percent
+from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.names import (
     GATHERS,
+    LEARNT,
     READS,
     READS_LINES,
     SQUARES,
@@ -22,105 +26,112 @@ from wherewhat.studies.latin_square.names import (
 )
 from wherewhat.tables.manifest.study import LatinSquareSection
 
-SOLVED = 0.8  # test accuracy from which a net shows how the task is solved
-FOLLOWS, FOCUSED = 0.6, 0.5  # shares of attention: on a row and a column, on a single cell
-ENOUGH = {GATHERS: FOLLOWS, READS: FOCUSED, READS_LINES: FOLLOWS}
-ALONE = 0.9  # share of a head's variance from which one of position and symbols decides alone
+# By its first link, what a net may need next, in a later block. The queried cell can gather only in a block before the
+# last, of which the last cell alone is read.
+THEN = {GATHERS: (READS, READS_LINES), READS: (READS_LINES,)}
+FIRST = {
+    GATHERS: "the queried cell gathers its row and column, and the last cell then reads",
+    READS: "the last cell reads the queried cell and then",
+}
+SECOND = {READS: "the queried cell", READS_LINES: "its row and column"}
+
+Net = tuple[str, int]  # an arm and a seed
+
+
+class Step(NamedTuple):
+    """A link that a block of a net needs: its share of attention, and accuracy with it and without it."""
+
+    link: str
+    attention: float
+    whole: float
+    without: float
+
+    @property
+    def drop(self) -> float:
+        """The accuracy that is lost without it."""
+        return self.whole - self.without
 
 
 class Solution(NamedTuple):
-    """Two links in successive blocks, in words with the share of attention on each; one of them reads the lines."""
+    """What a net needs first, and what of it later, with the largest drop first."""
 
-    first: str
-    second: str
-    reads: int  # which of them reads the row and the column of the queried cell
-    words: str
-
-
-SOLUTIONS = (
-    Solution(
-        GATHERS,
-        READS,
-        0,
-        "the queried cell gathers them ({0} of its attention; uniform: {2}) and the last cell then looks the queried "
-        "cell up ({1}; {3})",
-    ),
-    Solution(
-        READS,
-        READS_LINES,
-        1,
-        "the last cell first locates the queried cell ({0} of its attention; uniform: {2}) and then reads them itself "
-        "({1}; {3})",
-    ),
-)
+    first: Step
+    then: Sequence[Step]
 
 
 def solution(table: ResultTable, about: LatinSquareSection) -> str:
-    """How nets that answer most puzzles solve them, from where their blocks look and what they cannot do without."""
-    arms = [arm for arm in about.arms if table.value(name_of(SQUARES, arm), accuracy()) >= SOLVED]
-    if not arms:
-        return f"No net answers {percent(SOLVED)} of the test puzzles, so there is no solution to describe."
-    layers, rest, parts = about.layers or 1, list(arms), []
-    for each in SOLUTIONS:
-        blocks = {arm: pair for arm in rest if (pair := blocks_of(table, arm, each, layers)) is not None}
-        rest = [arm for arm in rest if arm not in blocks]
-        parts += [solution_words(table, each, blocks)] if blocks else []
-    solved = len(arms) - len(rest)
-    lead = f"{solved or 'None'} of {count(len(arms), 'arm')} with a test accuracy of at least {percent(SOLVED)} "
-    lead += f"{'reads' if solved < 2 else 'read'} the row and column of the queried cell"
-    lead += ", but not all alike" if len(parts) > 1 else ""
-    others = f" In {names(rest)} attention shows no such steps{by_position(table, rest)}." if rest else ""
-    return f"{lead}{': ' if parts else ' in two steps'}{'; '.join(parts)}.{others}"
+    """How nets that have learnt the task solve it: the links that they cannot do without, and how far they attend."""
+    nets = [
+        (arm, seed)
+        for arm in about.arms
+        for seed in table.seeds
+        if table.value(name_of(SQUARES, arm), accuracy(), seed) >= LEARNT
+    ]
+    if not nets:
+        return f"No net answers {percent(LEARNT)} of the test puzzles, so there is no solution to describe."
+    solutions = {net: its for net in nets if (its := solution_of(table, net, about.layers or 1)) is not None}
+    share = percent(LEARNT)
+    lead = f"{len(solutions) or 'None'} of {len(nets)} nets that answer at least {share} of the test puzzles clearly"
+    parts = [
+        f"{lead} {'needs' if len(solutions) < 2 else 'need'} two steps to read the row and column of the queried cell."
+    ]
+    for link in FIRST:
+        alike = {net: its for net, its in solutions.items() if its.first.link == link}
+        parts += [solution_words(table, alike)] if alike else []
+    if solutions and (rest := [net for net in nets if net not in solutions]):
+        parts.append(f"With {names(rest, len(table.seeds))}, no two such steps are clear.")
+    return " ".join(parts)
 
 
-def blocks_of(table: ResultTable, arm: str, solution: Solution, layers: int) -> tuple[int, int] | None:
-    """The blocks that take the steps of a solution one after the other, with most attention; None if none do."""
-    shares = {
-        (link, block): table.value(name_of(SQUARES, arm), attention_cell(link, block))
-        for link in solution[:2]
-        for block in range(layers)
-    }
-    first, second = solution[:2]
-    pairs = [
-        (shares[first, before] + shares[second, after], (before, after))
+def solution_of(table: ResultTable, net: Net, layers: int) -> Solution | None:
+    """The two steps whose removal costs a net most; None where it does not clearly need two."""
+    solutions = [
+        Solution(first, sorted(then, key=lambda step: -step.drop))
         for before, after in combinations(range(layers), 2)
-        if shares[first, before] >= ENOUGH[first] and shares[second, after] >= ENOUGH[second]
+        for link, others in THEN.items()
+        if (first := needed(table, net, link, before))
+        and (then := [step for other in others if (step := needed(table, net, other, after))])
     ]
-    return max(pairs)[1] if pairs else None
+    return max(solutions, key=lambda each: each.first.drop + each.then[0].drop, default=None)
 
 
-def solution_words(table: ResultTable, solution: Solution, blocks: dict[str, tuple[int, int]]) -> str:
-    """The arms that take a solution, the mean share of attention on each link, and accuracy without what reads."""
-    links = solution[:2]
-    shares = [
-        percent(fmean(table.value(name_of(SQUARES, arm), attention_cell(link, blocks[arm][step])) for arm in blocks))
-        for step, link in enumerate(links)
-    ]
-    uniform = [percent(table.value("", chance(link))) for link in links]
-    sentence = f"in {names(list(blocks))} {solution.words.format(*shares, *uniform)}"
-    link = links[solution.reads]
-    before, after = (
-        fmean(table.value(name_of(SQUARES, arm), removed_cell(link, block)) for arm, block in each.items())
-        for each in (dict.fromkeys(blocks), {arm: pair[solution.reads] for arm, pair in blocks.items()})
+def needed(table: ResultTable, net: Net, link: str, block: int) -> Step | None:
+    """A link of a block without which accuracy is clearly lower: its interval is below that of the whole net."""
+    name, seed = name_of(SQUARES, net[0]), net[1]
+    whole, without = (table.row(name, removed_cell(link, each), seed) for each in (None, block))
+    if whole is None or without is None or whole["low"] is None or not without["high"] < whole["low"]:
+        return None
+    return Step(link, table.value(name, attention_cell(link, block), seed), whole["value"], without["value"])
+
+
+def solution_words(table: ResultTable, solutions: Mapping[Net, Solution]) -> str:
+    """The nets that need the same first step, what they need next, and mean accuracies and attention of both steps.
+
+    Of what the last cell reads, the numbers are those of the link that costs most nets most.
+    """
+    each = list(solutions.values())
+    first, links = (
+        each[0].first.link,
+        [link for link in SECOND if any(step.link == link for s in each for step in s.then)],
     )
-    if isnan(before + after):  # not measured
-        return sentence
-    falls = "falls" if after < before else "goes"
-    step = ("first", "second")[solution.reads]
-    return f"{sentence}; without the {step} of these links accuracy {falls} from {percent(before)} to {percent(after)}"
+    every = all(len(s.then) == len(links) for s in each)
+    reads = f" {'and' if every else 'or'} ".join(SECOND[link] for link in links)
+    link = Counter(s.then[0].link for s in each).most_common(1)[0][0]
+    steps = [s.first for s in each], [step for s in each for step in s.then if step.link == link]
+    (whole, without), (whole_, without_) = (
+        [percent(fmean(values)) for values in zip(*((step.whole, step.without) for step in its), strict=True)]
+        for its in steps
+    )
+    shares = " and ".join(percent(fmean(step.attention for step in its)) for its in steps)
+    uniform = " and ".join(percent(table.value("", chance(link_))) for link_ in (first, link))
+    return (
+        f"With {names(list(solutions), len(table.seeds))}, {FIRST[first]} {reads}: without the first step accuracy "
+        f"falls from {whole} to {without}, without reading {SECOND[link]} from {whole_} to {without_}; these links "
+        f"have {shares} of the attention (uniform: {uniform})."
+    )
 
 
-def names(arms: Sequence[str]) -> str:
-    """The arms of a sentence."""
-    return listed([label(arm) for arm in arms])
-
-
-def by_position(table: ResultTable, arms: Sequence[str]) -> str:
-    """Which of these arms have a first block that looks by position alone, or by symbols alone; half a sentence."""
-    words = ""
-    for score, what in (("input.position_share", "position"), ("input.symbol_share", "symbols")):
-        values = {arm: table.value(name_of(SQUARES, arm), Cell("heads", score, "L0H0")) for arm in arms}
-        if alone := {arm: value for arm, value in values.items() if value >= ALONE}:
-            listing = listed([f"{label(arm)} ({short(value)} of the variance)" for arm, value in alone.items()])
-            words += f"; the first block goes by {what} alone in {listing}"
-    return words
+def names(nets: Sequence[Net], seeds: int) -> str:
+    """The kinds of some nets, with how many of the seeds where there are several."""
+    counts = Counter(arm for arm, _ in nets)
+    return listed([label(arm) + (f" in {n} of {seeds} seeds" if seeds > 1 else "") for arm, n in counts.items()])

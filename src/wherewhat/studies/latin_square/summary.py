@@ -16,7 +16,12 @@ from wherewhat.studies.latin_square.position_tables import chance_measures, cosi
 
 RANDOM_TABLES, SEED = 1000, 0
 FITTED, GUESSED = 19_200, 4800  # puzzles that the best guess without positions learns from, and is scored on
-WITHIN = {"table": (-1.0, 1.0), "network": (-1.0, inf), "moved": (0.0, inf)}  # the range of a part; else 0 to 1
+WITHIN = {
+    "table": (-1.0, 1.0),
+    "network": (-1.0, inf),
+    "moved": (0.0, inf),
+    "ratio": (0.0, inf),
+}  # the range of a part; else 0 to 1
 SINGLE = ("cosine",)  # parts of which a mean over seeds would hide what each table starts from
 
 

@@ -1,6 +1,7 @@
 """Charts of what tables have learnt of a layout: its correlation, its growth, cosines of rows, modules. Torch-free."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from math import isnan
 from typing import Any
 
@@ -35,7 +36,7 @@ from wherewhat.tables.manifest.study import LatinSquareSection
 NAMES = legend(symbolType="circle", columns=2, labelLimit=190)
 Rows = Iterator[Mapping[str, Any]]
 STRETCHED = [-0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6]
-TITLES = {LAYOUT: "Layout", DISTANCE: "Distance", CENTRED: "Procrustes, centred"}
+TITLES = {LAYOUT: "Layout", DISTANCE: "Distance", CENTRED: "Centred Procrustes"}
 
 
 def layout_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
@@ -72,13 +73,15 @@ def layout_rows(table: ResultTable, arms: Sequence[str], about: LatinSquareSecti
 
 
 def growth_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
-    """Measures of tables over training, of their first blocks; grey are random tables."""
+    """Measures of tables over training, a view per measure and block; grey are random tables."""
     arms = [arm for arm in about.arms if arm in about.sigmas and about.kinds.get(arm) == LEARNED]
     views = {}
-    for measure, title in TITLES.items():
-        rows, ends = list(growth_rows(table, arms, measure)), (0.0, float(about.steps or 1))
+    for block, (measure, title) in product(range(about.layers or 1), TITLES.items()):
+        rows, ends = list(growth_rows(table, arms, measure, block)), (0.0, float(about.steps or 1))
         random = [{"at": at, **random_range(table, measure)} for at in ends]
-        views[title] = ViewRows(rows, words={"axis": HEADINGS[measure]}, tables={"random": random})
+        views[f"{title}, {block_name(block)}"] = ViewRows(
+            rows, words={"axis": HEADINGS[measure]}, tables={"random": random}
+        )
     across = x("at", "training step", nice=False, grid=False, tickCount=5, padding=6)
     up = y("value", "{axis}", nice=True, tickCount=5)
     place = {"x": across, "y": up, "color": colour("name", tints(arms), legend=STROKES)}
@@ -93,10 +96,10 @@ def growth_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
     return chart("growth", views, layers, tip=tip, label="measures of tables over training", **look)
 
 
-def growth_rows(table: ResultTable, arms: Sequence[str], measure: str) -> Rows:
-    """A measure of the first block's table by step."""
+def growth_rows(table: ResultTable, arms: Sequence[str], measure: str, block: int) -> Rows:
+    """A measure of a block's table by step."""
     for arm in arms:
-        for row in over_training(table, arm, table_cell(measure, 0)).iter_rows(named=True):
+        for row in over_training(table, arm, table_cell(measure, block)).iter_rows(named=True):
             yield {"name": label(arm), "at": row["at"], **numbers_of(row)}
 
 

@@ -1,0 +1,81 @@
+"""What limits a verdict: short training, nets that have learnt less, few seeds, and a norm that leaves nothing to see.
+
+Torch-free.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import isfinite
+
+from wherewhat.formatting import listed, percent
+from wherewhat.stats.estimate import Estimate
+from wherewhat.stats.verdict import published_verdict
+from wherewhat.studies.engine.claims import FEWEST_SEEDS, Claim, Verdict
+from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.latin_square.contrasts import accuracies, behind
+from wherewhat.studies.latin_square.names import LEARNT, NONE, SMALL, SQUARES, accuracy, chance, label, name_of
+
+AT_MOST = {"agrees": "in part", "seen": "in part"}  # verdicts that something limits to a part
+WITH_FEW_SEEDS = {**AT_MOST, "disagrees": "unknown", "not seen": "unknown"}
+
+
+def too_short(table: ResultTable) -> Verdict | None:
+    """The verdict where even the small table has not learnt the task."""
+    shares = accuracies(table, [SMALL])
+    if not shares:
+        return Verdict("The small table was not trained", "unknown")
+    if shares[SMALL] >= LEARNT:
+        return None
+    return Verdict(
+        f"Training was too short to judge: even {label(SMALL)} answers only {percent(shares[SMALL])}", "unknown"
+    )
+
+
+def capped(table: ResultTable, arms: Sequence[str], verdict: Verdict) -> Verdict:
+    """A verdict that is at most "in part" where arms to compare with have learnt fewer of their training puzzles."""
+    if not (late := behind(table, arms)):
+        return verdict
+    have = "has" if len(late) == 1 else "have"
+    why = f"{listed([label(arm) for arm in late])} {have} also learnt fewer training puzzles."
+    most = AT_MOST.get(verdict.verdict, verdict.verdict)
+    return replace(verdict, verdict=most, why=f"{verdict.why} {why}".strip())
+
+
+def limited_by_seeds(claim: Claim) -> Claim:
+    """The same claim, of which fewer than three seeds decide no more than a part: they have few initial weights."""
+
+    def test(table: ResultTable) -> Verdict:
+        verdict, seeds = claim.test(table), len(table.seeds)
+        if seeds >= FEWEST_SEEDS or verdict.verdict == "unknown":
+            return verdict
+        why = f"There are fewer than {FEWEST_SEEDS} seeds: nets with other initial weights may differ."
+        lead = verdict.answer or claim.answers.get(verdict.verdict, "")
+        return replace(
+            verdict,
+            verdict=WITH_FEW_SEEDS.get(verdict.verdict, verdict.verdict),
+            why=f"{verdict.why} {why}".strip(),
+            answer=lead and f"With {'a single seed' if seeds == 1 else f'{seeds} seeds'}, {lead[0].lower()}{lead[1:]}",
+        )
+
+    return replace(claim, test=test)
+
+
+def only_small(small: int, large: int) -> str:
+    """By whether small and large tables show something, each 1, -1 or open, what that says of "only small ones do"."""
+    return published_verdict([small, -large]) if small == 1 else "disagrees" if small == -1 else "unknown"
+
+
+def norm_verdict(by_norm: Estimate, by_ratio: Estimate, more_by_norm: Estimate) -> str:
+    """Seen if the effect of the norm is clear and clearly larger than that of the ratio; the opposite, or both."""
+    if more_by_norm.side == 1 and by_norm.side == 1:
+        return "seen"
+    if more_by_norm.side == -1 and by_ratio.side == 1:
+        return "not seen"
+    return "in part" if by_norm.side == by_ratio.side == 1 else "unknown"
+
+
+def no_better_than_counting(table: ResultTable, arms: Sequence[str]) -> bool:
+    """Whether none of these arms clearly answers more test puzzles than counts of symbols give."""
+    counted = table.value(NONE, chance("accuracy"))
+    estimates = [table.estimate(name_of(SQUARES, arm), accuracy()) for arm in arms]
+    return all((each.low if isfinite(each.low) else each.value) <= counted for each in estimates)
