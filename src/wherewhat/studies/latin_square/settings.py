@@ -166,11 +166,11 @@ _SMALL = LatinScale(
     arms=(SMALL, MIDDLE, LARGE, SINUSOID, *RELATIVE, *CONTROLS),
     layers=2,
     width=64,
-    steps=1400,
+    steps=2000,
     learning_rate=3e-3,
     puzzles=18_432,
     snapshots=8,
     seeds=3,
 )
-_TINY = replace(_SMALL, seeds=1)
+_TINY = replace(_SMALL, steps=1400, seeds=1)
 SCALES: dict[str, LatinScale] = {"tiny": _TINY, "small": _SMALL, "paper": LatinScale()}
