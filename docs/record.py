@@ -19,7 +19,7 @@ from figures import RECORDS, record
 from wherewhat.formatting import MISSING
 from wherewhat.published.counting import TOP_1
 from wherewhat.published.latin_square import BY_TABLE
-from wherewhat.studies.counting.biases import BIAS, learnt_regions
+from wherewhat.studies.counting.biases import INERT, learnt_regions
 from wherewhat.studies.counting.names import BY_HAND
 from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.names import label
@@ -227,12 +227,12 @@ def ways_table(run: Path, manifest: dict[str, Any]) -> list[list[str]]:
     table, about = ResultTable(pl.read_parquet(run / "result.parquet")), manifest["about"]
     nets = [net for net in about["nets"] if net != BY_HAND]
     regions = learnt_regions(table, nets, about["regions"], about["expected"])
-    ways = Counter((each.by_mass or MISSING, each.role, each.agree) for each in regions)
+    ways = Counter((each.by_mass or MISSING, each.states, each.has_bias) for each in regions)
     rows = [
-        [*way, str(number), ("yes" if fits else "no") if way[1] == BIAS else MISSING]
+        [*way, ("yes" if fits else "no") if way[1] == INERT else MISSING, str(number)]
         for (*way, fits), number in sorted(ways.items(), key=lambda each: (-each[1], each[0]))
     ]
-    return [["ones are compared with", "which", "learnt regions", "slopes on other sizes fit"], *rows]
+    return [["attention on ones and", "their states", "a bias token", "learnt regions"], *rows]
 
 
 def counting_table(means: pl.DataFrame) -> list[list[str]]:

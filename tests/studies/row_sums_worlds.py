@@ -48,7 +48,7 @@ def world(
             for item, share in accuracies.items():
                 rows.append(("accuracy", subject, item, None, 0, "accuracy", share, share, share))
             rows.append(("constant", subject, "", None, 0, "spread", spread if kind == BOUND else 0.5, None, None))
-            for measure, known in (("gap", end), ("outer", end), ("inner", 0.0)):
+            for measure, known in (("gap", end), ("inner", 0.0)):
                 rows.append(("ends", subject, "", None, 0, measure, known, known - 0.01, known + 0.01))
     rows.append(("baseline", "", "", None, None, LINEAR_FIT, 0.5, 0.1, 0.9))
     rows.append(("baseline", "", "", None, None, "accuracy", 0.2, None, None))

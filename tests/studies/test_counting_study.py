@@ -361,7 +361,7 @@ def test_the_page_tells_how_learnt_regions_are_counted(outcome: StudyRun) -> Non
     net = "causal rope, BOS"
     of_net = pl.col("subject") == net
     values = {("accuracy", ""): 0.9, ("median", ""): 0.9, ("attention", "1"): 0.5, ("attention", "BOS"): 0.45}
-    values |= {("attention", "0"): 0.0, ("attention", "["): 0.0, ("attention", "]"): 0.0, ("slope", TRAINED): 0.5}
+    values |= {("attention", "0"): 0.0, ("attention", "["): 0.0, ("attention", "]"): 0.0, ("slope", ""): 0.5}
     result = outcome.result.filter(~(of_net & (pl.col("part") == "swap")))
     for (part, item), value in values.items():
         chosen = of_net & (pl.col("part") == part) & (pl.col("item") == item if item else True)

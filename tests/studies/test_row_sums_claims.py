@@ -164,13 +164,20 @@ def test_slots_are_counted_in_part_where_answers_do_not_follow_mirrored_sums() -
     )
 
 
+def test_one_net_that_does_not_count_at_all_leaves_the_other_that_does() -> None:
+    table = deviating(world(0.06, 1.0, 1.0), "urpe over toeplitz", UNIT_SUMS, 1.0)
+    table = deviating(table, "urpe over toeplitz", "L0H0", 0.3, what=LINEAR_FIT)
+    table = deviating(table, "urpe over toeplitz", "", -1.0, what=FOLLOWS.measure, part=FOLLOWS.part)
+    assert CLAIMS["counted slots"].test(table).verdict == "in part"
+
+
 def test_the_sentence_on_counted_slots() -> None:
     table = world(0.06, 1.0, 1.0)
     table = replace(table, scale=replace(table.scale, encodings=("t5_bias", "urpe over t5_bias")))
     assert CLAIMS["counted slots"].test(table).ours == (
-        "With the row sums of mirrored slots, answers correlate with the mirrored slot at 0.90 (urpe over t5_bias). "
-        "Of them, 40\xa0% are exactly this slot. With rows that sum to one again, 6\xa0% of answers are right "
-        "(chance 6\xa0%). With row sums alone, 100\xa0% of answers are right. R² of a linear fit of row sums, best "
+        "With the row sums of mirrored slots, answers follow the mirrored slot with a correlation of 0.90 (urpe over "
+        "t5_bias). Of them, 40\xa0% are exactly this slot. With rows that sum to one again, 6\xa0% of answers are "
+        "right (chance 6\xa0%). With row sums alone, 100\xa0% of answers are right. R² of a linear fit of row sums, best "
         "head of the first layer: 0.990. Random factors give 0.50 (0.10 to 0.90)"
     )
 
@@ -178,7 +185,7 @@ def test_the_sentence_on_counted_slots() -> None:
 def test_values_of_two_encodings_are_told_apart_only_where_they_differ() -> None:
     table = deviating(world(0.06, 1.0, 1.0), "urpe over toeplitz", SUMS_ALONE, 0.6)
     sentences = CLAIMS["counted slots"].test(table).ours.split(". ")
-    assert sentences[0].endswith("at 0.90 (urpe over toeplitz and urpe over t5_bias)")
+    assert sentences[0].endswith("of 0.90 (urpe over toeplitz and urpe over t5_bias)")
     assert sentences[1] == "Of them, 40\xa0% are exactly this slot"
     assert sentences[3] == (
         "With row sums alone, 60\xa0% (urpe over toeplitz) and 100\xa0% (urpe over t5_bias) of answers are right"

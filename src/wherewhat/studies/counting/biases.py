@@ -7,7 +7,6 @@ nothing about the count themselves, which an intervention on their states shows.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from wherewhat.studies.counting.names import (
@@ -28,28 +27,8 @@ FEW_MASS = 0.05  # attention on ones, or on all possible bias tokens, below whic
 OWN_SHARE = 0.8  # of the attention on brackets, from which those of other regions hardly count
 MOST = 0.5  # of answers with the states of another sequence, from which they stay or move
 NO_ONES = "hardly any ones"  # in place of a bias, where a query attends to hardly any
-BIAS, HELD, MATTER, UNCLEAR = "bias token", "holds the count", "state matters", "unclear"  # what a query attends to
+INERT, MATTER, HELD, UNCLEAR = "do not matter", "matter", "hold the count", "unclear"  # the states of what is attended
 Expected = Mapping[str, Mapping[str, float]]  # slope by size and bias token
-
-
-@dataclass(frozen=True)
-class CountingSize:
-    """How long sequences are and how many regions they have."""
-
-    tokens: int
-    regions: int
-
-
-def expected_slopes(trained: CountingSize, other: CountingSize) -> dict[str, float]:
-    """By what a net counts against, its predicted count over the true one when sequences change.
-
-    >>> slopes = expected_slopes(CountingSize(512, 4), CountingSize(300, 4))
-    >>> {bias: round(slope, 2) for bias, slope in slopes.items()}
-    {'BOS': 1.0, 'own brackets': 1.0, 'all brackets': 1.0, 'zeros': 1.73}
-    """
-    zeros, fewer = (size.tokens - 2 * size.regions for size in (trained, other))
-    own = {"BOS": 1.0, "own brackets": 1.0}  # there is always one of them for a region
-    return {**own, "all brackets": trained.regions / other.regions, "zeros": zeros / fewer}
 
 
 def bias_by_mass(masses: Mapping[str, float]) -> str:
@@ -98,18 +77,18 @@ class LearntRegion(NamedTuple):
     moved: float  # answers that become the count of that sequence
 
     @property
-    def role(self) -> str:
-        """What those tokens are: a bias token, holders of the count, or tokens whose state matters otherwise."""
+    def states(self) -> str:
+        """Whether the states of those tokens matter to the answer, and whether they hold it."""
         if self.moved > MOST:
             return HELD
         if self.by_mass in ("", NO_ONES):
             return UNCLEAR
-        return BIAS if self.kept > MOST else MATTER
+        return INERT if self.kept > MOST else MATTER
 
     @property
-    def agree(self) -> bool:
-        """Whether slopes on other sizes are those of the token that ones are compared with."""
-        return self.role == BIAS and self.by_mass in self.by_slopes
+    def has_bias(self) -> bool:
+        """Whether ones are compared with a bias token: its states do not matter, and its number decides on slopes."""
+        return self.states == INERT and self.by_mass in self.by_slopes
 
 
 def learnt_regions(table: ResultTable, nets: Sequence[str], regions: int, expected: Expected) -> list[LearntRegion]:

@@ -13,20 +13,26 @@ from wherewhat.formatting import count, listed, percent
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.intervals import mover
 from wherewhat.stats.verdict import UNPUBLISHED, if_unpublished, published_verdict, sign_of
-from wherewhat.studies.counting.biases import BIAS, HELD, MATTER, UNCLEAR, LearntRegion, learnt_regions
+from wherewhat.studies.counting.biases import HELD, INERT, MATTER, UNCLEAR, LearntRegion, learnt_regions
 from wherewhat.studies.counting.names import BIDIRECTIONAL, BINS, BY_HAND, CAUSAL, LEARNT, SIZES, SLOW, TOP_1, TRAINED
 from wherewhat.studies.counting.settings import CountingCondition
 from wherewhat.studies.engine.claims import FEWEST_SEEDS, Claim, Verdict, claim, list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
 
-FAILS = 0.5  # top-1 below which it does not
+FAILS = 0.5  # top-1 below which nothing is learnt
 APART = 0.05  # shares that differ by less are alike
 FAR = 0.15  # by how much the best region is better where causal nets are far better; all published pairs are
 SAME_BY_CHANCE = 0.05  # how likely seeds may all learn or all fail if each does with a probability of one half
 MEDIAN, MAXIMUM = Cell("median", TOP_1, TRAINED), Cell("maximum", TOP_1, TRAINED)
-COMPARED = ("rope", "none", "learned")  # encodings whose nets were published in both directions
+COMPARED = {
+    "rope": "with RoPE",
+    "none": "without positions",
+    "learned": "with learned positions",
+}  # published both ways
+FAR_BETTER = "Causal encoders count far better than bidirectional ones"
+FEW_SEEDS = f"Seeds differ, and there are fewer than {FEWEST_SEEDS}."
 TOO_FEW_SEEDS = f"That takes at least {FEWEST_SEEDS} seeds."  # as a net may learn in one run and not in another
-NOTHING_LEARNT = "No net has learnt to count at this scale."
+NOTHING_LEARNT = "None of these nets has learnt to count."
 
 
 def nets(table: ResultTable, direction: str, *encodings: str) -> list[CountingCondition]:
@@ -76,7 +82,7 @@ def by_hand(table: ResultTable) -> Verdict:
     "Causal encoders count far better than bidirectional ones.",
     "with RoPE, learned positions or none: medians 9.6 to 91.8 % against 3.0 to 16.8 %",
     answers={
-        "agrees": "Causal encoders count far better than bidirectional ones",
+        "agrees": FAR_BETTER,
         "in part": "Causal encoders count better than bidirectional ones, but not all of them far better",
         "disagrees": "Causal encoders count no better than bidirectional ones",
         "unknown": "Whether a causal mask helps was not decided",
@@ -90,24 +96,28 @@ def causal_counts(table: ResultTable) -> Verdict:
     pairs = []
     for causal in nets(table, CAUSAL, *COMPARED):
         other = CountingCondition(BIDIRECTIONAL, causal.encoding, causal.bos).name
-        pair = Pair(
-            causal.name, *(table.value(net, cell) for cell in (MAXIMUM, MEDIAN) for net in (causal.name, other))
-        )
+        name = f"{COMPARED[causal.encoding]}{' (BOS)' if causal.bos else ''}"
+        pair = Pair(name, *(table.value(net, cell) for cell in (MAXIMUM, MEDIAN) for net in (causal.name, other)))
         pairs += [] if math.isnan(pair.best + pair.other_best) else [pair]
     if not pairs:
         return Verdict("No encoding was trained both ways", "unknown")
     words = [
-        f"{pair.name.removeprefix(f'{CAUSAL} ')} {percent(pair.best)} and {percent(pair.other_best)} "
+        f"{pair.name} {percent(pair.best)} and {percent(pair.other_best)} "
         f"(medians {percent(pair.median)} and {percent(pair.other_median)})"
         for pair in pairs
     ]
-    ours = f"Best region with a causal mask and without one: {listed(words)}"
+    ours = f"Best region with a causal mask and without one: {'; '.join(words)}"
     if max(max(pair.best, pair.other_best) for pair in pairs) < FAILS:
         return Verdict(ours, "unknown", NOTHING_LEARNT)
-    if all(pair.far for pair in pairs) and len(table.seeds) >= FEWEST_SEEDS:
-        return Verdict(ours, "agrees")
-    why = "" if len(table.seeds) >= FEWEST_SEEDS else "Seeds differ, and there are fewer than three."
-    return Verdict(ours, "in part" if any(pair.better for pair in pairs) else "disagrees", why)
+    few = len(table.seeds) < FEWEST_SEEDS
+    if all(pair.far for pair in pairs):
+        return Verdict(ours, "in part" if few else "agrees", FEW_SEEDS if few else "", answer=FAR_BETTER)
+    helped = [pair.name for pair in pairs if pair.better]
+    if not helped:
+        return Verdict(ours, "disagrees", FEW_SEEDS if few else "")
+    others = [pair.name for pair in pairs if not pair.better]
+    answer = f"A causal mask helps {listed(helped)}, but not {listed(others)}" if others else ""
+    return Verdict(ours, "in part", FEW_SEEDS if few else "", answer=answer)
 
 
 class Pair(NamedTuple):
@@ -147,11 +157,12 @@ def rope_is_reliable(table: ResultTable) -> Verdict:
             best[encoding] = max(medians.values())
     if len(best) < 2 or "rope" not in best:
         return Verdict("RoPE and another encoding are needed", "unknown")
+    ours = f"Median, of nets with BOS or without, whichever is better: {list_shares(best)}"
     if (missing := undecided(table, best)) is not None:
-        return Verdict(list_shares(best), "unknown", missing)
+        return Verdict(ours, "unknown", missing)
     others = max(share for encoding, share in best.items() if encoding != "rope")
     verdict = "agrees" if best["rope"] > others + APART else "disagrees" if best["rope"] < others - APART else "unknown"
-    return Verdict(list_shares(best), verdict, "The best encodings are too close." if verdict == "unknown" else "")
+    return Verdict(ours, verdict, "The best encodings are too close." if verdict == "unknown" else "")
 
 
 @claim(
@@ -187,22 +198,34 @@ def learned_is_bad(table: ResultTable) -> Verdict:
     ours = f"At most {list_shares({**learned, **rope})}"
     if (missing := undecided(table, rope)) is not None:
         return Verdict(ours, "unknown", missing)
-    return Verdict(ours, all_or_some([max(learned.values()) < FAILS, max(learned.values()) < max(rope.values())]))
+    return Verdict(
+        ours, all_or_some([max(learned.values()) < FAILS, max(learned.values()) < max(rope.values()) - APART])
+    )
 
 
 @claim("ALiBi counts better the flatter it is.", "at most 10.6 % with slope 1, 11.6 % with 0.1, 75.4 % with 0.01, BOS")
 def flat_alibi(table: ResultTable) -> Verdict:
-    """By the best region of any seed at each slope: whether the flattest is better than every other."""
+    """By the best region of any seed at each slope: whether the flattest is better than every other.
+
+    It agrees only if the median over regions and seeds does not contradict.
+    """
     sloped = {each.encoding for each in table.conditions if each.encoding.startswith("alibi ")}
     slopes = sorted(sloped, key=lambda encoding: -float(encoding.removeprefix("alibi ")))
-    best = {each: max(values(table, nets(table, CAUSAL, each), MAXIMUM).values(), default=math.nan) for each in slopes}
-    best = {name: value for name, value in best.items() if not math.isnan(value)}
+    best, middle = (
+        {each: max(its.values()) for each in slopes if (its := values(table, nets(table, CAUSAL, each), cell))}
+        for cell in (MAXIMUM, MEDIAN)
+    )
     if len(best) < 2:
         return Verdict("At least two slopes are needed", "unknown")
+    ours = f"At most {list_shares(best)}; medians {list_shares(middle)}"
     if (missing := undecided(table, best)) is not None:
-        return Verdict(f"At most {list_shares(best)}", "unknown", missing)
-    *steeper, flattest = best.values()
-    return Verdict(f"At most {list_shares(best)}", all_or_some([flattest > other + APART for other in steeper]))
+        return Verdict(ours, "unknown", missing)
+    *steeper, flattest = best
+    better = [best[flattest] > best[other] + APART for other in steeper]
+    worse = any(middle[flattest] < middle[other] - APART for other in steeper)
+    if any(better) and worse:
+        return Verdict(ours, "in part", "In the median over seeds and regions it is the other way round.")
+    return Verdict(ours, all_or_some(better))
 
 
 @claim(
@@ -221,37 +244,36 @@ def bias_token(table: ResultTable) -> Verdict:
     if not regions:
         return Verdict("No region was learnt", "unknown")
     ours = f"Of {count(len(regions), 'learnt region')}, {ways(regions)}"
-    same = [each.agree for each in regions if each.role == BIAS]
+    same = [each.has_bias for each in regions if each.states == INERT]
     if not same:
         return Verdict(ours, "unknown", "No region has a bias token.", answer="No net here counts by a bias token")
     most = len(same) > len(regions) / 2
     verdict = all_or_some(same) if most else all_or_some([*same, False])
-    why = "" if most else "Most regions have no bias token."
-    return Verdict(f"{ours}. Slopes fit the bias token in {sum(same)} of {len(same)}", verdict, why)
+    why = "" if most else "In most regions the states of what is attended to matter, or it is unclear."
+    fitting = f"Where these states do not matter, slopes fit in {sum(same)} of {len(same)} regions"
+    return Verdict(f"{ours}. {fitting}", verdict, why)
 
 
 def ways(regions: Sequence[LearntRegion]) -> str:
     """How many regions are counted in which way, as the rest of a sentence.
 
-    >>> ways([LearntRegion("causal rope", 0, region, "zeros", (), "zeros", 0.9, 0.0) for region in (0, 1)])
+    >>> ways([LearntRegion("causal rope", 0, region, "zeros", ("zeros",), "zeros", 0.9, 0.0) for region in (0, 1)])
     '2 have zeros as their bias token'
     """
-    parts = []
-    for (role, name), number in sorted(Counter(map(_way, regions)).items(), key=lambda each: -each[1]):
-        has = "has" if number == 1 else "have"
-        parts.append(
-            {
-                BIAS: f"{number} {has} {name} as {'its' if number == 1 else 'their'} bias token",
-                HELD: f"in {number} the states of {name} hold the count",
-                MATTER: f"{number} {'compares' if number == 1 else 'compare'} ones with {name} whose states vary",
-                UNCLEAR: f"{number} {'is' if number == 1 else 'are'} unclear",
-            }[role]
-        )
-    return listed(parts)
+    counts = Counter(map(_way, regions)).most_common()
+    return listed([way.format(number, have="has" if number == 1 else "have") for way, number in counts])
 
 
-def _way(region: LearntRegion) -> tuple[str, str]:
-    return region.role, {HELD: region.kind, UNCLEAR: ""}.get(region.role, region.by_mass)
+def _way(region: LearntRegion) -> str:
+    """How a region is counted; a place for how many are."""
+    if region.has_bias:
+        return f"{{}} {{have}} {region.by_mass} as their bias token"
+    return {
+        INERT: f"in {{}} slopes do not fit {region.by_mass}, which the query attends to",
+        MATTER: f"in {{}} the states of {region.by_mass} matter",
+        HELD: f"in {{}} the states of {region.kind} hold the count",
+        UNCLEAR: "in {} it is unclear",
+    }[region.states]
 
 
 def learnt(table: ResultTable) -> list[LearntRegion]:

@@ -10,9 +10,9 @@ from torch.nn.functional import pad
 
 from wherewhat.nets.trunk import Trunk
 from wherewhat.stats.intervals import wilson
-from wherewhat.studies.counting.biases import CountingSize, expected_slopes
 from wherewhat.studies.counting.by_hand import HandBuiltCounter
 from wherewhat.studies.counting.names import BINS, OWN, SLOPE, TOKEN_TYPES, TOP_1, TOP_5, TRAINED
+from wherewhat.studies.counting.slopes import CountingSize, expected_slopes
 from wherewhat.studies.engine.attention import read_attention
 from wherewhat.studies.engine.lengths import Measured
 from wherewhat.tasks.counting import BIT_ONE, CountingBatch, CountingTask

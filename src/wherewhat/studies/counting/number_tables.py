@@ -5,7 +5,7 @@ from wherewhat.published.counting import TOP_1 as PUBLISHED
 from wherewhat.report.blocks.numbers import per_cent
 from wherewhat.report.blocks.table import table as table_of
 from wherewhat.report.core.html import Html
-from wherewhat.studies.counting.biases import BIAS, LearntRegion, relative_slopes, slope_cell
+from wherewhat.studies.counting.biases import INERT, LearntRegion, relative_slopes, slope_cell
 from wherewhat.studies.counting.names import (
     MEAN_FREQUENCY,
     OWN,
@@ -24,12 +24,12 @@ from wherewhat.tables.manifest.study import CountingSection
 
 def bias_table(table: ResultTable, about: CountingSection, learnt: list[LearntRegion]) -> Html:
     """What each learnt region is compared with, answers with other states, slopes, and attention."""
-    several, nothing = (about.seeds or 1) > 1, "–"
+    several = (about.seeds or 1) > 1
     rows = []
     for bias in next(iter(about.expected.values()), {}):
         slopes = [short(slope[bias]) for slope in about.expected.values()]
         rows.append(
-            [f"expected: {bias}", bias, BIAS, *[nothing] * 3, "1", *slopes, *[nothing] * (len(TOKEN_TYPES) + 1)]
+            [f"expected: {bias}", bias, INERT, *[MISSING] * 3, "1", *slopes, *[MISSING] * (len(TOKEN_TYPES) + 1)]
         )
     for each in learnt:
         masses = [mass(table, each, kind) for kind in TOKEN_TYPES]
@@ -40,8 +40,8 @@ def bias_table(table: ResultTable, about: CountingSection, learnt: list[LearntRe
         swapped, attention = [percent(each.kept), percent(each.moved)], map(percent, (*masses, inside))
         name = f"{each.net}, region {each.region}{f', seed {each.seed}' if several else ''}"
         fitting = ", ".join(each.by_slopes) or "none of them"
-        rows.append([name, each.by_mass or nothing, each.role, fitting, *swapped, *slopes, *attention])
-    headings = ["region", "compared with", "which", "slopes fit", "stay right", "other's count", *SIZES]
+        rows.append([name, each.by_mass or MISSING, each.states, fitting, *swapped, *slopes, *attention])
+    headings = ["region", "ones and", "their states", "slopes fit", "stay right", "other's count", *SIZES]
     headings += [*TOKEN_TYPES, "inside its region"]
     groups = [("", 4), ("with other states", 2), ("slope", len(SIZES))]
     groups.append(("attention of its query", len(TOKEN_TYPES) + 1))

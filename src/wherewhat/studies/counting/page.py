@@ -67,11 +67,11 @@ LEDES = {
     "({fewer} in place of {regions}), none of which were in training. Columns are regions.",
     "bias": "A query can count the ones of its region by comparing them with a bias token, whose number is the same in "
     "every sequence: BOS, the brackets of the region or of all regions, or zeros. On other sizes the prediction is "
-    "then off by a known factor, the slope of predicted over true counts; slopes on other sizes are shares of the one "
-    "as trained. To test whether the tokens that ones are compared with carry the count themselves, they get the "
-    "states that they have in another sequence after the encoder: if right answers stay right, they are a bias token; "
-    "if these become the other sequence's count, they hold it. Listed are all regions that are counted exactly in more "
-    "than {learnt} of test sequences.",
+    "then off by a known factor, the slope of predicted over true counts; slopes on other sizes are relative to the "
+    "one as trained. To test whether the tokens that ones are compared with carry the count themselves, they get the "
+    "states that they have in another sequence after the encoder: if right answers stay right, their states do not "
+    "matter, as those of a bias token; if answers become the other sequence's count, they hold it. Listed are all "
+    "regions that are counted exactly in more than {learnt} of test sequences.",
     "codes": "The states of the ones of each region after the encoder, projected onto their first two principal "
     "components, for the net built by hand, those that have learnt a region, and the best bidirectional one; of "
     "several seeds, the one that has learnt most regions. Where regions lie apart, a query can pick its own.",

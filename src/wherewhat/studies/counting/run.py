@@ -109,7 +109,7 @@ STUDY = Study(
     claims=CLAIMS,
     decides=(
         *("capture", "encodings", "logits", "nets", "profiling", "scores", "stats"),
-        *(f"studies/counting/{file}.py" for file in ("biases", "by_hand", "interventions", "measures", "names")),
+        *(f"studies/counting/{file}.py" for file in ("by_hand", "interventions", "measures", "names", "slopes")),
         *("studies/engine/attention.py", "studies/engine/lengths.py", "tables/schema.py", "tasks", "training"),
     ),
     takes=("--encodings",),

@@ -9,8 +9,8 @@ from typing import Any
 from wherewhat.encodings.registry import ENCODINGS as REGISTRY
 from wherewhat.names import look_up
 from wherewhat.nets.config import NetConfig
-from wherewhat.studies.counting.biases import CountingSize, expected_slopes
 from wherewhat.studies.counting.names import BIDIRECTIONAL, BY_HAND, CAUSAL, FEWER, SHORTER, SLOW, TRAINED, name_of
+from wherewhat.studies.counting.slopes import CountingSize, expected_slopes
 from wherewhat.studies.engine.study import OF_STUDY, Request, with_seeds
 from wherewhat.tasks.counting import CountingTask
 from wherewhat.training.task_training import TaskSettings

@@ -2,8 +2,8 @@
 
 from statistics import fmean
 
-from wherewhat.formatting import count, listed, percent
-from wherewhat.studies.counting.biases import BIAS, HELD, NO_ONES, UNCLEAR, LearntRegion
+from wherewhat.formatting import listed, percent
+from wherewhat.studies.counting.biases import HELD, INERT, NO_ONES, UNCLEAR, LearntRegion
 from wherewhat.studies.counting.names import OWN, TOP_1, TRAINED
 from wherewhat.studies.engine.results import Cell, ResultTable
 
@@ -15,9 +15,11 @@ def solution(table: ResultTable, learnt: list[LearntRegion]) -> str:
     runs = dict.fromkeys((each.net, each.seed) for each in learnt)
     best = max(runs, key=lambda run: _mean_accuracy(table, *run))
     own = [each for each in learnt if (each.net, each.seed) == best]
-    ways = dict.fromkeys((each.by_mass, each.role) for each in own)
+    ways = dict.fromkeys((each.by_mass, each.states, each.has_bias) for each in own)
     name = f"{best[0]}, seed {best[1]}" if len(table.seeds) > 1 else best[0]
-    parts = [_describe(table, [each for each in own if (each.by_mass, each.role) == way]) for way in ways]
+    parts = [
+        _describe(table, [each for each in own if (each.by_mass, each.states, each.has_bias) == way]) for way in ways
+    ]
     return f"The best net is {name}. {' '.join(parts)}"
 
 
@@ -36,15 +38,17 @@ def _describe(table: ResultTable, own: list[LearntRegion]) -> str:
     kept, moved = (percent(fmean(values)) for values in zip(*((each.kept, each.moved) for each in own), strict=True))
     swapped = f"with the states of {first.kind} from another sequence, {kept} of right answers stay right"
     swapped += f" and {moved} become that sequence's count"
-    if first.role == HELD:
-        return f"In {which}, the states of {first.kind} hold the count: {looks}; {swapped}."
-    if first.role == UNCLEAR:
+    evidence = f"{looks}; {swapped}."
+    if first.states == HELD:
+        return f"In {which}, the states of {first.kind} hold the count: {evidence}"
+    if first.states == UNCLEAR:
         why = "its query attends to hardly any ones" if first.by_mass == NO_ONES else "attention names no bias token"
         return f"How it counts {which} is unclear: {why}; {swapped}."
-    if first.role == BIAS:
-        fit = f"slopes on other sizes fit in {sum(each.agree for each in own)} of {count(len(own), 'region')}"
-        return f"In {which} it compares ones with {first.by_mass}, a bias token: {looks}; {swapped}; {fit}."
-    return f"In {which} it compares ones with {first.by_mass}, whose states depend on the sequence: {looks}; {swapped}."
+    if first.has_bias:
+        return f"In {which} it compares ones with {first.by_mass}, a bias token; slopes on other sizes fit: {evidence}"
+    if first.states == INERT:
+        return f"In {which} it attends to ones and {first.by_mass}, but slopes on other sizes do not fit: {evidence}"
+    return f"In {which} it attends to ones and {first.by_mass}, whose states matter: {evidence}"
 
 
 def mass(table: ResultTable, of: LearntRegion, kind: str) -> float:

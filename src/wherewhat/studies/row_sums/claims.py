@@ -1,7 +1,7 @@
 """What was published about row sums, and what we ask beyond it, each claim above the test that decides on it."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
@@ -12,6 +12,7 @@ from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.verdict import UNPUBLISHED, open_verdict, seen_verdict, sign_of
 from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps, list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.row_sums.answers import IN_WORDS, failed_answer, overlap, solved_answer, together, unequal_answer
 from wherewhat.studies.row_sums.names import (
     ADDED,
     BOUND,
@@ -42,7 +43,6 @@ ROUNDING = 1e-4  # of float32 logits through a few layers, relative to their siz
 LOST = {"position": 0.5, "even": 0.75}
 HALF = 0.5  # of the answers: what is below it is not most of them
 FOLLOWED = 0.8  # correlation from which answers follow slots, mirrored ones or their own
-IN_WORDS = {"position": "the position task", "even": "the first half of the even task"}  # what is scored of each
 SPREAD = Cell("constant", "spread")
 
 
@@ -102,54 +102,16 @@ def biases_against_urpe(table: ResultTable, task: str) -> Verdict:
         solved = [name for name in above if free[name].value > SOLVED]
         if len(solved) < len(free):
             return Verdict(shares, "in part", answer=failed_answer(task, list(free), above, solved))
-        return Verdict(shares, "agrees" if highest < FAILED else "in part", answer=solved_answer(table, task))
+        return Verdict(
+            shares,
+            "agrees" if highest < FAILED else "in part",
+            answer=solved_answer(values(table, task, biases(table), accuracy(SCORED[task])), task),
+        )
     if any(each.value > highest for each in free.values()):  # as two seeds may leave it
         return Verdict(shares, "unknown", "Intervals of relative biases and of URPE overlap.", answer=overlap(table))
     nobody = highest <= SOLVED and not solvers(table, task, FREE)
     unsolved = f"Neither relative biases nor URPE solve {IN_WORDS[task]}"
     return Verdict(shares, "disagrees", answer=unsolved if nobody else "")
-
-
-def solved_answer(table: ResultTable, task: str) -> str:
-    """The short answer where every net with URPE solves a task: how far the best relative bias comes."""
-    shares = values(table, task, biases(table), accuracy(SCORED[task]))
-    best = max(shares, key=lambda name: shares[name])
-    if shares[best] > SOLVED:
-        return f"URPE solves {IN_WORDS[task]} better than relative biases, but {best} solves it too"
-    return (
-        f"No relative bias solves {IN_WORDS[task]} (the best, {best}, has {percent(shares[best])} right), but URPE does"
-    )
-
-
-def failed_answer(task: str, names: Sequence[str], above: Sequence[str], solved: Sequence[str]) -> str:
-    """The short answer where a net with URPE fails: which of them solve a task or are above the relative biases.
-
-    >>> failed_answer("position", ["a", "b"], above=["a"], solved=["a"])
-    'Of nets with URPE, only a solves the position task; b is not clearly above relative biases'
-    >>> failed_answer("position", ["a", "b"], above=["a", "b"], solved=[])
-    'a and b are above relative biases without solving the position task'
-    """
-    partly, below = [name for name in above if name not in solved], [name for name in names if name not in above]
-    it, plural = "it" if solved else IN_WORDS[task], len(solved) > 1
-    clauses = [
-        f"Of nets with URPE, only {listed(solved)} {'solve' if plural else 'solves'} {IN_WORDS[task]}"
-        if solved
-        else "",
-        f"{listed(partly)} {be(partly)} above relative biases without solving {it}" if partly else "",
-        f"{listed(below)} {be(below)} not clearly above relative biases" if below else "",
-    ]
-    return "; ".join(filter(None, clauses))
-
-
-def be(names: Sequence[str]) -> str:
-    """The verb for one or several."""
-    return "is" if len(names) == 1 else "are"
-
-
-def overlap(table: ResultTable) -> str:
-    """The short answer where URPE is above relative biases but intervals overlap, which are over seeds or sequences."""
-    over = "test sequences" if len(table.seeds) == 1 else "seeds"
-    return f"URPE does better than relative biases, but their intervals over {over} overlap"
 
 
 @claim(
@@ -245,23 +207,6 @@ def unequal_tokens(table: ResultTable) -> Verdict:
     return Verdict("; ".join(sentences), "seen", answer=unequal_answer(cases))
 
 
-def unequal_answer(cases: Mapping[str, Sequence[str]]) -> str:
-    """The short answer: which encodings solve which tasks.
-
-    >>> unequal_answer({"position": ["rope"], "even": ["rope"]})
-    'Where tokens differ, rope solves both tasks although its rows sum to one'
-    >>> unequal_answer({"position": ["rope", "alibi"], "even": ["rope"]})
-    'Where tokens differ, rope solves both tasks and alibi solves the position task although their rows sum to one'
-    """
-    solved: dict[str, list[str]] = {}
-    for name in dict.fromkeys(name for names in cases.values() for name in names):
-        tasks = [task for task, names in cases.items() if name in names]
-        solved.setdefault("both tasks" if len(tasks) == len(TASKS) else f"the {tasks[0]} task", []).append(name)
-    clauses = [f"{listed(names)} {'solves' if len(names) == 1 else 'solve'} {tasks}" for tasks, names in solved.items()]
-    its = "its" if sum(map(len, solved.values())) == 1 else "their"
-    return f"Where tokens differ, {listed(clauses)} although {its} rows sum to one"
-
-
 @claim(
     "Nets with URPE find their place by counting slots: the sum of a row of attention changes evenly with its slot, "
     "and answers follow it.",
@@ -287,7 +232,7 @@ def counted_slots(table: ResultTable) -> Verdict:
     if not unit or not follows or any(map(math.isnan, fits.values())):
         return Verdict("No net with URPE has solved the position task", "unknown")
     ours = (
-        f"With the row sums of mirrored slots, answers correlate with the mirrored slot at "
+        f"With the row sums of mirrored slots, answers follow the mirrored slot with a correlation of "
         f"{together(follows, short, named=True)}. Of them, {together(mirrored, percent)} are exactly this slot. "
         f"With rows that sum to one again, {together(unit, percent)} of answers are right (chance "
         f"{percent(1 / table.scale.position.tokens)}). With row sums alone, {together(alone, percent)} of answers are "
@@ -301,25 +246,9 @@ def counted_slots(table: ResultTable) -> Verdict:
             name for name in fits if fits[name] <= random.high
         ],
     }
-    verdict = seen_verdict([not those for those in failed.values()])
+    verdict = seen_verdict([name not in those for those in failed.values() for name in names])
     reasons = [reason.format(listed(those)) for reason, those in failed.items() if those]
     return Verdict(ours, verdict, because="; ".join(reasons) if verdict == "in part" else "")
-
-
-def together(numbers: Mapping[str, float], write: Callable[[float], str], *, named: bool = False) -> str:
-    """The numbers of encodings with their names. What is written the same stands once, and unnamed if all is.
-
-    >>> together({"a": 0.031, "b": 0.03}, percent), together({"a": 0.9, "b": 0.03}, percent)
-    ('3\\xa0%', '90\\xa0% (a) and 3\\xa0% (b)')
-    >>> together({"a": 0.031, "b": 0.03}, percent, named=True)
-    '3\\xa0% (a and b)'
-    """
-    groups: dict[str, list[str]] = {}
-    for name, number in numbers.items():
-        groups.setdefault(write(number), []).append(name)
-    if len(groups) == 1 and not named:
-        return next(iter(groups))
-    return listed([f"{written} ({listed(names)})" for written, names in groups.items()])
 
 
 def best_fit(table: ResultTable, name: str) -> float:
