@@ -13,7 +13,7 @@ from wherewhat.published.latin_square import BY_TABLE
 from wherewhat.published.latin_square import SINUSOID as PUBLISHED_SINUSOID
 from wherewhat.stats.verdict import interval_verdict, published_verdict
 from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps
-from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.contrasts import (
     COMPARABLE,
     accuracies,
@@ -32,7 +32,6 @@ from wherewhat.studies.latin_square.contrasts import (
 )
 from wherewhat.studies.latin_square.names import (
     CENTRED,
-    ERROR,
     GROUPS,
     HELPS,
     LARGE,
@@ -51,6 +50,7 @@ from wherewhat.studies.latin_square.names import (
     TRAIN,
     accuracy,
     chance,
+    error_cell,
     label,
     name_of,
     table_cell,
@@ -303,7 +303,7 @@ def simulation(table: ResultTable) -> Verdict:
         return Verdict("Both tables are needed", "unknown")
     bound = table.estimate("", chance(MODULES)).high
     sides = [shows_modules(table, arm) for arm in (SMALL, LARGE)]
-    errors = {arm: table.value(name_of(NETWORK, arm), Cell("network", ERROR)) for arm in table.scale.network_arms}
+    errors = {arm: table.value(name_of(NETWORK, arm), error_cell()) for arm in table.scale.network_arms}
     words = ", ".join(f"{label(arm)}: {signed(value, 2)}" for arm, value in contrasts.items())
     ours = f"Inside minus across: {words}; 97.5 % of random tables are below {short(bound)}. "
     ours += f"Unexplained variance of hidden nodes: {listing(errors)}"

@@ -27,6 +27,7 @@ from wherewhat.studies.latin_square.names import (
     attention_cell,
     chance,
     label,
+    modules_cell,
     name_of,
     noisy,
     table_cell,
@@ -36,7 +37,6 @@ MANY_SEEDS = 2  # from which intervals are over seeds, in claims as in charts
 COMPARABLE = 0.05  # of accuracy: what two arms may differ by and still do as well as each other
 Arms = Sequence[str]
 TEST_ACCURACY = accuracy()
-MODULE_CONTRAST = Cell("network", MODULES, "block 0")
 
 
 def accuracies(table: ResultTable, arms: Arms, cell: Cell = TEST_ACCURACY) -> dict[str, float]:
@@ -178,7 +178,7 @@ def without_layout(table: ResultTable, arms: Arms) -> dict[str, float]:
 
 def shows_modules(table: ResultTable, arm: str) -> int:
     """1 if rows of nodes are clearly more alike inside modules than in random tables, -1 if clearly not, else 0."""
-    return _side(table.by_seed([name_of(NETWORK, arm)], MODULE_CONTRAST), table.estimate("", chance(MODULES)).high)
+    return _side(table.by_seed([name_of(NETWORK, arm)], modules_cell()), table.estimate("", chance(MODULES)).high)
 
 
 def _side(values: Sequence[float], bound: float) -> int:
@@ -189,5 +189,5 @@ def _side(values: Sequence[float], bound: float) -> int:
 
 def module_contrasts(table: ResultTable) -> dict[str, float]:
     """By arm, how much more rows of nodes resemble each other inside modules than across."""
-    contrasts = {arm: table.value(name_of(NETWORK, arm), MODULE_CONTRAST) for arm in table.scale.network_arms}
+    contrasts = {arm: table.value(name_of(NETWORK, arm), modules_cell()) for arm in table.scale.network_arms}
     return {arm: value for arm, value in contrasts.items() if not isnan(value)}

@@ -12,7 +12,7 @@ from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
 from wherewhat.report.core.html import join, tag
 from wherewhat.report.core.page import Page, Section
-from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.charts import (
     RATE_ARMS,
     RATIO_ARMS,
@@ -26,7 +26,6 @@ from wherewhat.studies.latin_square.charts import (
     removed_chart,
 )
 from wherewhat.studies.latin_square.names import (
-    ERROR,
     HELPS,
     LARGE,
     LINE_SINUSOID,
@@ -40,7 +39,9 @@ from wherewhat.studies.latin_square.names import (
     SQUARES,
     block_name,
     chance,
+    error_cell,
     label,
+    modules_cell,
     name_of,
 )
 from wherewhat.studies.latin_square.number_tables import accuracy_table, head_table, measure_table
@@ -54,7 +55,6 @@ from wherewhat.studies.latin_square.table_charts import (
 )
 from wherewhat.tables.manifest.study import LatinSquareManifest, LatinSquareSection, LongAnswer
 
-NETWORK_CELLS = Cell("network", ERROR), Cell("network", MODULES, block_name(0))
 TEXTS = {
     "answer": "Circles: test puzzles, drawn from Latin squares that no training puzzle is drawn from (16 % of test "
     "puzzles also fit one of those), with 95 % intervals. Diamonds: training puzzles. Squares: published, of a larger "
@@ -201,10 +201,7 @@ def network(table: ResultTable, about: LatinSquareSection) -> Section:
     """The simulated network: modules in tables, and prediction errors."""
     rows = []
     for arm in about.network_arms:
-        contrast, error = (
-            table.row(name_of(NETWORK, arm), cell)
-            for cell in (Cell("network", MODULES, block_name(0)), Cell("network", ERROR))
-        )
+        contrast, error = (table.row(name_of(NETWORK, arm), cell) for cell in (modules_cell(), error_cell()))
         rows.append([label(arm), *(short(row["value"]) if row else MISSING for row in (contrast, error))])
     headings = ["positions", "inside minus across", "unexplained variance"]
     cards = columns(
@@ -218,7 +215,7 @@ def network(table: ResultTable, about: LatinSquareSection) -> Section:
 def network_finding(table: ResultTable) -> str:
     """Whether a fixed sinusoid of the random order helps as well, and a large table; empty where nets are missing."""
     arms = (NONE, LINE_SINUSOID, SMALL)
-    rows = [table.row(name_of(NETWORK, arm), Cell("network", ERROR)) for arm in arms]
+    rows = [table.row(name_of(NETWORK, arm), error_cell()) for arm in arms]
     if not all(rows):
         return ""
     none, line, small_ = (row["value"] for row in rows if row)
@@ -229,7 +226,7 @@ def network_finding(table: ResultTable) -> str:
         f"unexplained with it, {percent(none)} without positions, and {percent(small_)} with a learned table from "
         f"{label(SMALL)}."
     )
-    large, modules = (table.value(name_of(NETWORK, LARGE), cell) for cell in NETWORK_CELLS)
+    large, modules = (table.value(name_of(NETWORK, LARGE), cell) for cell in (error_cell(), modules_cell()))
     if not (large < none - HELPS and modules <= (table.row("", chance(MODULES)) or {}).get("high", modules)):
         return sentence
     return f"{sentence} With one from {label(LARGE)} it is {percent(large)}, although that table shows no modules."
