@@ -244,7 +244,7 @@ def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> N
         "0.236",
         "A fixed sinusoid",
         "With a single seed",
-        "no claim holds more than in part",
+        "no verdict goes beyond “in part”",
         "Ratio to tokens over training",
     ):
         assert words in text

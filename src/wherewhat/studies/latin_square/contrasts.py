@@ -11,6 +11,8 @@ from wherewhat.stats.verdict import sign_of
 from wherewhat.studies.engine.claims import list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.names import (
+    CHANGE,
+    CHANGE_BOUND,
     GROUPS,
     LARGE,
     LARGE_WIDE,
@@ -26,6 +28,7 @@ from wherewhat.studies.latin_square.names import (
     accuracy,
     attention_cell,
     chance,
+    change_cell,
     label,
     modules_cell,
     name_of,
@@ -116,10 +119,10 @@ def norm_and_ratio(table: ResultTable) -> Mapping[str, Estimate]:
     }
 
 
-def behind(table: ResultTable, arms: Arms) -> list[str]:
-    """The arms that have learnt clearly fewer of their training puzzles than the small table."""
-    learnt = accuracies(table, [SMALL, *arms], accuracy(TRAIN))
-    return [arm for arm in arms if SMALL in learnt and learnt.get(arm, 1.0) < learnt[SMALL] - COMPARABLE]
+def behind(table: ResultTable, arms: Arms, small: str = SMALL) -> list[str]:
+    """The arms that have learnt clearly fewer of their training puzzles than the small table they are compared with."""
+    learnt = accuracies(table, [small, *arms], accuracy(TRAIN))
+    return [arm for arm in arms if small in learnt and learnt.get(arm, 1.0) < learnt[small] - COMPARABLE]
 
 
 def highest(table: ResultTable, arm: str, cells: Sequence[Cell]) -> tuple[float, int] | None:
@@ -166,6 +169,24 @@ def recovery(table: ResultTable, arm: str) -> int:
         )
         grown = [after - before for after, before in zip(end, start, strict=True)]
         sides.append(min(_side(end, random.high), _side(grown, reach)))
+    return max(sides)
+
+
+def best_change(table: ResultTable, arm: str) -> tuple[float, int] | None:
+    """The layout correlation of what a table has added to its start, of the block where it is highest."""
+    return highest(table, arm, [change_cell(block) for block in range(table.scale.layers)])
+
+
+def change_shows(table: ResultTable, arm: str) -> int:
+    """1 if what some table of an arm has added to its start clearly shows the layout, -1 if clearly none, else 0."""
+    if best_change(table, arm) is None:
+        return 0
+    sides = []
+    for block in range(table.scale.layers):
+        change, bound = (
+            table.by_seed(subjects([arm]), change_cell(block, measure)) for measure in (CHANGE, CHANGE_BOUND)
+        )
+        sides.append(_side([own - limit for own, limit in zip(change, bound, strict=True)], 0.0))
     return max(sides)
 
 
