@@ -16,9 +16,11 @@ from wherewhat.studies.latin_square.attention import (
     read_attention,
 )
 from wherewhat.studies.latin_square.counting import best_guess
-from wherewhat.studies.latin_square.measures import puzzles, ratio_rows, tables_of, with_noise
+from wherewhat.studies.latin_square.measures import change_rows, puzzles, ratio_rows, tables_of, with_noise
 from wherewhat.studies.latin_square.names import (
     CENTRED,
+    CHANGE,
+    CHANGE_BOUND,
     DISTANCE,
     GATHERS,
     LARGE_WIDE,
@@ -37,6 +39,7 @@ from wherewhat.studies.latin_square.position_tables import (
     distance_correlation,
     layout_correlation,
     procrustes,
+    shuffled_layouts,
     sinusoid_table,
     table_measures,
 )
@@ -105,6 +108,33 @@ def test_a_table_of_rows_and_columns_has_a_layout_of_one() -> None:
     for cell in range(16):
         table_SD[cell, cell // 4] = table_SD[cell, 4 + cell % 4] = 1.0
     assert layout_correlation(table_SD) == pytest.approx(1.0, abs=EXACT)
+
+
+def test_shuffled_layouts_are_those_of_shuffled_tables() -> None:
+    table_SD, generator = table_of_normals(3), np.random.default_rng(4)
+    theirs = [layout_correlation(generator.permutation(table_SD)) for _ in range(2000)]
+    ours = shuffled_layouts(table_SD, times=2000, seed=0)
+    assert np.std(ours) == pytest.approx(np.std(theirs), rel=0.1)
+    assert np.quantile(ours, 0.975) == pytest.approx(np.quantile(theirs, 0.975), abs=0.03)
+    assert abs(np.mean(ours)) < 0.02 and ours.shape == (2000,)
+
+
+@torch.no_grad()
+def test_a_small_change_can_show_the_layout_that_its_table_hides() -> None:
+    start, net = (build(SCALES["tiny"].net(ARMS["sigma 1"], 6), seed=0) for _ in range(2))
+    grid_SD, random_SD = np.zeros((16, 64)), table_of_normals(64, seed=5)
+    for cell in range(16):
+        grid_SD[cell, cell // 4] = grid_SD[cell, 4 + cell % 4] = 1.0
+    turn_DD, _ = np.linalg.qr(np.random.default_rng(6).standard_normal((64, 64)))
+    for block, change_SD in enumerate((grid_SD @ turn_DD, random_SD)):
+        table_SD = net.encoding(block).table_SD
+        size = 0.058 * float(table_SD.norm()) / np.linalg.norm(change_SD)
+        table_SD += torch.from_numpy(size * change_SD).to(table_SD)
+    rows = {(row[1], row[3]): row[4] for row in change_rows(start, net)}
+    assert len(rows) == 4 and rows["block 0", CHANGE] == pytest.approx(1.0, abs=1e-3)
+    assert 0.05 < rows["block 0", CHANGE_BOUND] < 0.4 and rows["block 1", CHANGE] < rows["block 1", CHANGE_BOUND]
+    before, after = (layout_correlation(tables_of(each)[0]) for each in (start, net))
+    assert abs(after - before) < 0.03  # of the whole table, nearly nothing
 
 
 @pytest.mark.parametrize("width", WIDTHS)

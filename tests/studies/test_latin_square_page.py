@@ -8,7 +8,9 @@ import pytest
 
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.latin_square.charts import (
+    NORM_TINTS,
     RATIO_ARMS,
+    RATIO_DASHES,
     accuracy_rows,
     over_training,
     pair_chart,
@@ -17,6 +19,8 @@ from wherewhat.studies.latin_square.charts import (
 )
 from wherewhat.studies.latin_square.names import (
     CENTRED,
+    CHANGE,
+    CHANGE_BOUND,
     ERROR,
     GATHERS,
     HEADINGS,
@@ -48,7 +52,7 @@ from wherewhat.studies.latin_square.settings import ARMS
 from wherewhat.studies.latin_square.solution import solution
 from wherewhat.studies.latin_square.summary import mean_rows
 from wherewhat.studies.latin_square.table_charts import cosine_cell, growth_chart, growth_rows, layout_rows, run_rows
-from wherewhat.tables.manifest.study import LatinSquareSection
+from wherewhat.tables.manifest.study import LatinSquareSection, LongAnswer
 
 UNIFORM = {GATHERS: 0.375, READS: 0.0625, READS_LINES: 0.375}
 Looks = Mapping[tuple[str, int], tuple[float, float]]  # attention and accuracy without it, by link and block
@@ -78,55 +82,81 @@ def looking(nets: Mapping[str, Sequence[Looks]], *shares: float) -> ResultTable:
     return table.extended(mean_rows(table))
 
 
+def answer(nets: Mapping[str, Sequence[Looks]], *shares: float) -> LongAnswer:
+    return solution(looking(nets, *shares), LatinSquareSection(arms=tuple(nets), layers=2))
+
+
 def sentence(nets: Mapping[str, Sequence[Looks]], *shares: float) -> str:
-    return solution(looking(nets, *shares), LatinSquareSection(arms=tuple(nets), layers=2)).replace(PER_CENT, "%")
+    return answer(nets, *shares).rest.replace(PER_CENT, "%")
 
 
 # How nets solve puzzles --------------------------------------------------------------------------------------------
 
 
+def test_one_sentence_says_what_the_solution_is() -> None:
+    gathers = "the queried cell gathers its row and column, and the last cell then reads them"
+    reads = "the last cell needs its link to the queried cell, and then reads the row and column of that cell"
+    learnt = "that have learnt the task"
+    for nets, words in (
+        ({SMALL: [GATHERING], LARGE: [GATHERING_LINES]}, f"In all nets {learnt}, {gathers}"),
+        ({SMALL: [GATHERING], LARGE: [GATHERING], NONE: [{}]}, f"In most nets {learnt}, {gathers}"),
+        ({SMALL: [LOCATING], LARGE: [LOCATING], NONE: [GATHERING]}, f"In most nets {learnt}, {reads}"),
+        ({SMALL: [LOCATING]}, f"In the net that has learnt the task, {reads}"),
+        ({SMALL: [GATHERING], LARGE: [LOCATING]}, f"Nets {learnt} do not mostly share one clear solution"),
+        ({SMALL: [GATHERING], LARGE: [{}]}, f"Nets {learnt} do not mostly share one clear solution"),
+        (
+            {SMALL: [{}]},
+            "No net that has learnt the task clearly needs two steps to read the row and column of the queried cell",
+        ),
+    ):
+        assert answer(nets).lead == words
+
+
 def test_nets_that_gather_then_look_up() -> None:
     assert sentence({SMALL: [GATHERING], LARGE: [GATHERING]}) == (
-        "2 of 2 nets that answer at least 60% of the test puzzles clearly need two steps to read the row and column of "
-        f"the queried cell. With {label(SMALL)} and {label(LARGE)}, the queried cell gathers its row and column, and "
-        "the last cell then reads the queried cell: without the first step accuracy falls from 90% to 30%, without "
-        "reading the queried cell from 90% to 50%; these links have 90% and 40% of the attention (uniform: 38% and 6%)."
+        "2 of 2 nets that answer at least 60% of the test puzzles clearly need two links of attention, the second in a "
+        f"later block. With {label(SMALL)} and {label(LARGE)}, the queried cell first needs its link to its own row "
+        "and column, then the last cell its link to the queried cell. Without the first link, accuracy falls from 90% "
+        "to 30%; it has 90% of the attention (uniform: 38%). Without the link to the queried cell, accuracy falls from "
+        "90% to 50%; it has 40% of the attention (uniform: 6%)."
     )
 
 
 def test_nets_that_gather_then_read_the_same_cells() -> None:
-    words = sentence({SMALL: [GATHERING_LINES]})
-    assert "gathers its row and column, and the last cell then reads its row and column: without the first" in words
-    assert "from 90% to 50%, without reading its row and column from 90% to 40%; these links have 70% and 80%" in words
+    words, lines = sentence({SMALL: [GATHERING_LINES]}), "the row and column of the queried cell"
+    assert f"its own row and column, then the last cell its link to {lines}. Without the first" in words
+    assert f"from 90% to 50%; it has 70% of the attention (uniform: 38%). Without the link to {lines}, " in words
     both = sentence({SMALL: [{**GATHERING_LINES, (READS, 1): (0.4, 0.5)}]})
-    assert "the last cell then reads the queried cell and its row and column: " in both
-    assert "without reading its row and column from 90% to 40%" in both  # what costs more
+    assert f"then the last cell its link to the queried cell and {lines}. " in both
+    assert f"Without the link to {lines}, accuracy falls from 90% to 40%" in both  # what costs more
     either = sentence({SMALL: [GATHERING], LARGE: [GATHERING_LINES]})
-    assert "the last cell then reads the queried cell or its row and column: " in either
+    assert f"then the last cell its link to the queried cell or {lines}. " in either
 
 
 def test_nets_that_locate_then_read() -> None:
     assert sentence({SMALL: [LOCATING]}) == (
-        "1 of 1 nets that answer at least 60% of the test puzzles clearly needs two steps to read the row and column "
-        f"of the queried cell. With {label(SMALL)}, the last cell reads the queried cell and then its row and column: "
-        "without the first step accuracy falls from 90% to 60%, without reading its row and column from 90% to 30%; "
-        "these links have 70% and 85% of the attention (uniform: 6% and 38%)."
+        "One net answers at least 60% of the test puzzles, and clearly needs two links of attention, the second in a "
+        f"later block. With {label(SMALL)}, the last cell first needs its link to the queried cell, then its link to "
+        "the row and column of the queried cell. Without the first link, accuracy falls from 90% to 60%; it has 70% of "
+        "the attention (uniform: 6%). Without the link to the row and column of the queried cell, accuracy falls from "
+        "90% to 30%; it has 85% of the attention (uniform: 38%)."
     )
 
 
 def test_nets_that_are_not_all_alike() -> None:
     words = sentence({SMALL: [GATHERING], LARGE: [LOCATING], NONE: [{}]})
     assert words.startswith("2 of 3 nets")
-    assert words.endswith("With no positions, no two such steps are clear.")
+    assert words.endswith("With no positions, no two such links are clear.")
     assert words.index(f"With {label(SMALL)}, the queried cell") < words.index(f"With {label(LARGE)}, the last cell")
 
 
 def test_seeds_may_find_different_solutions() -> None:
     words = sentence({SMALL: [GATHERING, LOCATING, {}], LARGE: [GATHERING] * 3})
     assert words.startswith("5 of 6 nets")
-    assert f"With {label(SMALL)} in 1 of 3 seeds and {label(LARGE)} in 3 of 3 seeds, the queried cell gathers" in words
-    assert f"With {label(SMALL)} in 1 of 3 seeds, the last cell reads the queried cell and then" in words
-    assert words.endswith(f"With {label(SMALL)} in 1 of 3 seeds, no two such steps are clear.")
+    gathers = f"With {label(SMALL)} in 1 of 3 seeds and {label(LARGE)} in 3 of 3 seeds, the queried cell first needs"
+    assert gathers in words
+    assert f"With {label(SMALL)} in 1 of 3 seeds, the last cell first needs its link to the queried cell" in words
+    assert words.endswith(f"With {label(SMALL)} in 1 of 3 seeds, no two such links are clear.")
 
 
 @pytest.mark.parametrize(
@@ -142,22 +172,22 @@ def test_seeds_may_find_different_solutions() -> None:
 )
 def test_nets_without_both_steps(looks: Looks) -> None:
     assert sentence({SMALL: [looks], LARGE: [{}]}) == (
-        "None of 2 nets that answer at least 60% of the test puzzles clearly needs two steps to read the row and "
-        "column of the queried cell."
+        "None of 2 nets that answer at least 60% of the test puzzles clearly needs two links of attention, the second "
+        "in a later block."
     )
 
 
 def test_the_links_that_cost_most_are_named() -> None:
-    assert "the queried cell gathers" in sentence({SMALL: [{**GATHERING_LINES, (READS, 0): (0.9, 0.7)}]})
-    assert "the last cell reads the queried cell and then" in sentence(
-        {SMALL: [{**GATHERING_LINES, (READS, 0): (0.05, 0.3)}]}
-    )
+    assert "the queried cell first needs" in sentence({SMALL: [{**GATHERING_LINES, (READS, 0): (0.9, 0.7)}]})
+    assert "the last cell first needs" in sentence({SMALL: [{**GATHERING_LINES, (READS, 0): (0.05, 0.3)}]})
 
 
 def test_no_solution_without_a_net_that_has_learnt() -> None:
-    assert sentence({SMALL: [GATHERING]}, 0.59).startswith("No net answers 60% of the test puzzles")
-    assert sentence({SMALL: [GATHERING]}, 0.6).startswith("1 of 1 nets")
-    assert sentence({SMALL: [GATHERING, GATHERING]}, 0.5, 0.9).startswith("1 of 1 nets")  # not by the mean of seeds
+    poor = answer({SMALL: [GATHERING]}, 0.59)
+    assert poor.lead.startswith(f"No net answers 60{PER_CENT} of the test puzzles") and poor.rest == ""
+    assert sentence({SMALL: [GATHERING]}, 0.6).startswith("One net answers")
+    assert sentence({SMALL: [{}]}).startswith("One net answers at least 60% of the test puzzles, and clearly does not")
+    assert sentence({SMALL: [GATHERING, GATHERING]}, 0.5, 0.9).startswith("One net answers")  # not by the mean of seeds
 
 
 # The simulated network ---------------------------------------------------------------------------------------------
@@ -193,6 +223,10 @@ def test_a_large_table_that_helps_without_modules_is_told() -> None:
         words = network_finding(table).replace(PER_CENT, "%")
         sentence = f" With one from {label(LARGE)} it is 65%, although that table shows no modules."
         assert words.endswith(sentence) == told and ("shows no modules" in words) == told
+    for contrast, high, told in ((0.01, 0.02, True), (0.01, 0.2, False), (0.1, None, False)):
+        row: Row = ("network", name, "block 0", None, None, MODULES, contrast, None, high)
+        assert ("shows no modules" in network_finding(known.extended([*rows, row]))) == told  # clearly none
+        assert "shows no modules" not in network_finding(known.extended([*rows[1:], row]))  # without random tables
 
 
 # Rows of charts ----------------------------------------------------------------------------------------------------
@@ -285,6 +319,11 @@ def test_ratios_are_drawn_over_training_where_they_were_measured() -> None:
     assert ratio_chart(table.extended(rows), replace(ABOUT, seeds=3)) is not None  # also without intervals
 
 
+def test_lines_of_ratios_differ_by_norm_in_colour_and_by_ratio_in_dashes() -> None:
+    looks = {arm: (NORM_TINTS[start], tuple(RATIO_DASHES[size])) for arm, (start, size) in RATIO_ARMS.items()}
+    assert len(set(looks.values())) == 4 and len({tint for tint, _ in looks.values()}) == 2
+
+
 def test_what_is_removed_stands_beside_the_whole_net() -> None:
     table = looking({SMALL: [GATHERING]})
     rows = list(removed_rows(table, LatinSquareSection(arms=(SMALL,), layers=2), GATHERS))
@@ -318,5 +357,10 @@ def test_tables_name_all_measures() -> None:
     assert "0.00 (−0.18 to 0.18)" in written
     assert all(HEADINGS[measure] in written for measure in TABLE_MEASURES)
     assert "change since start / initial norm" in written
+    name = name_of(SQUARES, SMALL)
+    added: list[Row] = [("change", name, "block 1", None, None, CHANGE, 0.37, None, None)]
+    added.append(("change", name, "block 1", None, None, CHANGE_BOUND, 0.19, None, None))
+    changed = str(measure_table(tables_over_training().extended(added), ABOUT))
+    assert "0.37" in changed and "0.19" in changed and HEADINGS[CHANGE] in changed and HEADINGS[CHANGE_BOUND] in changed
     heads = unescape(str(head_table(looking({SMALL: [{}]}), ABOUT)))
     assert all(link in heads for link in LINKS)

@@ -20,6 +20,8 @@ from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.latin_square.attention import attention_measures, read_attention
 from wherewhat.studies.latin_square.measures import puzzles, right_answers, tables_of, with_noise
 from wherewhat.studies.latin_square.names import (
+    CHANGE,
+    CHANGE_BOUND,
     LARGE,
     LARGE_SLOW,
     LARGE_WIDE,
@@ -110,6 +112,10 @@ def check_rows(rows: list[Row], settings: TaskSettings) -> None:
     assert ratios["block 0", None] == pytest.approx(expected, rel=1e-4) == ratios["block 0", 6.0]
     away = np.linalg.norm(tables[1] - start[1]) / np.linalg.norm(start[1])
     assert values(rows, "moved", "moved")["block 1", None] == pytest.approx(away, rel=1e-4)
+    changes = values(rows, "change", CHANGE)
+    expected = [layout_correlation(tables[block] - start[block]) for block in (0, 1)]
+    assert [changes[f"block {block}", None] for block in (0, 1)] == pytest.approx(expected, abs=1e-3)
+    assert set(values(rows, "change", CHANGE_BOUND)) == set(changes)
     assert {row[5] for row in rows if row[0] == "heads"} >= {"entropy", "input.position_share"}
     whole = [values(rows, "removed", link)["", None] for link in LINKS]
     assert whole[0] == pytest.approx(right_N.mean()) and len([row for row in rows if row[0] == "removed"]) == 3 * 3
@@ -238,7 +244,7 @@ def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> N
         "0.236",
         "A fixed sinusoid",
         "With a single seed",
-        "no claim holds more than in part",
+        "no verdict goes beyond “in part”",
         "Ratio to tokens over training",
     ):
         assert words in text

@@ -13,6 +13,7 @@ from wherewhat.report.blocks.axes import (
     WHAT,
     WHERE,
     colour,
+    dash,
     legend,
     names,
     shade,
@@ -71,7 +72,7 @@ LOOKS = {  # by measure of attention, the title of its view and of its axis
     LINES: ("Rows and columns", "cosine with rows and columns"),
     GATHERS: ("Queried cell", "attention to its row and column"),
     READS: ("Last cell to the queried one", "attention to the queried cell"),
-    READS_LINES: ("Last cell to its lines", "attention to the row and column of the queried cell"),
+    READS_LINES: ("Last cell to the queried row and column", "attention to the row and column of the queried cell"),
 }
 GUESS = 0.25  # accuracy of a random symbol
 CIRCLES = legend(symbolType="circle", columns=3, columnPadding=4)
@@ -235,6 +236,8 @@ RATIO_ARMS = {  # by arm, where its table starts and its ratio to the tokens
     LARGE_WIDE: (label(LARGE), "small ratio"),
     LARGE: (label(LARGE), "large ratio"),
 }
+NORM_TINTS = {label(SMALL): WHERE, label(LARGE): WHAT}
+RATIO_DASHES = {"small ratio": [1, 0], "large ratio": [4, 3]}
 RATE_ARMS = {  # by arm, where its table starts and how fast it learns
     SMALL: (label(SMALL), "usual rate"),
     SMALL_SLOW: (label(SMALL), "a third of it"),
@@ -274,8 +277,11 @@ def ratio_chart(table: ResultTable, about: LatinSquareSection) -> Chart | None:
         "ratios",
         rows,
         x=x("at", "training step", nice=False, grid=False, tickCount=5, padding=6),
-        y=y("value", HEADINGS[RATIO], scale="log", nice=True, tickCount=5),
-        colour=colour("name", tints(list(RATIO_ARMS)), legend=STROKES),
+        y=y("value", HEADINGS[RATIO], scale="log", nice=False, tickCount=5),
+        colour=colour(
+            "name", {label(arm): NORM_TINTS[start] for arm, (start, _) in RATIO_ARMS.items()}, legend=STROKES
+        ),
+        dash=dash("name", {label(arm): RATIO_DASHES[its] for arm, (_, its) in RATIO_ARMS.items()}, legend=STROKES),
         intervals="band" if bands else "none",
         label="norm of the table over that of tokens in training",
         tip="{name}, step {at:,.0f}: {value:short}",

@@ -4,22 +4,25 @@ Intervals of differences are over seeds; with a single one over test puzzles alo
 initial weights. Fewer than three seeds therefore decide no more than a part of any claim.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
-from wherewhat.formatting import count, percent, short, signed
+from wherewhat.formatting import count, listed, percent, short, signed
 from wherewhat.published.latin_square import BY_TABLE
 from wherewhat.published.latin_square import SINUSOID as PUBLISHED_SINUSOID
 from wherewhat.stats.verdict import interval_verdict, published_verdict
 from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps
-from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.contrasts import (
     COMPARABLE,
     accuracies,
+    best_change,
     best_lines,
     best_table,
     better,
+    change_shows,
     drop_gap,
     gap,
     group_gap,
@@ -32,7 +35,7 @@ from wherewhat.studies.latin_square.contrasts import (
 )
 from wherewhat.studies.latin_square.names import (
     CENTRED,
-    ERROR,
+    CHANGE_BOUND,
     GROUPS,
     HELPS,
     LARGE,
@@ -51,6 +54,8 @@ from wherewhat.studies.latin_square.names import (
     TRAIN,
     accuracy,
     chance,
+    change_cell,
+    error_cell,
     label,
     name_of,
     table_cell,
@@ -74,6 +79,12 @@ LARGE_IS_BEHIND = (
 )
 
 
+LARGE_HIDES = (
+    "Tables that start small recover the rows and columns of the grid; of those that start large, only what was added "
+    "to the start shows them"
+)
+
+
 def published(sigma: float | str) -> str:
     """A published accuracy on held-out puzzles."""
     return f"{BY_TABLE[sigma].held_out:.1f} %"
@@ -86,14 +97,15 @@ def published(sigma: float | str) -> str:
     "all training puzzles are learnt",
     answers={
         "agrees": "Tables that start small generalise better than tables that start large",
-        "in part": "Tables that start small generalise; those that start large learn more slowly, and transfer is open",
+        "in part": "Tables that start small generalise; those that start large learn more slowly, and how well they "
+        "generalise is open",
         "disagrees": "Tables that start small do not generalise better",
         "unknown": "Whether tables that start small generalise better is open",
     },
 )
 def generalises(table: ResultTable) -> Verdict:
     """By test accuracy, each at the better of its learning rates; a part, if the large one has also learnt less."""
-    if (verdict := too_short(table)) or not accuracies(table, LARGE_ARMS):
+    if (verdict := too_short(table, SMALL_ARMS)) or not accuracies(table, LARGE_ARMS):
         return verdict or Verdict("The large table was not trained", "unknown")
     small, large = (better(table, arms) for arms in (SMALL_ARMS, LARGE_ARMS))
     difference, both = gap(table, small, large), (small, large)
@@ -105,7 +117,9 @@ def generalises(table: ResultTable) -> Verdict:
         f"{percent(train[small])} and {percent(train[large])}."
     )
     if difference.side == 1 and train[large] < train[small] - COMPARABLE:
-        why = "The large table has also learnt fewer of its training puzzles, so that transfer cannot be compared."
+        why = (
+            "The large table has also learnt fewer of its training puzzles, so that generalisation cannot be compared."
+        )
         return Verdict(ours, "in part", why, short=f"{sentence} {why}")
     return Verdict(ours, interval_verdict(difference.low, difference.high), short=sentence)
 
@@ -125,7 +139,7 @@ def recovers(table: ResultTable) -> Verdict:
 
     Of the same nets as in `generalises`, so that a large table that has learnt less does not count as one that fails.
     """
-    if (verdict := too_short(table)) or not accuracies(table, LARGE_ARMS):
+    if (verdict := too_short(table, SMALL_ARMS)) or not accuracies(table, LARGE_ARMS):
         return verdict or Verdict("The large table was not trained", "unknown")
     small, large = (better(table, arms) for arms in (SMALL_ARMS, LARGE_ARMS))
     best = {arm: pair for arm in table.scale.arms if (pair := best_table(table, arm, LAYOUT)) is not None}
@@ -145,10 +159,23 @@ def recovers(table: ResultTable) -> Verdict:
     sides = recovery(table, small), recovery(table, large)
     verdict_ = Verdict(ours, only_small(*sides), answer=LARGE_IS_OPEN if sides == (1, 0) else "")
     if verdict_.verdict == "agrees":
-        verdict_ = capped(table, [large], verdict_)
+        verdict_ = capped(table, [large], verdict_, small)
         verdict_ = replace(verdict_, answer=LARGE_IS_BEHIND if verdict_.why else "")
-    parts = [sentence, verdict_.why, not_needed(table)]
+        if change_shows(table, large) == 1:
+            verdict_ = replace(verdict_, verdict="in part", answer=LARGE_HIDES)
+    parts = [sentence, change_words(table, [small, large]), verdict_.why, not_needed(table)]
     return replace(verdict_, short=" ".join(part for part in parts if part))
+
+
+def change_words(table: ResultTable, arms: Sequence[str]) -> str:
+    """A sentence on the layout correlation of what tables have added to their starts; empty where not measured."""
+    words = []
+    for arm in arms:
+        if best := best_change(table, arm):
+            value, block = best
+            bound = table.value(name_of(SQUARES, arm), change_cell(block, CHANGE_BOUND))
+            words.append(f"{short(value)} from {label(arm)} (97.5 % of its shuffles are below {short(bound)})")
+    return f"Of what was added to the start alone, it is {listed(words)}." if words else ""
 
 
 def not_needed(table: ResultTable) -> str:
@@ -159,13 +186,18 @@ def not_needed(table: ResultTable) -> str:
     plain = [arm for arm in table.scale.arms if ARMS[arm].kind == LEARNED]
     if not (answering := without_layout(table, plain)):
         return ""
-    arm, all_shares = better(table, list(answering)), accuracies(table, plain)
-    most = f", the most of {len(all_shares)} sigmas," if len(all_shares) > 1 and arm == better(table, plain) else ""
+    arm = better(table, list(answering))
+    others = [other for other in accuracies(table, plain) if other != arm]
+    most = all(gap(table, arm, other).side == 1 for other in others)
     layout = short(pair[0]) if (pair := best_table(table, arm, LAYOUT)) else ""
-    return (
-        f"The layout is not needed to answer: nets from {label(arm)} answer {percent(all_shares[arm])} of the test "
-        f"puzzles{most} with a layout correlation of {layout}."
+    sentence = (
+        f"A table need not show the layout for its net to answer: nets from {label(arm)} answer "
+        f"{percent(answering[arm])} of the test puzzles"
+        + (f", clearly the most of {len(others) + 1} sigmas," if others and most else "")
+        + f" with a layout correlation of {layout}."
     )
+    shown = "What their tables have added to their start does show it." if change_shows(table, arm) == 1 else ""
+    return f"{sentence} {shown}".strip()
 
 
 @claim(
@@ -191,7 +223,7 @@ def as_well(table: ResultTable) -> Verdict:
     "Binary puzzles are easier than ternary ones, and these easier than quaternary ones.",
     "the order of people's errors and of nets' (first version)",
     answers={
-        "agrees": "Puzzles are the harder, the more of the grid they need",
+        "agrees": "Puzzles are harder the more of the grid they need",
         "in part": "Not all classes of puzzles differ as expected",
         "disagrees": "Puzzles that need more of the grid are not harder",
         "unknown": "Whether puzzles that need more of the grid are harder is open",
@@ -225,7 +257,8 @@ def noise(table: ResultTable) -> Verdict:
     shares = accuracies(table, (SMALL, SINUSOID, *RELATIVE))
     others = [arm for arm in shares if arm != SMALL and abs(shares[arm] - shares[SMALL]) < COMPARABLE]
     if not others:
-        ours = f"No other positions are as accurate without noise: {listing(shares)}"
+        points = f"{100 * COMPARABLE:.0f}"
+        ours = f"No other positions are within {points} points of {label(SMALL)} without noise: {listing(shares)}"
         return Verdict(ours, "unknown", short=f"{ours}.")
     worst = max(table.scale.noise)
     gaps = {label(arm): drop_gap(table, SMALL, arm, worst) for arm in others}
@@ -275,7 +308,6 @@ def attention(table: ResultTable) -> Verdict:
     "accuracy rises with the similarity of table and sinusoid after alignment, read from reviews; numbers unknown",
     answers={
         "agrees": "Nets whose tables resemble the 2-D sinusoid answer more puzzles",
-        "in part": "Nets whose tables resemble the 2-D sinusoid answer more puzzles",
         "disagrees": "Nets whose tables resemble the 2-D sinusoid answer fewer puzzles",
         "unknown": "Whether nets whose tables resemble the 2-D sinusoid answer more puzzles is open",
     },
@@ -303,7 +335,7 @@ def simulation(table: ResultTable) -> Verdict:
         return Verdict("Both tables are needed", "unknown")
     bound = table.estimate("", chance(MODULES)).high
     sides = [shows_modules(table, arm) for arm in (SMALL, LARGE)]
-    errors = {arm: table.value(name_of(NETWORK, arm), Cell("network", ERROR)) for arm in table.scale.network_arms}
+    errors = {arm: table.value(name_of(NETWORK, arm), error_cell()) for arm in table.scale.network_arms}
     words = ", ".join(f"{label(arm)}: {signed(value, 2)}" for arm, value in contrasts.items())
     ours = f"Inside minus across: {words}; 97.5 % of random tables are below {short(bound)}. "
     ours += f"Unexplained variance of hidden nodes: {listing(errors)}"

@@ -11,6 +11,8 @@ from wherewhat.stats.verdict import sign_of
 from wherewhat.studies.engine.claims import list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.names import (
+    CHANGE,
+    CHANGE_BOUND,
     GROUPS,
     LARGE,
     LARGE_WIDE,
@@ -26,7 +28,9 @@ from wherewhat.studies.latin_square.names import (
     accuracy,
     attention_cell,
     chance,
+    change_cell,
     label,
+    modules_cell,
     name_of,
     noisy,
     table_cell,
@@ -36,7 +40,6 @@ MANY_SEEDS = 2  # from which intervals are over seeds, in claims as in charts
 COMPARABLE = 0.05  # of accuracy: what two arms may differ by and still do as well as each other
 Arms = Sequence[str]
 TEST_ACCURACY = accuracy()
-MODULE_CONTRAST = Cell("network", MODULES, "block 0")
 
 
 def accuracies(table: ResultTable, arms: Arms, cell: Cell = TEST_ACCURACY) -> dict[str, float]:
@@ -116,10 +119,10 @@ def norm_and_ratio(table: ResultTable) -> Mapping[str, Estimate]:
     }
 
 
-def behind(table: ResultTable, arms: Arms) -> list[str]:
-    """The arms that have learnt clearly fewer of their training puzzles than the small table."""
-    learnt = accuracies(table, [SMALL, *arms], accuracy(TRAIN))
-    return [arm for arm in arms if SMALL in learnt and learnt.get(arm, 1.0) < learnt[SMALL] - COMPARABLE]
+def behind(table: ResultTable, arms: Arms, small: str = SMALL) -> list[str]:
+    """The arms that have learnt clearly fewer of their training puzzles than the small table they are compared with."""
+    learnt = accuracies(table, [small, *arms], accuracy(TRAIN))
+    return [arm for arm in arms if small in learnt and learnt.get(arm, 1.0) < learnt[small] - COMPARABLE]
 
 
 def highest(table: ResultTable, arm: str, cells: Sequence[Cell]) -> tuple[float, int] | None:
@@ -169,6 +172,24 @@ def recovery(table: ResultTable, arm: str) -> int:
     return max(sides)
 
 
+def best_change(table: ResultTable, arm: str) -> tuple[float, int] | None:
+    """The layout correlation of what a table has added to its start, of the block where it is highest."""
+    return highest(table, arm, [change_cell(block) for block in range(table.scale.layers)])
+
+
+def change_shows(table: ResultTable, arm: str) -> int:
+    """1 if what some table of an arm has added to its start clearly shows the layout, -1 if clearly none, else 0."""
+    if best_change(table, arm) is None:
+        return 0
+    sides = []
+    for block in range(table.scale.layers):
+        change, bound = (
+            table.by_seed(subjects([arm]), change_cell(block, measure)) for measure in (CHANGE, CHANGE_BOUND)
+        )
+        sides.append(_side([own - limit for own, limit in zip(change, bound, strict=True)], 0.0))
+    return max(sides)
+
+
 def without_layout(table: ResultTable, arms: Arms) -> dict[str, float]:
     """The accuracies of arms that have learnt the task although clearly none of their tables shows the layout."""
     return {
@@ -178,7 +199,7 @@ def without_layout(table: ResultTable, arms: Arms) -> dict[str, float]:
 
 def shows_modules(table: ResultTable, arm: str) -> int:
     """1 if rows of nodes are clearly more alike inside modules than in random tables, -1 if clearly not, else 0."""
-    return _side(table.by_seed([name_of(NETWORK, arm)], MODULE_CONTRAST), table.estimate("", chance(MODULES)).high)
+    return _side(table.by_seed([name_of(NETWORK, arm)], modules_cell()), table.estimate("", chance(MODULES)).high)
 
 
 def _side(values: Sequence[float], bound: float) -> int:
@@ -189,5 +210,5 @@ def _side(values: Sequence[float], bound: float) -> int:
 
 def module_contrasts(table: ResultTable) -> dict[str, float]:
     """By arm, how much more rows of nodes resemble each other inside modules than across."""
-    contrasts = {arm: table.value(name_of(NETWORK, arm), MODULE_CONTRAST) for arm in table.scale.network_arms}
+    contrasts = {arm: table.value(name_of(NETWORK, arm), modules_cell()) for arm in table.scale.network_arms}
     return {arm: value for arm, value in contrasts.items() if not isnan(value)}

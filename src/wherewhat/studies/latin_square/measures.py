@@ -8,11 +8,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherewhat.nets.trunk import Trunk, evaluating
+from wherewhat.stats.bootstrap import quantiles
 from wherewhat.stats.intervals import student, wilson
 from wherewhat.studies.engine.lengths import Measured
 from wherewhat.studies.latin_square.attention import attention_measures, read_attention
-from wherewhat.studies.latin_square.names import GROUPS, MOVED, RATIO, TEST, TRAIN, block_name
-from wherewhat.studies.latin_square.position_tables import Floats, cosines, sinusoid_table, table_measures
+from wherewhat.studies.latin_square.names import CHANGE, CHANGE_BOUND, GROUPS, MOVED, RATIO, TEST, TRAIN, block_name
+from wherewhat.studies.latin_square.position_tables import (
+    Floats,
+    cosines,
+    layout_correlation,
+    shuffled_layouts,
+    sinusoid_table,
+    table_measures,
+)
 from wherewhat.tasks.base import TaskBatch
 from wherewhat.tasks.latin import SIDE, LatinSquare
 from wherewhat.tasks.stream import Ints
@@ -20,6 +28,7 @@ from wherewhat.training.task_training import answer_logits
 
 Right = NDArray[np.bool_]
 AT_ONCE = 1000  # puzzles, so that memory does not grow with their number
+SHUFFLES = 1000  # random orders of the cells of a table
 
 
 @torch.no_grad()
@@ -105,6 +114,19 @@ def moved_rows(start: Trunk, net: Trunk) -> Iterator[Measured]:
     for block, table_SD in tables_of(net).items():
         moved = float(np.linalg.norm(table_SD - first[block]) / np.linalg.norm(first[block]))
         yield "moved", block_name(block), None, MOVED, moved, None, None
+
+
+def change_rows(start: Trunk, net: Trunk) -> Iterator[Measured]:
+    """Whether what every table has added to its start shows the layout, against the same with cells shuffled.
+
+    The layout correlation of a whole table cannot tell that, where the start is large and hides what was added.
+    """
+    first = tables_of(start)
+    for block, table_SD in tables_of(net).items():
+        change_SD = table_SD - first[block]
+        _, bound = quantiles(shuffled_layouts(change_SD, times=SHUFFLES, seed=0))
+        yield "change", block_name(block), None, CHANGE, layout_correlation(change_SD), None, None
+        yield "change", block_name(block), None, CHANGE_BOUND, bound, None, None
 
 
 def _table_numbers(net: Trunk) -> Iterator[tuple[str, str, float]]:

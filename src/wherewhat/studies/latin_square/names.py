@@ -17,6 +17,8 @@ LINES, GATHERS, READS = "rows and columns", "queried cell to its lines", "last c
 READS_LINES = "last cell to the queried one's lines"
 LINKS = (GATHERS, READS, READS_LINES)  # that are also removed, one at a time
 MOVED = "moved"  # how far a table has come from where it started, as a share of its norm there
+# Of what a table has added to its start: its layout correlation, and the bound of 97.5 % of it with cells shuffled.
+CHANGE, CHANGE_BOUND = "layout of the change", "97.5 % of shuffled changes"
 RATIO = "table over tokens"  # of the first block: the size of a row of the table over that of a token's embedding
 HEADINGS = {  # of measures of tables, where people read them
     LAYOUT: "layout correlation",
@@ -24,6 +26,8 @@ HEADINGS = {  # of measures of tables, where people read them
     CENTRED: "centred Procrustes",
     RAW: "raw Procrustes",
     MOVED: "change since start / initial norm",
+    CHANGE: "layout correlation of the change",
+    CHANGE_BOUND: "97.5 % of its shuffles are below",
     RATIO: "norm of the table over that of tokens",
 }
 MODULES, ERROR = "inside minus across", "error"  # of the network simulation
@@ -90,6 +94,21 @@ def table_cell(measure: str, block: int, step: float | None = None) -> Cell:
 def moved_cell(block: int) -> Cell:
     """How far the table of a block has moved."""
     return Cell("moved", MOVED, block_name(block))
+
+
+def change_cell(block: int, measure: str = CHANGE) -> Cell:
+    """The layout correlation of what the table of a block has added to its start, or the bound of its shuffles."""
+    return Cell("change", measure, block_name(block))
+
+
+def modules_cell() -> Cell:
+    """How much more rows of the first block's table resemble each other inside modules than across."""
+    return Cell("network", MODULES, block_name(0))
+
+
+def error_cell() -> Cell:
+    """The share of the variance of hidden nodes that stays unexplained."""
+    return Cell("network", ERROR)
 
 
 def ratio_cell(step: float | None = None) -> Cell:

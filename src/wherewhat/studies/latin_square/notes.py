@@ -49,7 +49,7 @@ SINGLE_SEED = (
     "With a single seed, intervals in charts and claims are over test puzzles, which says nothing about other initial "
     "weights; from two seeds on they are over seeds."
 )
-FEW_SEEDS = f"With fewer than {FEWEST_SEEDS} seeds no claim holds more than in part."
+FEW_SEEDS = f"With fewer than {FEWEST_SEEDS} seeds no verdict goes beyond “in part”."
 
 
 def notes_of(scale: LatinScale, seeds: int) -> tuple[str, ...]:

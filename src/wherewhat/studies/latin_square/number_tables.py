@@ -9,6 +9,8 @@ from wherewhat.report.blocks.table import table as table_of
 from wherewhat.report.core.html import Html
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.names import (
+    CHANGE,
+    CHANGE_BOUND,
     HEADINGS,
     LINES,
     LINKS,
@@ -23,6 +25,7 @@ from wherewhat.studies.latin_square.names import (
     attention_cell,
     block_name,
     chance,
+    change_cell,
     label,
     moved_cell,
     name_of,
@@ -49,19 +52,24 @@ def accuracy_table(table: ResultTable, about: LatinSquareSection) -> Html:
 
 def measure_table(table: ResultTable, about: LatinSquareSection) -> Html:
     """Every measure of every table at the end of training, with those of random tables and of the sinusoid itself."""
+    of_changes = (MOVED, CHANGE, CHANGE_BOUND)
+    none = [MISSING] * len(of_changes)
     rows = [
-        ["random tables", *(random_words(table, measure) for measure in TABLE_MEASURES), MISSING],
-        ["2-D sinusoid itself", *(short(table.value(SINUSOID, chance(each))) for each in TABLE_MEASURES), MISSING],
+        ["random tables", *(random_words(table, measure) for measure in TABLE_MEASURES), *none],
+        ["2-D sinusoid itself", *(short(table.value(SINUSOID, chance(each))) for each in TABLE_MEASURES), *none],
     ]
     for arm in (arm for arm in about.arms if arm in about.sigmas):
         for block in range(about.layers or 1):
             measured = [*(table_cell(measure, block) for measure in TABLE_MEASURES), moved_cell(block)]
+            measured += [change_cell(block, measure) for measure in (CHANGE, CHANGE_BOUND)]
             cells = [table.row(name_of(SQUARES, arm), cell) for cell in measured]
             rows.append(
                 [f"{label(arm)}, {block_name(block)}", *(short(row["value"]) if row else MISSING for row in cells)]
             )
     return table_of(
-        ["table", *(HEADINGS.get(each, each) for each in (*TABLE_MEASURES, MOVED))], rows, label="measures of tables"
+        ["table", *(HEADINGS.get(each, each) for each in (*TABLE_MEASURES, *of_changes))],
+        rows,
+        label="measures of tables",
     )
 
 

@@ -17,6 +17,7 @@ from wherewhat.studies.latin_square.interventions import removed_rows
 from wherewhat.studies.latin_square.measures import (
     accuracy_rows,
     attention_rows,
+    change_rows,
     growth_rows,
     moved_rows,
     noise_rows,
@@ -57,7 +58,9 @@ def square_rows(condition: LatinCondition, scale: LatinScale, seed: int, context
     yield from noise_rows(net, test, scale.noise, seed)
     yield from growth_rows(snapshots_in_job(context))
     yield from table_rows(net)
-    yield from moved_rows(settings.initial_net(), net)
+    start = settings.initial_net()
+    yield from moved_rows(start, net)
+    yield from change_rows(start, net)
     yield from attention_rows(net, test.input_NT[: scale.attended])
     yield from removed_rows(net, test)
     yield from head_rows(net, test.input_NT[: scale.texts], settings.data_seed)

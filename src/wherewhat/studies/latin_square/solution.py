@@ -1,4 +1,4 @@
-"""How nets solve Latin squares, in a few sentences: two links of attention in successive blocks that answers need.
+"""How nets solve Latin squares, in one sentence and what it rests on: two links of attention that answers need.
 
 What a net needs is decided net by net, by removing a link: kinds of nets may find another solution from each seed.
 """
@@ -24,16 +24,20 @@ from wherewhat.studies.latin_square.names import (
     name_of,
     removed_cell,
 )
-from wherewhat.tables.manifest.study import LatinSquareSection
+from wherewhat.tables.manifest.study import LatinSquareSection, LongAnswer
 
 # By its first link, what a net may need next, in a later block. The queried cell can gather only in a block before the
 # last, of which the last cell alone is read.
 THEN = {GATHERS: (READS, READS_LINES), READS: (READS_LINES,)}
-FIRST = {
-    GATHERS: "the queried cell gathers its row and column, and the last cell then reads",
-    READS: "the last cell reads the queried cell and then",
+LEADS = {  # what the solution is, by the first link of most nets
+    GATHERS: "the queried cell gathers its row and column, and the last cell then reads them",
+    READS: "the last cell needs its link to the queried cell, and then reads the row and column of that cell",
 }
-SECOND = {READS: "the queried cell", READS_LINES: "its row and column"}
+FIRST = {
+    GATHERS: "the queried cell first needs its link to its own row and column, then the last cell its link to",
+    READS: "the last cell first needs its link to the queried cell, then its link to",
+}
+SECOND = {READS: "the queried cell", READS_LINES: "the row and column of the queried cell"}
 
 Net = tuple[str, int]  # an arm and a seed
 
@@ -59,7 +63,7 @@ class Solution(NamedTuple):
     then: Sequence[Step]
 
 
-def solution(table: ResultTable, about: LatinSquareSection) -> str:
+def solution(table: ResultTable, about: LatinSquareSection) -> LongAnswer:
     """How nets that have learnt the task solve it: the links that they cannot do without, and how far they attend."""
     nets = [
         (arm, seed)
@@ -68,19 +72,39 @@ def solution(table: ResultTable, about: LatinSquareSection) -> str:
         if table.value(name_of(SQUARES, arm), accuracy(), seed) >= LEARNT
     ]
     if not nets:
-        return f"No net answers {percent(LEARNT)} of the test puzzles, so there is no solution to describe."
+        return LongAnswer(
+            lead=f"No net answers {percent(LEARNT)} of the test puzzles, so there is no solution to describe"
+        )
     solutions = {net: its for net in nets if (its := solution_of(table, net, about.layers or 1)) is not None}
-    share = percent(LEARNT)
-    lead = f"{len(solutions) or 'None'} of {len(nets)} nets that answer at least {share} of the test puzzles clearly"
-    parts = [
-        f"{lead} {'needs' if len(solutions) < 2 else 'need'} two steps to read the row and column of the queried cell."
-    ]
+    parts = [how_many(len(solutions), len(nets))]
     for link in FIRST:
         alike = {net: its for net, its in solutions.items() if its.first.link == link}
         parts += [solution_words(table, alike)] if alike else []
     if solutions and (rest := [net for net in nets if net not in solutions]):
-        parts.append(f"With {names(rest, len(table.seeds))}, no two such steps are clear.")
-    return " ".join(parts)
+        parts.append(f"With {names(rest, len(table.seeds))}, no two such links are clear.")
+    return LongAnswer(lead=lead(list(solutions.values()), len(nets)), rest=" ".join(parts))
+
+
+def lead(solutions: Sequence[Solution], nets: int) -> str:
+    """What the solution of most nets is, in one sentence without its full stop."""
+    if not solutions:
+        return "No net that has learnt the task clearly needs two steps to read the row and column of the queried cell"
+    link, number = Counter(each.first.link for each in solutions).most_common(1)[0]
+    if nets == 1:
+        return f"In the net that has learnt the task, {LEADS[link]}"
+    if number <= nets / 2:
+        return "Nets that have learnt the task do not mostly share one clear solution"
+    return f"In {'all' if number == nets else 'most'} nets that have learnt the task, {LEADS[link]}"
+
+
+def how_many(needing: int, nets: int) -> str:
+    """How many nets need two links."""
+    two = "two links of attention, the second in a later block"
+    answering = f"at least {percent(LEARNT)} of the test puzzles"
+    if nets == 1:
+        return f"One net answers {answering}, and clearly {'needs' if needing else 'does not need'} {two}."
+    which = f"{needing or 'None'} of {nets} nets that answer {answering}"
+    return f"{which} clearly {'needs' if needing < 2 else 'need'} {two}."
 
 
 def solution_of(table: ResultTable, net: Net, layers: int) -> Solution | None:
@@ -105,30 +129,32 @@ def needed(table: ResultTable, net: Net, link: str, block: int) -> Step | None:
 
 
 def solution_words(table: ResultTable, solutions: Mapping[Net, Solution]) -> str:
-    """The nets that need the same first step, what they need next, and mean accuracies and attention of both steps.
+    """The nets that need the same first link, what they need next, and mean accuracies and attention of both links.
 
     Of what the last cell reads, the numbers are those of the link that costs most nets most.
     """
     each = list(solutions.values())
-    first, links = (
-        each[0].first.link,
-        [link for link in SECOND if any(step.link == link for s in each for step in s.then)],
-    )
+    first = each[0].first.link
+    links = [link for link in SECOND if any(step.link == link for s in each for step in s.then)]
     every = all(len(s.then) == len(links) for s in each)
     reads = f" {'and' if every else 'or'} ".join(SECOND[link] for link in links)
-    link = Counter(s.then[0].link for s in each).most_common(1)[0][0]
-    steps = [s.first for s in each], [step for s in each for step in s.then if step.link == link]
-    (whole, without), (whole_, without_) = (
-        [percent(fmean(values)) for values in zip(*((step.whole, step.without) for step in its), strict=True)]
-        for its in steps
-    )
-    shares = " and ".join(percent(fmean(step.attention for step in its)) for its in steps)
-    uniform = " and ".join(percent(table.value("", chance(link_))) for link_ in (first, link))
+    costly = Counter(s.then[0].link for s in each).most_common(1)[0][0]
+    later = [step for s in each for step in s.then if step.link == costly]
     return (
-        f"With {names(list(solutions), len(table.seeds))}, {FIRST[first]} {reads}: without the first step accuracy "
-        f"falls from {whole} to {without}, without reading {SECOND[link]} from {whole_} to {without_}; these links "
-        f"have {shares} of the attention (uniform: {uniform})."
+        f"With {names(list(solutions), len(table.seeds))}, {FIRST[first]} {reads}. "
+        f"Without the first link, {step_words(table, [s.first for s in each])}. "
+        f"Without the link to {SECOND[costly]}, {step_words(table, later)}."
     )
+
+
+def step_words(table: ResultTable, steps: Sequence[Step]) -> str:
+    """What the same link does in several nets: mean accuracies with and without it, and its share of attention."""
+    whole, without, attention = (
+        percent(fmean(values))
+        for values in zip(*((step.whole, step.without, step.attention) for step in steps), strict=True)
+    )
+    uniform = percent(table.value("", chance(steps[0].link)))
+    return f"accuracy falls from {whole} to {without}; it has {attention} of the attention (uniform: {uniform})"
 
 
 def names(nets: Sequence[Net], seeds: int) -> str:

@@ -20,6 +20,7 @@ WITHIN = {
     "table": (-1.0, 1.0),
     "network": (-1.0, inf),
     "moved": (0.0, inf),
+    "change": (-1.0, 1.0),
     "ratio": (0.0, inf),
 }  # the range of a part; else 0 to 1
 SINGLE = ("cosine",)  # parts of which a mean over seeds would hide what each table starts from

@@ -12,7 +12,7 @@ from wherewhat.report.blocks.axes import LINE, MUTED, colour, end, legend, names
 from wherewhat.report.blocks.chart import ViewRows, chart, heat_map
 from wherewhat.report.blocks.marks import ROWS, dots, line, named, rule, whiskers
 from wherewhat.report.core.page import Chart
-from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.charts import CIRCLES, STROKES, block_tints, numbers_of, over_training, tints
 from wherewhat.studies.latin_square.names import (
     CENTRED,
@@ -28,6 +28,7 @@ from wherewhat.studies.latin_square.names import (
     block_name,
     chance,
     label,
+    modules_cell,
     name_of,
     table_cell,
 )
@@ -180,7 +181,7 @@ def cosine_cell(number: int, value: float) -> dict[str, Any]:
 def network_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
     """By how much rows of nodes are more alike inside modules; grey are random tables."""
     arms = [arm for arm in about.network_arms if arm in about.sigmas]
-    cell = Cell("network", MODULES, block_name(0))
+    cell = modules_cell()
     rows = [{"name": label(arm), **numbers_of(row)} for arm in arms if (row := table.row(name_of(NETWORK, arm), cell))]
     across = x("value", "cosine inside modules minus across", zero=True, tickCount=5, padding=10)
     place = {"x": across, "y": names("name", grid=True), "color": colour("name", tints(arms))}

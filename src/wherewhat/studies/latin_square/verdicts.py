@@ -12,28 +12,40 @@ from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.verdict import published_verdict
 from wherewhat.studies.engine.claims import FEWEST_SEEDS, Claim, Verdict
 from wherewhat.studies.engine.results import ResultTable
-from wherewhat.studies.latin_square.contrasts import accuracies, behind
-from wherewhat.studies.latin_square.names import LEARNT, NONE, SMALL, SQUARES, accuracy, chance, label, name_of
+from wherewhat.studies.latin_square.contrasts import accuracies, behind, better
+from wherewhat.studies.latin_square.names import (
+    LEARNT,
+    NONE,
+    SMALL,
+    SMALL_ARMS,
+    SQUARES,
+    accuracy,
+    chance,
+    label,
+    name_of,
+)
 
 AT_MOST = {"agrees": "in part", "seen": "in part"}  # verdicts that something limits to a part
 WITH_FEW_SEEDS = {**AT_MOST, "disagrees": "unknown", "not seen": "unknown"}
 
 
-def too_short(table: ResultTable) -> Verdict | None:
-    """The verdict where even the small table has not learnt the task."""
-    shares = accuracies(table, [SMALL])
+def too_short(table: ResultTable, arms: Sequence[str] = (SMALL,)) -> Verdict | None:
+    """The verdict where none of the small tables that a claim is about has learnt the task."""
+    shares = accuracies(table, arms)
     if not shares:
         return Verdict("The small table was not trained", "unknown")
-    if shares[SMALL] >= LEARNT:
+    best = better(table, arms)
+    if shares[best] >= LEARNT:
         return None
-    return Verdict(
-        f"Training was too short to judge: even {label(SMALL)} answers only {percent(shares[SMALL])}", "unknown"
-    )
+    words = f"{label(best)} answers only {percent(shares[best])}"
+    if any(share >= LEARNT for share in accuracies(table, SMALL_ARMS).values()):
+        return Verdict(f"{words} at the usual learning rate", "unknown")
+    return Verdict(f"Training was too short to judge: even {words}", "unknown")
 
 
-def capped(table: ResultTable, arms: Sequence[str], verdict: Verdict) -> Verdict:
+def capped(table: ResultTable, arms: Sequence[str], verdict: Verdict, small: str = SMALL) -> Verdict:
     """A verdict that is at most "in part" where arms to compare with have learnt fewer of their training puzzles."""
-    if not (late := behind(table, arms)):
+    if not (late := behind(table, arms, small)):
         return verdict
     have = "has" if len(late) == 1 else "have"
     why = f"{listed([label(arm) for arm in late])} {have} also learnt fewer training puzzles."
@@ -49,10 +61,12 @@ def limited_by_seeds(claim: Claim) -> Claim:
         if seeds >= FEWEST_SEEDS or verdict.verdict == "unknown":
             return verdict
         why = f"There are fewer than {FEWEST_SEEDS} seeds: nets with other initial weights may differ."
+        most = WITH_FEW_SEEDS.get(verdict.verdict, verdict.verdict)
         lead = verdict.answer or claim.answers.get(verdict.verdict, "")
+        lead = claim.answers.get("unknown", "") if most == "unknown" else lead
         return replace(
             verdict,
-            verdict=WITH_FEW_SEEDS.get(verdict.verdict, verdict.verdict),
+            verdict=most,
             why=f"{verdict.why} {why}".strip(),
             answer=lead and f"With {'a single seed' if seeds == 1 else f'{seeds} seeds'}, {lead[0].lower()}{lead[1:]}",
         )
