@@ -177,8 +177,8 @@ def test_the_sentence_on_counted_slots() -> None:
     assert CLAIMS["counted slots"].test(table).ours == (
         "With the row sums of mirrored slots, answers follow the mirrored slot with a correlation of 0.90 (urpe over "
         "t5_bias). Of them, 40\xa0% are exactly this slot. With rows that sum to one again, 6\xa0% of answers are "
-        "right (chance 6\xa0%). With row sums alone, 100\xa0% of answers are right. R² of a linear fit of row sums, best "
-        "head of the first layer: 0.990. Random factors give 0.50 (0.10 to 0.90)"
+        "right (chance 6\xa0%). With row sums alone, 100\xa0% of answers are right. R² of a linear fit of row sums, "
+        "best head of the first layer: 0.990. Random factors give 0.50 (0.10 to 0.90)"
     )
 
 
