@@ -19,8 +19,9 @@ from figures import RECORDS, record
 from wherewhat.formatting import MISSING
 from wherewhat.published.counting import TOP_1
 from wherewhat.published.latin_square import BY_TABLE
-from wherewhat.studies.counting.biases import INERT, learnt_regions
+from wherewhat.studies.counting.biases import learnt_regions
 from wherewhat.studies.counting.names import BY_HAND
+from wherewhat.studies.counting.solution import way
 from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.names import label
 from wherewhat.studies.row_sums.names import FOLLOWS, ORDER, UNIT_SUMS
@@ -223,16 +224,12 @@ def counting(run: Path) -> dict[str, Any]:
 
 
 def ways_table(run: Path, manifest: dict[str, Any]) -> list[list[str]]:
-    """How many regions of all seeds are counted by comparing ones with what, and what that is."""
+    """How many regions of all seeds are counted in which way."""
     table, about = ResultTable(pl.read_parquet(run / "result.parquet")), manifest["about"]
     nets = [net for net in about["nets"] if net != BY_HAND]
     regions = learnt_regions(table, nets, about["regions"], about["expected"])
-    ways = Counter((each.by_mass or MISSING, each.states, each.has_bias) for each in regions)
-    rows = [
-        [*way, ("yes" if fits else "no") if way[1] == INERT else MISSING, str(number)]
-        for (*way, fits), number in sorted(ways.items(), key=lambda each: (-each[1], each[0]))
-    ]
-    return [["attention on ones and", "their states", "a bias token", "learnt regions"], *rows]
+    ways = Counter(map(way, regions))
+    return [["how", "learnt regions"], *([name, str(number)] for name, number in ways.most_common())]
 
 
 def counting_table(means: pl.DataFrame) -> list[list[str]]:

@@ -8,34 +8,42 @@ import pytest
 
 from wherewhat.published.counting import TOP_1 as PUBLISHED
 from wherewhat.studies.counting.biases import (
+    CLOSED,
     HELD,
     INERT,
     MATTER,
     NO_ONES,
+    PARTLY,
+    RUNNING,
     UNCLEAR,
     LearntRegion,
     bias_by_mass,
     biases_by_slopes,
+    possible,
     relative_slopes,
 )
-from wherewhat.studies.counting.claims import CLAIMS, Pair, learnt, ways
+from wherewhat.studies.counting.claims import BY_ENCODER, CLAIMS, NO_BIAS, Pair, learnt
 from wherewhat.studies.counting.names import (
     BY_HAND,
     CAUSAL,
+    CLOSING,
     FEWER,
+    FROM_BRACKETS,
     KEPT,
     MOVED,
+    OPENING,
     OWN,
     SHORTER,
     SIZES,
     SLOW,
+    SUBTRACTED,
     SWAPPED,
     TOP_1,
     TRAINED,
 )
 from wherewhat.studies.counting.run import summary_rows
 from wherewhat.studies.counting.settings import SCALES, conditions
-from wherewhat.studies.counting.solution import solution
+from wherewhat.studies.counting.solution import solution, way, ways
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 
 SCALE = replace(SCALES["small"], seeds=3)
@@ -44,9 +52,10 @@ SCALE = replace(SCALES["small"], seeds=3)
 def world(
     causal: Mapping[str, float], bidirectional: Mapping[str, float], *, slope: float = 1.0, kept: float = 0.9
 ) -> ResultTable:
-    """A study in which encodings have these accuracies; BOS takes what is not on ones, slopes on fewer regions differ.
+    """A study in which encodings have these accuracies; BOS takes what is not on ones, or own brackets without BOS.
 
-    The first seed of nets without positions counts nothing. Other states change 1 - `kept` of right answers.
+    The first seed of nets without positions counts nothing. Other states change 1 - `kept` of right answers. Slopes on
+    fewer regions are given.
     """
     rows: list[Row] = []
     for condition in conditions(SCALE):
@@ -59,7 +68,10 @@ def world(
             for region in map(float, range(4)):
                 for size in SIZES if region < 3 or name != BY_HAND else (TRAINED, SHORTER):
                     rows.append(("accuracy", name, size, region, seed, TOP_1, value, None, None))
-                for kind, mass in {"1": 0.5, "BOS": 0.4, "0": 0.1, "[": 0.0, "]": 0.0}.items():
+                bias = "BOS" if condition.bos else "["
+                others = dict.fromkeys(("[", "]", "BOS", f"[{OWN}", f"]{OWN}"), 0.0)
+                masses = {**others, "1": 0.5, "0": 0.1, bias: 0.4, f"{bias}{OWN}": 0.4}
+                for kind, mass in masses.items():
                     rows.append(("attention", name, kind, region, seed, "mass", mass, None, None))
                 rows.append(("slope", name, SHORTER, region, seed, "slope", 1.0, None, None))
                 if region < 3:
@@ -108,6 +120,32 @@ def test_the_expected_table_agrees() -> None:
     one_helped = CLAIMS["causal"].test(world({"rope": 0.9, "none": 0.9}, {"rope": 0.9, "none": 0.2}))
     answer = "A causal mask helps without positions (BOS), but not with RoPE (BOS)"
     assert (one_helped.verdict, one_helped.answer) == ("in part", answer)
+    nothing = CLAIMS["causal"].test(world({"rope": 0.9, "learned": 0.2}, {"rope": 0.2, "learned": 0.2}))
+    assert nothing.verdict == "agrees"  # a pair that learns neither way decides nothing
+
+
+def test_a_mask_that_helps_only_in_the_median_is_not_said_to_be_of_no_help() -> None:
+    table = world({"rope": 0.72, "none": 0.9}, {"rope": 0.7, "none": 0.2})
+    middle = (pl.col("part") == "median") & (pl.col("subject") == "bidirectional rope, BOS")
+    rows = table.rows.with_columns(value=pl.when(middle).then(0.6).otherwise(pl.col("value")))
+    verdict = CLAIMS["causal"].test(replace(table, rows=rows))
+    assert (verdict.verdict, verdict.answer) == ("in part", "")
+    alone = pl.col("subject").str.contains("rope")
+    assert CLAIMS["causal"].test(replace(table, rows=rows.filter(alone))).verdict == "unknown"
+
+
+def test_rope_is_compared_with_nets_that_have_bos_as_well() -> None:
+    table = world({**EXPECTED, "none": 0.5}, {})
+    with_bos = (pl.col("part") == "median") & (pl.col("subject") == "causal rope, BOS")
+    rows = table.rows.with_columns(value=pl.when(with_bos).then(0.3).otherwise(pl.col("value")))
+    verdict = CLAIMS["rope"].test(replace(table, rows=rows))
+    assert verdict.verdict == "disagrees" and verdict.ours.startswith("Median with BOS: rope 30\xa0%, none 50\xa0%")
+    assert "without BOS" not in verdict.ours
+
+
+def test_learned_positions_that_alone_have_learnt_disagree() -> None:
+    verdict = CLAIMS["learned"].test(world({**EXPECTED, "rope": 0.4, "learned": 0.88}, {}))
+    assert verdict.verdict == "disagrees"
 
 
 def test_the_opposite_table_disagrees() -> None:
@@ -135,7 +173,7 @@ def test_one_seed_is_neither_bimodal_nor_reliable() -> None:
     for name in ("none", "rope", "learned", "alibi", "slow rotation"):
         assert CLAIMS[name].test(one).verdict == "unknown", name
     causal = CLAIMS["causal"].test(one)
-    assert (causal.verdict, causal.why) == ("in part", "Seeds differ, and there are fewer than 3.")
+    assert (causal.verdict, causal.why) == ("unknown", "That takes at least 3 seeds.")
 
 
 def test_flat_alibi_that_is_better_in_one_seed_alone_is_a_part() -> None:
@@ -205,22 +243,38 @@ def test_a_few_regions_that_compare_are_not_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("by_mass", "kept", "moved", "states"),
+    ("by_mass", "kept", "moved", "parts", "states"),
     [
-        ("own brackets", 0.9, 0.1, INERT),
-        ("own brackets", 0.2, 0.2, MATTER),
-        ("own brackets", 0.1, 0.8, HELD),
-        (NO_ONES, 0.0, 0.8, HELD),
-        (NO_ONES, 0.4, 0.2, UNCLEAR),
-        ("", 0.9, 0.0, UNCLEAR),
-        ("BOS", 0.2, 0.2, MATTER),
-        ("BOS", 0.9, 0.2, INERT),
+        ("own brackets", 0.9, 0.1, {}, INERT),
+        ("own brackets", 0.65, 0.1, {}, PARTLY),
+        ("own brackets", 0.2, 0.2, {}, MATTER),
+        ("own brackets", 0.1, 0.8, {}, HELD),
+        ("own brackets", 0.1, 0.8, {(CLOSING, MOVED): 0.7}, CLOSED),
+        ("own brackets", 0.1, 0.8, {(OPENING, MOVED): 0.7}, HELD),
+        ("own brackets", 0.1, 0.8, {(OPENING, SUBTRACTED): 0.7, (CLOSING, SUBTRACTED): 0.6}, RUNNING),
+        ("own brackets", 0.1, 0.8, {(OPENING, SUBTRACTED): 0.7, (CLOSING, SUBTRACTED): 0.4}, HELD),
+        (NO_ONES, 0.0, 0.8, {}, HELD),
+        (NO_ONES, 0.4, 0.2, {}, UNCLEAR),
+        ("", 0.9, 0.0, {}, UNCLEAR),
+        ("BOS", 0.2, 0.2, {(CLOSING, MOVED): 0.7}, CLOSED),
+        ("BOS", 0.9, 0.2, {}, INERT),
     ],
 )
-def test_states_of_another_sequence_decide(by_mass: str, kept: float, moved: float, states: str) -> None:
-    region = LearntRegion("causal rope", 0, 1, by_mass, ("BOS", "own brackets"), "brackets", kept, moved)
+def test_states_of_another_sequence_decide(
+    by_mass: str, kept: float, moved: float, parts: dict[tuple[str, str], float], states: str
+) -> None:
+    shares = {("brackets", KEPT): kept, ("brackets", MOVED): moved, **parts}
+    region = LearntRegion("causal rope", 0, 1, by_mass, ("BOS", "own brackets"), "brackets", shares)
     assert (region.states, region.has_bias) == (states, states == INERT)
     assert not region._replace(by_slopes=("zeros",)).has_bias
+    of_zeros = {("zeros" if kind == "brackets" else kind, what): share for (kind, what), share in shares.items()}
+    zeros = region._replace(kind="zeros", swapped=of_zeros)  # brackets do not matter where zeros are attended to
+    assert zeros.states == (HELD if moved > 0.5 else MATTER if parts else states)
+
+
+def test_without_bos_no_slope_fits_it() -> None:
+    assert set(possible(SCALE.expected, "causal rope")[SHORTER]) == {"own brackets", "all brackets", "zeros"}
+    assert possible(SCALE.expected, "causal rope, BOS") == SCALE.expected
 
 
 def test_slopes_are_compared_with_those_of_sequences_as_in_training() -> None:
@@ -230,30 +284,76 @@ def test_slopes_are_compared_with_those_of_sequences_as_in_training() -> None:
     assert relative_slopes(table_of(rows), "net", 0, 1, (SHORTER, FEWER)) == {FEWER: 1.25}
 
 
-def test_the_solution_is_about_the_best_run() -> None:
+def solved(swapped: Mapping[float, Mapping[tuple[str, str], float]], mass: float = 0.5) -> ResultTable:
+    """Two nets whose regions have these answers with other states, the first being the better one."""
     rows: list[Row] = []
     for net, share in (("causal rope", 0.9), ("causal none", 0.85)):
-        for region in (0.0, 1.0):
+        for region, shares in swapped.items():
             rows.append(("accuracy", net, TRAINED, region, 0, TOP_1, share, None, None))
-            for kind, mass in {"1": 0.5, f"1{OWN}": 0.4, "]": 0.45, f"]{OWN}": 0.44, "0": 0.05}.items():
-                rows.append(("attention", net, kind, region, 0, "mass", mass, None, None))
-            for kind in ("[", f"[{OWN}", "BOS"):
-                rows.append(("attention", net, kind, region, 0, "mass", 0.0, None, None))
-            for name, value in {KEPT: 0.1, MOVED: 0.2 + 0.6 * region}.items():
-                rows.append(("swap", net, "brackets", region, 0, name, value, None, None))
-    table = table_of(rows, conditions=conditions(SCALE), scale=SCALE)
-    looks = "40\xa0% of attention is on the ones of the region and 50\xa0% on tokens other than ones"
-    swapped = "with the states of brackets from another sequence, 10\xa0% of right answers stay right"
+            masses = {"1": mass, f"1{OWN}": 0.4, "]": 0.45, f"]{OWN}": 0.44, "0": 0.05}
+            for kind, value in {**dict.fromkeys(("[", f"[{OWN}", "BOS"), 0.0), **masses}.items():
+                rows.append(("attention", net, kind, region, 0, "mass", value, None, None))
+            for (kind, measure), value in shares.items():
+                rows.append(("swap", net, kind, region, 0, measure, value, None, None))
+        for kind, value in {"1": 0.3, "[": 0.25, "BOS": 0.4, "0": 0.05, "]": 0.0}.items():
+            rows.append(("encoder", net, kind, None, 0, FROM_BRACKETS, value, None, None))
+    return table_of(rows, conditions=conditions(SCALE), scale=SCALE)
+
+
+BEST = "The best net is causal rope, which is right in 90\xa0% of cases."
+IN_ENCODER = (
+    " In its encoder, brackets attend 30\xa0% to `1`, 25\xa0% to `[` and 40\xa0% to `BOS`: they compare ones with `[` "
+    "and `BOS`, of which there are as many before a region in sequences of any size."
+)
+
+
+def test_the_solution_is_about_the_best_run() -> None:
+    one, both = {("brackets", KEPT): 0.1, ("brackets", MOVED): 0.2}, {("brackets", KEPT): 0.1, ("brackets", MOVED): 0.8}
+    table = solved({0.0: one, 1.0: both})
+    swapped = "with the states that brackets have in another sequence, 10\xa0% of right answers stay right"
     assert solution(table, learnt(table)) == (
-        "The best net is causal rope. In region 0 it attends to ones and own brackets, whose states matter: "
-        f"{looks}; {swapped} and 20\xa0% become that sequence's count. In region 1, the states of brackets "
-        f"hold the count: {looks}; {swapped} and 80\xa0% become that sequence's count."
+        f"{BEST} In region 0, the states of own brackets matter: 40\xa0% of attention is on the ones of the region and "
+        f"50\xa0% on tokens other than ones; {swapped}. In region 1, both brackets together hold the count: {swapped} "
+        f"and 80\xa0% become that sequence's count.{IN_ENCODER}"
     )
     assert solution(world(EXPECTED, {}), learnt(world(EXPECTED, {}))).startswith(
-        "The best net is causal rope, BOS, seed 0. In regions 0, 1, 2 and 3 it compares ones with BOS, a bias token; "
+        "The best net is causal rope, BOS, seed 0, which is right in 95\xa0% of cases. In regions 0, 1, 2 and 3, ones "
+        "are compared with BOS, a bias token: "
     )
     verdict = CLAIMS["bias token"].test(table)
-    assert verdict.verdict == "unknown" and verdict.answer == "No net here counts by a bias token"
+    assert verdict.verdict == "unknown" and verdict.answer == NO_BIAS
+    counted = CLAIMS["bias token"].test(solved({0.0: both, 1.0: both}))
+    assert (counted.verdict, counted.answer) == ("unknown", BY_ENCODER)
+    assert counted.ours == "Of 2 learnt regions, in 2 both brackets together hold the count"
+    assert solution(table, []) == "No net has learnt a region well enough to say how it counts."
+
+
+def test_the_solution_tells_running_counts_and_counts_at_closing_brackets() -> None:
+    running = {("brackets", MOVED): 0.9, (OPENING, SUBTRACTED): 0.7, (CLOSING, SUBTRACTED): 0.6}
+    closed = {("brackets", MOVED): 0.9, (CLOSING, MOVED): 0.8, (OPENING, KEPT): 0.95}
+    table = solved({0.0: running, 1.0: closed}, mass=0.01)
+    assert solution(table, learnt(table)) == (
+        f"{BEST} In region 0, brackets hold running counts, of which the read-out takes the difference: with the "
+        "states that opening brackets have in another sequence, 70\xa0% of right answers become the ones before "
+        "the own closing bracket less those before the other opening one; likewise 60\xa0% with those of closing "
+        "brackets, and with both, 90\xa0% become the other sequence's count. In region 1, closing brackets hold "
+        "the count: with the states that closing brackets have in another sequence, 80\xa0% of right answers "
+        f"become that sequence's count; with those of opening brackets, 95\xa0% stay right.{IN_ENCODER}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("by_mass", "kept", "words"),
+    [
+        (NO_ONES, 0.4, "it is unclear how, as the query attends to hardly any ones"),
+        ("", 0.95, "it is unclear how, as attention is spread"),
+        ("zeros", 0.95, "ones seem to be compared with zeros, but slopes on other sizes do not fit"),
+        ("zeros", 0.6, "the states of zeros matter in part"),
+    ],
+)
+def test_what_is_not_clear_says_why(by_mass: str, kept: float, words: str) -> None:
+    region = LearntRegion("causal rope", 0, 1, by_mass, ("own brackets",), "zeros", {("zeros", KEPT): kept})
+    assert way(region) == words and ways([region]) == "in 1 no way is clear"
 
 
 def test_a_bias_token_is_named_by_attention_and_by_slopes() -> None:
@@ -262,9 +362,16 @@ def test_a_bias_token_is_named_by_attention_and_by_slopes() -> None:
     runs = {("causal none, BOS", 1), ("causal none, BOS", 2), *(("causal rope, BOS", seed) for seed in range(3))}
     of_both = {(each.net, each.seed) for each in names if each.net in ("causal none, BOS", "causal rope, BOS")}
     assert of_both == runs  # not the seed that failed
-    assert {(each.by_mass, each.states) for each in names} == {("BOS", INERT)} and all(each.has_bias for each in names)
-    assert ways(names) == f"{len(names)} have BOS as their bias token"
-    last = next(each for each in names if each.region == 3)
+    by_mass = {(each.by_mass, each.net.endswith("BOS")) for each in names}
+    assert by_mass == {("BOS", True), ("own brackets", False)} and all(each.has_bias for each in names)
+    assert {each.states for each in names} == {INERT}
+    assert all(("BOS" in each.by_slopes) == each.net.endswith("BOS") for each in names)
+    brackets = sum(not each.net.endswith("BOS") for each in names)
+    assert ways(names) == (
+        f"in {len(names) - brackets} ones are compared with BOS, a bias token and in {brackets} ones are compared with "
+        "own brackets, a bias token"
+    )
+    last = next(each for each in names if each.region == 3 and each.by_mass == "BOS")
     assert last.by_slopes == ("BOS", "own brackets", "all brackets")  # shorter sequences do not tell them apart
 
 

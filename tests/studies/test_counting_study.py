@@ -1,5 +1,6 @@
 """The study of counting: what its runs measure, checked by the net built by hand, and its page."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,15 @@ from wherewhat.studies.counting.names import (
     BIDIRECTIONAL,
     BY_HAND,
     CAUSAL,
+    CLOSING,
+    ENCODER_QUERIES,
     FEWER,
     KEPT,
     MOVED,
+    OPENING,
     OWN,
     SHORTER,
+    SUBTRACTED,
     SWAPPED,
     TOP_1,
     TOP_5,
@@ -104,7 +109,7 @@ def test_the_rows_of_a_trained_net_are_its_answers(tmp_path: Path) -> None:
             five = [target in answer[:5] for target, answer in zip(target_NR[:, region], answers, strict=True)]
             assert here == {TOP_1: pytest.approx(np.mean(right)), TOP_5: pytest.approx(np.mean(five))}
     assert {row[5] for row in rows if row[0] == "heads"} >= {"entropy", "input.position_share"}
-    assert len([row for row in rows if row[0] == "encoder"]) == 5
+    assert len([row for row in rows if row[0] == "encoder"]) == 2 * len(TOKENS)
     assert {row[3] for row in rows if row[0] == "frequencies"} == {0.0, 1.0, 2.0, 3.0}
 
 
@@ -128,7 +133,8 @@ def test_attention_is_summed_by_kind_of_token_and_by_region() -> None:
             assert rows[name + OWN, float(region)] == pytest.approx(np.mean(inside), abs=1e-6)
 
 
-def test_what_ones_attend_to_in_the_encoder() -> None:
+@pytest.mark.parametrize("measure", ENCODER_QUERIES)
+def test_what_ones_and_brackets_attend_to_in_the_encoder(measure: str) -> None:
     task = CountingTask(tokens=20, regions=2)
     net = build(MICRO.training(CountingCondition(CAUSAL, "rope", False), 0).net)
     plain = net.blocks[0].attention.attend  # type: ignore[union-attr]
@@ -141,9 +147,9 @@ def test_what_ones_attend_to_in_the_encoder() -> None:
         attention_NTT[n, slot, batch.input_NT[n] == 2].sum()
         for n in range(5)
         for slot in range(20)
-        if inside_NT[n, slot] and batch.input_NT[n, slot] == BIT_ONE
+        if inside_NT[n, slot] and TOKENS[batch.input_NT[n, slot]] in ENCODER_QUERIES[measure]
     ]
-    rows = {row[1]: row[4] for row in encoder_rows(net, task, seed=1, samples=5)}
+    rows = {row[1]: row[4] for row in encoder_rows(net, task, seed=1, samples=5) if row[3] == measure}
     assert rows["["] == pytest.approx(np.mean(masses), abs=1e-5) and sum(map(float, rows.values())) == pytest.approx(1)
 
 
@@ -196,9 +202,29 @@ def swaps(net: Any, task: CountingTask) -> dict[tuple[str, float, str], float]:
 
 def test_states_of_other_sequences_change_nothing_in_the_net_built_by_hand() -> None:
     rows = swaps(HandBuiltCounter(task := CountingTask(tokens=30, regions=2, bos=True)), task)
+    subtracted = {(kind, SUBTRACTED) for kind in (OPENING, CLOSING)}
     assert {(kind, measure, value) for (kind, _, measure), value in rows.items()} == {
-        (kind, measure, float(measure == KEPT)) for kind in SWAPPED for measure in (KEPT, MOVED)
+        (kind, measure, float(measure == KEPT)) for kind, measure in {*product(SWAPPED, (KEPT, MOVED)), *subtracted}
     }
+
+
+@pytest.mark.parametrize("bos", [False, True])
+def test_running_counts_are_told_from_counts(bos: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A net whose brackets hold the ones before them, and whose read-out takes differences."""
+    task = CountingTask(tokens=20, regions=2, bos=bos)
+    net = build(MICRO.training(CountingCondition(CAUSAL, "none", bos), 0).net)
+    states_NTD = torch.zeros(40, task.length, 2)
+    for n, ids_T in enumerate(task.batch(1, "test", range(40)).input_NT):
+        number = -1
+        for slot, id in enumerate(ids_T):
+            number += TOKENS[id] == "["
+            if TOKENS[id] in "[]":
+                states_NTD[n, slot, number] = (1 if TOKENS[id] == "]" else -1) * (ids_T[:slot] == BIT_ONE).sum()
+    monkeypatch.setattr(net, "hidden", lambda ids_BT: states_NTD)
+    monkeypatch.setattr(net.readout, "forward", lambda x_BTD: -((x_BTD.sum(1)[..., None] - torch.arange(17)) ** 2))
+    ours = {(kind, measure): share for (kind, _, measure), share in swaps(net, task).items()}
+    moves = {("brackets", MOVED), (OPENING, SUBTRACTED), (CLOSING, SUBTRACTED), ("zeros", KEPT), ("BOS", KEPT)}
+    assert ours == {key: float(key in moves) for key in ours} and len(ours) == 10 + 2 * bos
 
 
 @pytest.mark.parametrize("kind", ["[", "]", "0"])
@@ -212,9 +238,9 @@ def test_the_count_moves_with_the_tokens_that_hold_it(kind: str, monkeypatch: py
         states_NTD[n, slots[0]] = torch.from_numpy(batch.target_NR[n]).float()
     monkeypatch.setattr(net, "hidden", lambda ids_BT: states_NTD)
     monkeypatch.setattr(net.readout, "forward", lambda x_BTD: -((x_BTD.amax(1)[..., None] - torch.arange(17)) ** 2))
-    holds = "zeros" if kind == "0" else "brackets"
     for (swapped, _, measure), value in swaps(net, task).items():
-        assert value == float((measure == MOVED) == (swapped == holds)), (swapped, measure)
+        answer = MOVED if kind in SWAPPED[swapped] else KEPT
+        assert value == float(measure == answer), (swapped, measure)
 
 
 def test_only_right_answers_can_stay_right(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,7 +387,8 @@ def test_the_page_tells_how_learnt_regions_are_counted(outcome: StudyRun) -> Non
     net = "causal rope, BOS"
     of_net = pl.col("subject") == net
     values = {("accuracy", ""): 0.9, ("median", ""): 0.9, ("attention", "1"): 0.5, ("attention", "BOS"): 0.45}
-    values |= {("attention", "0"): 0.0, ("attention", "["): 0.0, ("attention", "]"): 0.0, ("slope", ""): 0.5}
+    values |= {("attention", f"1{OWN}"): 0.48, ("slope", ""): 0.5}
+    values |= {("attention", kind): 0.0 for kind in "0[]"}
     result = outcome.result.filter(~(of_net & (pl.col("part") == "swap")))
     for (part, item), value in values.items():
         chosen = of_net & (pl.col("part") == part) & (pl.col("item") == item if item else True)
@@ -369,15 +396,17 @@ def test_the_page_tells_how_learnt_regions_are_counted(outcome: StudyRun) -> Non
     more: list[Row] = [("count", net, "0 to 3", 0.0, 0, TOP_1, 0.93, 0.9, 0.95)]
     for region in (0.0, 1.0):
         more += [
-            ("swap", net, "BOS", region, 0, what, value, None, None) for what, value in ((KEPT, 0.87), (MOVED, 0.11))
+            ("swap", net, "BOS", region, 0, what, value, None, None) for what, value in ((KEPT, 0.97), (MOVED, 0.02))
         ]
     result = ResultTable(result).extended(more).rows
     text = "".join(str(section.body) for section in page_of_study(result, outcome.manifest).sections)
     for words in (
-        "The best net is causal rope, BOS. In regions 0 and 1 it compares ones with BOS, a bias token",
+        "The best net is causal rope, BOS, which is right in 90\N{NO-BREAK SPACE}% of cases. In regions 0 and 1, ones "
+        "are compared with BOS, a bias token: 48\N{NO-BREAK SPACE}% of attention is on the ones of the region and "
+        "45\N{NO-BREAK SPACE}% on tokens other than ones; with the states that BOS have in another sequence",
         "causal rope, BOS, region 1",
-        "87\N{NO-BREAK SPACE}%",
-        "11\N{NO-BREAK SPACE}%",
+        "97\N{NO-BREAK SPACE}%",
+        "2\N{NO-BREAK SPACE}%",
         "30.9 (95.4)",
     ):
         assert words in text, words

@@ -1,8 +1,9 @@
-"""Which token a net counts ones against: by what its read-out attends to, and by how it errs on other sizes.
+"""How a net counts: which token it compares ones with, or which tokens hold the count already.
 
 A query looks at the n ones of its region and at b tokens of some other kind. What it gathers is a function of n / b
 alone, so that a net trained with b of them and tested with b' reads n · b / b' ones. This holds if those tokens say
-nothing about the count themselves, which an intervention on their states shows. Torch-free, for the page too.
+nothing about the count themselves, which an intervention on their states shows. Otherwise the encoder has counted: its
+brackets hold the count, or running counts whose difference it is. Torch-free, for the page too.
 """
 
 import math
@@ -10,11 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from wherewhat.studies.counting.names import (
+    CLOSING,
+    COMPARABLE,
     KEPT,
     LEARNT,
     MOVED,
+    OPENING,
     OWN,
     SLOPE,
+    SUBTRACTED,
     SWAPPED,
     TOKEN_TYPES,
     TRAINED,
@@ -25,9 +30,15 @@ from wherewhat.studies.engine.results import Cell, ResultTable
 SLOPE_TOLERANCE = 0.15  # by how much a slope may miss an expected one, as a share of it
 FEW_MASS = 0.05  # attention on ones, or on all possible bias tokens, below which a query does not compare the two
 OWN_SHARE = 0.8  # of the attention on brackets, from which those of other regions hardly count
-MOST = 0.5  # of answers with the states of another sequence, from which they stay or move
+MOST = 0.5  # of answers with the states of another sequence, above which they move
+NEARLY_ALL = 0.9  # of them, that stay if the states do not matter
 NO_ONES = "hardly any ones"  # in place of a bias, where a query attends to hardly any
-INERT, MATTER, HELD, UNCLEAR = "do not matter", "matter", "hold the count", "unclear"  # the states of what is attended
+# What the states of the tokens do that a query attends to beside ones. The last three are counts of the encoder.
+INERT, PARTLY, MATTER, UNCLEAR = "do not matter", "matter in part", "matter", "unclear"
+RUNNING, CLOSED, HELD = "running counts", "counts of closed regions", "counts"
+ENCODED = (RUNNING, CLOSED, HELD)
+Shares = Mapping[tuple[str, str], float]  # of answers, by whose states are exchanged and what they become
+BRACKETS, MEASURES = "brackets", (KEPT, MOVED, SUBTRACTED)
 Expected = Mapping[str, Mapping[str, float]]  # slope by size and bias token
 
 
@@ -73,17 +84,26 @@ class LearntRegion(NamedTuple):
     by_mass: str
     by_slopes: tuple[str, ...]
     kind: str  # of the tokens that its query attends to most, but for ones
-    kept: float  # answers that stay, if those tokens have the states of another sequence
-    moved: float  # answers that become the count of that sequence
+    swapped: Shares  # with the states of another sequence
+
+    def share(self, measure: str, kind: str | None = None) -> float:
+        """Of answers that stay or change in some way, if tokens have the states of another sequence."""
+        return self.swapped.get((kind or self.kind, measure), math.nan)
 
     @property
     def states(self) -> str:
-        """Whether the states of those tokens matter to the answer, and whether they hold it."""
-        if self.moved > MOST:
+        """Whether the states of those tokens matter to the answer, and whether they are counts themselves."""
+        if self.kind == BRACKETS:
+            if all(self.share(SUBTRACTED, each) > MOST for each in (OPENING, CLOSING)):
+                return RUNNING
+            if self.share(MOVED, CLOSING) > MOST:
+                return CLOSED
+        if self.share(MOVED) > MOST:
             return HELD
         if self.by_mass in ("", NO_ONES):
             return UNCLEAR
-        return INERT if self.kept > MOST else MATTER
+        kept = self.share(KEPT)
+        return INERT if kept >= NEARLY_ALL else PARTLY if kept > MOST else MATTER
 
     @property
     def has_bias(self) -> bool:
@@ -106,10 +126,17 @@ def _learnt_region(table: ResultTable, expected: Expected, net: str, seed: int, 
     at = float(region)
     kinds = (*TOKEN_TYPES, f"[{OWN}", f"]{OWN}")
     masses = {kind: table.value(net, Cell("attention", "mass", kind, at), seed) for kind in kinds}
-    attended = max(SWAPPED, key=lambda kind: sum(masses[token] for token in SWAPPED[kind]))
-    kept, moved = (table.value(net, Cell("swap", measure, attended, at), seed) for measure in (KEPT, MOVED))
-    fitting = biases_by_slopes(relative_slopes(table, net, seed, region, list(expected)), expected)
-    return LearntRegion(net, seed, region, bias_by_mass(masses), fitting, attended, kept, moved)
+    attended = max(COMPARABLE, key=lambda kind: sum(masses[token] for token in COMPARABLE[kind]))
+    cells = {(kind, measure): Cell("swap", measure, kind, at) for kind in SWAPPED for measure in MEASURES}
+    swapped = {key: table.value(net, cell, seed) for key, cell in cells.items()}
+    fitting = biases_by_slopes(relative_slopes(table, net, seed, region, list(expected)), possible(expected, net))
+    return LearntRegion(net, seed, region, bias_by_mass(masses), fitting, attended, swapped)
+
+
+def possible(expected: Expected, net: str) -> Expected:
+    """The slopes of the tokens that a net has: without BOS it cannot be one that ones are compared with."""
+    none = () if net.endswith("BOS") else ("BOS",)
+    return {size: {bias: slope for bias, slope in its.items() if bias not in none} for size, its in expected.items()}
 
 
 def relative_slopes(table: ResultTable, net: str, seed: int, region: int, sizes: Sequence[str]) -> dict[str, float]:

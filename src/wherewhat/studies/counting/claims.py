@@ -1,7 +1,6 @@
 """What was published about counting, and what we ask beyond it, each claim above the test that decides on it."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean
@@ -13,9 +12,10 @@ from wherewhat.formatting import count, listed, percent
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.intervals import mover
 from wherewhat.stats.verdict import UNPUBLISHED, if_unpublished, published_verdict, sign_of
-from wherewhat.studies.counting.biases import HELD, INERT, MATTER, UNCLEAR, LearntRegion, learnt_regions
+from wherewhat.studies.counting.biases import ENCODED, INERT, LearntRegion, learnt_regions
 from wherewhat.studies.counting.names import BIDIRECTIONAL, BINS, BY_HAND, CAUSAL, LEARNT, SIZES, SLOW, TOP_1, TRAINED
 from wherewhat.studies.counting.settings import CountingCondition
+from wherewhat.studies.counting.solution import ways
 from wherewhat.studies.engine.claims import FEWEST_SEEDS, Claim, Verdict, claim, list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
 
@@ -29,10 +29,10 @@ COMPARED = {
     "none": "without positions",
     "learned": "with learned positions",
 }  # published both ways
-FAR_BETTER = "Causal encoders count far better than bidirectional ones"
-FEW_SEEDS = f"Seeds differ, and there are fewer than {FEWEST_SEEDS}."
 TOO_FEW_SEEDS = f"That takes at least {FEWEST_SEEDS} seeds."  # as a net may learn in one run and not in another
 NOTHING_LEARNT = "None of these nets has learnt to count."
+BY_ENCODER = "Most learnt regions are counted by the encoder, whose tokens then hold counts, not against a bias token"
+NO_BIAS = "No net here counts against a bias token"
 
 
 def nets(table: ResultTable, direction: str, *encodings: str) -> list[CountingCondition]:
@@ -47,7 +47,10 @@ def values(table: ResultTable, chosen: Sequence[CountingCondition], cell: Cell) 
 
 
 def undecided(table: ResultTable, shares: Mapping[str, float]) -> str | None:
-    """Why nothing can be said of some nets: too few seeds, or none of them has learnt to count; None if neither."""
+    """Why nothing can be said of some nets: too few seeds, or none of them has learnt to count; None if neither.
+
+    All nets that are compared belong into `shares`.
+    """
     if len(table.seeds) < FEWEST_SEEDS:
         return TOO_FEW_SEEDS
     return NOTHING_LEARNT if max(shares.values()) < FAILS else None
@@ -82,16 +85,17 @@ def by_hand(table: ResultTable) -> Verdict:
     "Causal encoders count far better than bidirectional ones.",
     "with RoPE, learned positions or none: medians 9.6 to 91.8 % against 3.0 to 16.8 %",
     answers={
-        "agrees": FAR_BETTER,
+        "agrees": "Causal encoders count far better than bidirectional ones",
         "in part": "Causal encoders count better than bidirectional ones, but not all of them far better",
         "disagrees": "Causal encoders count no better than bidirectional ones",
-        "unknown": "Whether a causal mask helps was not decided",
+        "unknown": "Whether a causal mask helps is open",
     },
 )
 def causal_counts(table: ResultTable) -> Verdict:
     """By the best region of any seed and by the median, of nets that differ in the mask alone.
 
-    A net may learn from one seed and not from another, hence the best. ALiBi was published with the mask alone.
+    A net may learn from one seed and not from another, hence the best. ALiBi was published with the mask alone. Pairs
+    that have not learnt to count either way decide nothing.
     """
     pairs = []
     for causal in nets(table, CAUSAL, *COMPARED):
@@ -107,17 +111,17 @@ def causal_counts(table: ResultTable) -> Verdict:
         for pair in pairs
     ]
     ours = f"Best region with a causal mask and without one: {'; '.join(words)}"
-    if max(max(pair.best, pair.other_best) for pair in pairs) < FAILS:
+    if not (learning := [pair for pair in pairs if max(pair.best, pair.other_best) >= FAILS]):
         return Verdict(ours, "unknown", NOTHING_LEARNT)
-    few = len(table.seeds) < FEWEST_SEEDS
-    if all(pair.far for pair in pairs):
-        return Verdict(ours, "in part" if few else "agrees", FEW_SEEDS if few else "", answer=FAR_BETTER)
-    helped = [pair.name for pair in pairs if pair.better]
+    if len(table.seeds) < FEWEST_SEEDS:
+        return Verdict(ours, "unknown", TOO_FEW_SEEDS)
+    if all(pair.far for pair in learning):
+        return Verdict(ours, "agrees")
+    helped, alike = [pair.name for pair in learning if pair.better], [pair.name for pair in learning if pair.alike]
     if not helped:
-        return Verdict(ours, "disagrees", FEW_SEEDS if few else "")
-    others = [pair.name for pair in pairs if not pair.better]
-    answer = f"A causal mask helps {listed(helped)}, but not {listed(others)}" if others else ""
-    return Verdict(ours, "in part", FEW_SEEDS if few else "", answer=answer)
+        return Verdict(ours, "disagrees" if alike else "unknown")
+    answer = f"A causal mask helps {listed(helped)}, but not {listed(alike)}" if alike else ""
+    return Verdict(ours, "in part", answer=answer)
 
 
 class Pair(NamedTuple):
@@ -135,6 +139,11 @@ class Pair(NamedTuple):
         return self.best > self.other_best + APART
 
     @property
+    def alike(self) -> bool:
+        """Whether the causal net is better neither in its best region nor in the median."""
+        return not self.better and self.median <= self.other_median + APART
+
+    @property
     def far(self) -> bool:
         """Whether the best region is far better, and the median is not worse."""
         return self.best > self.other_best + FAR and self.median > self.other_median - APART
@@ -150,18 +159,22 @@ def _range(shares: Sequence[float]) -> str:
     "median 91.8 % without BOS, 30.9 % with it; the next best encoding has 22.0 %",
 )
 def rope_is_reliable(table: ResultTable) -> Verdict:
-    """By the best median of each encoding, with or without BOS."""
-    best = {}
-    for encoding in dict.fromkeys(net.encoding for net in table.conditions if net.direction == CAUSAL):
-        if medians := values(table, nets(table, CAUSAL, encoding), MEDIAN):
-            best[encoding] = max(medians.values())
-    if len(best) < 2 or "rope" not in best:
+    """By the medians with BOS and those without, each if RoPE and another encoding were trained."""
+    medians = {}
+    for bos in (True, False):
+        causal = [net for net in table.conditions if net.direction == CAUSAL and net.bos == bos]
+        its = {net.encoding: table.value(net.name, MEDIAN) for net in causal}
+        its = {encoding: share for encoding, share in its.items() if not math.isnan(share)}
+        if len(its) > 1 and "rope" in its:
+            medians["with BOS" if bos else "without BOS"] = its
+    if not medians:
         return Verdict("RoPE and another encoding are needed", "unknown")
-    ours = f"Median, of nets with BOS or without, whichever is better: {list_shares(best)}"
-    if (missing := undecided(table, best)) is not None:
+    ours = "; ".join(f"median {when}: {list_shares(its)}" for when, its in medians.items())
+    ours = ours[0].upper() + ours[1:]
+    if missing := undecided(table, {f"{each}, {when}": its[each] for when, its in medians.items() for each in its}):
         return Verdict(ours, "unknown", missing)
-    others = max(share for encoding, share in best.items() if encoding != "rope")
-    verdict = "agrees" if best["rope"] > others + APART else "disagrees" if best["rope"] < others - APART else "unknown"
+    leads = [its["rope"] - max(share for each, share in its.items() if each != "rope") for its in medians.values()]
+    verdict = published_verdict([0 if abs(lead) <= APART else 1 if lead > 0 else -1 for lead in leads])
     return Verdict(ours, verdict, "The best encodings are too close." if verdict == "unknown" else "")
 
 
@@ -196,7 +209,7 @@ def learned_is_bad(table: ResultTable) -> Verdict:
     if not learned or not rope:
         return Verdict("Learned positions and RoPE are needed", "unknown")
     ours = f"At most {list_shares({**learned, **rope})}"
-    if (missing := undecided(table, rope)) is not None:
+    if (missing := undecided(table, {**learned, **rope})) is not None:
         return Verdict(ours, "unknown", missing)
     return Verdict(
         ours, all_or_some([max(learned.values()) < FAILS, max(learned.values()) < max(rope.values()) - APART])
@@ -232,10 +245,10 @@ def flat_alibi(table: ResultTable) -> Verdict:
     "The token that ones are counted against decides which sizes a net can count in.",
     "a mechanism, for some nets: BOS serves all sizes, all of `]` other lengths, `0` other numbers of regions",
     answers={
-        "agrees": "Bias tokens explain the slopes on other sizes",
-        "in part": "Bias tokens explain some of the slopes on other sizes",
+        "agrees": "Nets count against a bias token, which explains their slopes on other sizes",
+        "in part": "Some regions are counted against a bias token, others in other ways",
         "disagrees": "Bias tokens do not explain the slopes on other sizes",
-        "unknown": "No net has learnt enough to name its bias tokens",
+        "unknown": "No net has learnt enough to say how it counts",
     },
 )
 def bias_token(table: ResultTable) -> Verdict:
@@ -245,35 +258,16 @@ def bias_token(table: ResultTable) -> Verdict:
         return Verdict("No region was learnt", "unknown")
     ours = f"Of {count(len(regions), 'learnt region')}, {ways(regions)}"
     same = [each.has_bias for each in regions if each.states == INERT]
+    encoded = sum(each.states in ENCODED for each in regions) > len(regions) / 2
+    answer = BY_ENCODER if encoded else ""
     if not same:
-        return Verdict(ours, "unknown", "No region has a bias token.", answer="No net here counts by a bias token")
-    most = len(same) > len(regions) / 2
-    verdict = all_or_some(same) if most else all_or_some([*same, False])
-    why = "" if most else "In most regions the states of what is attended to matter, or it is unclear."
-    fitting = f"Where these states do not matter, slopes fit in {sum(same)} of {len(same)} regions"
-    return Verdict(f"{ours}. {fitting}", verdict, why)
-
-
-def ways(regions: Sequence[LearntRegion]) -> str:
-    """How many regions are counted in which way, as the rest of a sentence.
-
-    >>> ways([LearntRegion("causal rope", 0, region, "zeros", ("zeros",), "zeros", 0.9, 0.0) for region in (0, 1)])
-    '2 have zeros as their bias token'
-    """
-    counts = Counter(map(_way, regions)).most_common()
-    return listed([way.format(number, have="has" if number == 1 else "have") for way, number in counts])
-
-
-def _way(region: LearntRegion) -> str:
-    """How a region is counted; a place for how many are."""
-    if region.has_bias:
-        return f"{{}} {{have}} {region.by_mass} as their bias token"
-    return {
-        INERT: f"in {{}} slopes do not fit {region.by_mass}, which the query attends to",
-        MATTER: f"in {{}} the states of {region.by_mass} matter",
-        HELD: f"in {{}} the states of {region.kind} hold the count",
-        UNCLEAR: "in {} it is unclear",
-    }[region.states]
+        return Verdict(ours, "unknown", "No region has a bias token.", answer=answer or NO_BIAS)
+    fitting = f"{ours}. Where the states of what ones are compared with do not matter, slopes fit in {sum(same)} of "
+    fitting += count(len(same), "region")
+    if len(same) > len(regions) / 2:
+        return Verdict(fitting, all_or_some(same), short=f"{ours}.")
+    why = "In most regions the states of what is attended to matter, or it is unclear."
+    return Verdict(fitting, all_or_some([*same, False]), why, answer=answer, short=f"{ours}.")
 
 
 def learnt(table: ResultTable) -> list[LearntRegion]:

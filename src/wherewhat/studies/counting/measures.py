@@ -11,7 +11,16 @@ from torch.nn.functional import pad
 from wherewhat.nets.trunk import Trunk
 from wherewhat.stats.intervals import wilson
 from wherewhat.studies.counting.by_hand import HandBuiltCounter
-from wherewhat.studies.counting.names import BINS, OWN, SLOPE, TOKEN_TYPES, TOP_1, TOP_5, TRAINED
+from wherewhat.studies.counting.names import (
+    BINS,
+    ENCODER_QUERIES,
+    OWN,
+    SLOPE,
+    TOKEN_TYPES,
+    TOP_1,
+    TOP_5,
+    TRAINED,
+)
 from wherewhat.studies.counting.slopes import CountingSize, expected_slopes
 from wherewhat.studies.engine.attention import read_attention
 from wherewhat.studies.engine.lengths import Measured
@@ -23,7 +32,7 @@ AnyCounter = Trunk | HandBuiltCounter
 Floats = NDArray[np.float64]
 COMMON = 0.9  # quantile of counts in training up to which slopes are measured
 AT_ONCE = 250  # sequences that are read together
-SHOWN = 60  # tokens per region whose codes are drawn
+SEQUENCES, SHOWN = 40, 60  # from which codes are drawn, and tokens per region
 RIDGE = 1e-6  # of the linear decoder of regions, as a share of the mean variance
 FEWEST = 50  # sequences that an accuracy by true count rests on
 
@@ -111,9 +120,10 @@ def code_rows(net: AnyCounter, task: CountingTask, *, seed: int, samples: int) -
     one_N, region_N, slot_N = np.nonzero(inside_regions(batch, task) & (batch.input_NT == BIT_ONE)[:, None])
     states_ND = states_NTD[one_N, slot_N].double().numpy()
     centred_ND = states_ND - states_ND.mean(0)
-    plane_ND = centred_ND @ np.linalg.svd(centred_ND, full_matrices=False)[2][:2].T
+    drawn_N = one_N < SEQUENCES
+    plane_ND = centred_ND[drawn_N] @ np.linalg.svd(centred_ND, full_matrices=False)[2][:2].T
     for region in range(task.regions):
-        for number, (x, y) in enumerate(plane_ND[region_N == region][:SHOWN].tolist()):
+        for number, (x, y) in enumerate(plane_ND[region_N[drawn_N] == region][:SHOWN].tolist()):
             yield "code", str(number), float(region), "x", x, None, None
             yield "code", str(number), float(region), "y", y, None, None
     yield "decode", "", None, "accuracy", decoded_share(centred_ND, region_N, one_N % 2 == 0), None, None
@@ -140,10 +150,12 @@ def decoded_share(states_ND: Floats, region_N: Ints, fitted_N: NDArray[np.bool_]
 
 @torch.no_grad()
 def encoder_rows(net: Trunk, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
-    """What ones inside regions attend to in the encoder, by kind of token."""
+    """What ones inside regions, and brackets, attend to in the encoder, by kind of token."""
     batch = task.batch(seed, "test", np.arange(min(samples, AT_ONCE)))
     attention_NTT = read_attention(net, torch.from_numpy(batch.input_NT))[0][:, 0].double().numpy()
-    ones_NT = inside_regions(batch, task).any(1) & (batch.input_NT == BIT_ONE)
+    inside_NT = inside_regions(batch, task).any(1)
     for kind, name in enumerate(TOKEN_TYPES):
         mass_NT = np.einsum("nqk,nk->nq", attention_NTT, (batch.input_NT == kind).astype(float))
-        yield "encoder", name, None, "mass", float(mass_NT[ones_NT].mean()), None, None
+        for measure, tokens in ENCODER_QUERIES.items():
+            asks_NT = inside_NT & np.isin(batch.input_NT, [TOKEN_TYPES.index(token) for token in tokens])
+            yield "encoder", name, None, measure, float(mass_NT[asks_NT].mean()), None, None

@@ -9,8 +9,14 @@ SIZES = (TRAINED, SHORTER, FEWER)
 BINS = {"0 to 3": (0, 3), "4 to 15": (4, 15), "16 to 63": (16, 63), "64 and more": (64, 10**9)}  # of true counts
 OWN = " of its region"  # suffix of the tokens inside the region that a query asks for
 TOKEN_TYPES = ("0", "1", "[", "]", "BOS")
-SWAPPED = {"brackets": ("[", "]"), "zeros": ("0",), "BOS": ("BOS",)}  # what ones can be compared with
-KEPT, MOVED = "own count", "count of the other"  # answers with the states that a kind has in another sequence
+COMPARABLE = {"brackets": ("[", "]"), "zeros": ("0",), "BOS": ("BOS",)}  # what ones can be compared with
+OPENING, CLOSING = "opening brackets", "closing brackets"
+SWAPPED = {**COMPARABLE, OPENING: ("[",), CLOSING: ("]",)}  # whose states are exchanged
+# Answers with the states that a kind has in another sequence. The last one is the running count of ones at the closing
+# bracket minus that at the opening one, if one of the two is of the other sequence.
+KEPT, MOVED, SUBTRACTED = "own count", "count of the other", "difference of running counts"
+FROM_ONES, FROM_BRACKETS = "mass from ones", "mass from brackets"  # attention of the encoder
+ENCODER_QUERIES = {FROM_ONES: ("1",), FROM_BRACKETS: ("[", "]")}
 SCORES = ("entropy", "locality", "input.position_share", "input.symbol_share")  # of the encoder's head
 MEAN_FREQUENCY = "mean_frequency"  # of rotary heads; a score that is no share
 TOP_1, TOP_5, SLOPE = "top-1", "top-5", "slope"

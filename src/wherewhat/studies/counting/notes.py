@@ -24,8 +24,10 @@ NOTES = (
     "Slopes are fitted through 0 over counts for which no bias token makes a net predict more than the 90 % quantile "
     "of training, as larger counts are hardly learnt and would decide a slope alone. They are divided by the slope as "
     "trained. Accuracies by true count rest on at least 50 sequences each.",
-    "The exchange of states is measured on sequences that are counted correctly and whose count is not that of the "
-    "other sequence; the brackets of all regions are exchanged together.",
+    "The exchange of states is measured on sequences that are counted correctly and in which the answers that it could "
+    "lead to are possible and different. Tokens of all regions are exchanged together. States do not matter if at "
+    "least 90 % of right answers stay right; they hold a count if more than half of the answers become it.",
+    "The last region does not exist among fewer regions, so that its slopes tell zeros from other bias tokens alone.",
     "Among sequences with fewer regions, the queries of the first regions answer.",
     "The net built by hand is not trained. It shows that one causal head without an encoding is enough.",
 )

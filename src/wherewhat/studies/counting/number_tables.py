@@ -1,4 +1,6 @@
-"""The two tables of the page of counting: how each learnt region is counted, and all numbers of every net."""
+"""The tables of the page of counting: how each learnt region is counted, and all numbers of every net."""
+
+import math
 
 from wherewhat.formatting import MISSING, percent, short
 from wherewhat.published.counting import TOP_1 as PUBLISHED
@@ -7,10 +9,16 @@ from wherewhat.report.blocks.table import table as table_of
 from wherewhat.report.core.html import Html
 from wherewhat.studies.counting.biases import INERT, LearntRegion, relative_slopes, slope_cell
 from wherewhat.studies.counting.names import (
+    CLOSING,
+    ENCODER_QUERIES,
+    KEPT,
     MEAN_FREQUENCY,
+    MOVED,
+    OPENING,
     OWN,
     SCORES,
     SIZES,
+    SUBTRACTED,
     TOKEN_TYPES,
     TOP_1,
     TOP_5,
@@ -23,13 +31,13 @@ from wherewhat.tables.manifest.study import CountingSection
 
 
 def bias_table(table: ResultTable, about: CountingSection, learnt: list[LearntRegion]) -> Html:
-    """What each learnt region is compared with, answers with other states, slopes, and attention."""
+    """What each learnt region is compared with, answers with the states of others, slopes, and attention."""
     several = (about.seeds or 1) > 1
     rows = []
     for bias in next(iter(about.expected.values()), {}):
         slopes = [short(slope[bias]) for slope in about.expected.values()]
         rows.append(
-            [f"expected: {bias}", bias, INERT, *[MISSING] * 3, "1", *slopes, *[MISSING] * (len(TOKEN_TYPES) + 1)]
+            [f"expected: {bias}", bias, INERT, *[MISSING] * 5, "1", *slopes, *[MISSING] * (len(TOKEN_TYPES) + 1)]
         )
     for each in learnt:
         masses = [mass(table, each, kind) for kind in TOKEN_TYPES]
@@ -37,15 +45,32 @@ def bias_table(table: ResultTable, about: CountingSection, learnt: list[LearntRe
         trained = short((table.row(each.net, slope_cell(TRAINED, each.region), each.seed) or {}).get("value"))
         relative = relative_slopes(table, each.net, each.seed, each.region, list(about.expected))
         slopes = [trained, *(short(relative.get(size)) for size in about.expected)]
-        swapped, attention = [percent(each.kept), percent(each.moved)], map(percent, (*masses, inside))
+        shares = (each.share(KEPT), each.share(MOVED), *(each.share(SUBTRACTED, kind) for kind in (OPENING, CLOSING)))
+        swapped, attention = map(share_or_dash, shares), map(percent, (*masses, inside))
         name = f"{each.net}, region {each.region}{f', seed {each.seed}' if several else ''}"
         fitting = ", ".join(each.by_slopes) or "none of them"
         rows.append([name, each.by_mass or MISSING, each.states, fitting, *swapped, *slopes, *attention])
-    headings = ["region", "ones and", "their states", "slopes fit", "stay right", "other's count", *SIZES]
-    headings += [*TOKEN_TYPES, "inside its region"]
-    groups = [("", 4), ("with other states", 2), ("slope", len(SIZES))]
+    headings = ["region", "compared with", "states of these", "slopes fit", "stay right", "become the other's count"]
+    headings += ["[ alone: difference", "] alone: difference", *SIZES, *TOKEN_TYPES, "inside its region"]
+    groups = [("", 4), ("right answers with states of another sequence", 4), ("slope", len(SIZES))]
     groups.append(("attention of its query", len(TOKEN_TYPES) + 1))
     return table_of(headings, rows, label="how regions are counted", groups=groups)
+
+
+def share_or_dash(value: float) -> str:
+    """A share in per cent, or a dash where it was not measured."""
+    return MISSING if math.isnan(value) else percent(value)
+
+
+def attention_table(table: ResultTable, about: CountingSection) -> Html:
+    """What the query of every region attends to in the read-out of every net, by kind of token."""
+    rows = [
+        [f"{shown(net)}, region {region}", *map(per_cent, masses)]
+        for net in about.nets
+        for region in range(about.regions)
+        if any(masses := [value_of(table, net, Cell("attention", "mass", kind, float(region))) for kind in TOKEN_TYPES])
+    ]
+    return table_of(["% of attention", *TOKEN_TYPES], rows, label="attention of the read-out")
 
 
 def value_of(table: ResultTable, net: str, cell: Cell) -> float | None:
@@ -62,14 +87,16 @@ def number_table(table: ResultTable, about: CountingSection) -> Html:
         published += [[None, None]] * (len(SIZES) - len(published))
         five = per_cent(value_of(table, net, Cell("median", TOP_5, TRAINED)))
         decoded = per_cent(value_of(table, net, Cell("decode", "accuracy")))
-        encoder = [short(value_of(table, net, Cell("encoder", "mass", kind))) for kind in TOKEN_TYPES]
+        cells = [Cell("encoder", query, kind) for query in ENCODER_QUERIES for kind in TOKEN_TYPES]
+        encoder = [short(value_of(table, net, cell)) for cell in cells]
         scores = [short(value_of(table, net, Cell("heads", score))) for score in (*SCORES, MEAN_FREQUENCY)]
         rows.append(
             [shown(net), *(median_and_best(*pair) for pair in (*ours, *published)), five, decoded, *encoder, *scores]
         )
     groups = [("", 1), ("median (best), top-1", len(SIZES)), ("published", len(SIZES)), ("top-5", 1), ("", 1)]
-    groups += [("ones attend to", len(TOKEN_TYPES)), ("head", len(SCORES) + 1)]
-    headings = ["net", *SIZES, *SIZES, TRAINED, "region decoded", *TOKEN_TYPES]
+    groups += [("ones attend to", len(TOKEN_TYPES)), ("brackets attend to", len(TOKEN_TYPES))]
+    groups.append(("head", len(SCORES) + 1))
+    headings = ["net", *SIZES, *SIZES, TRAINED, "region decoded", *TOKEN_TYPES, *TOKEN_TYPES]
     headings += ["entropy", "locality", "position share", "symbol share", "mean frequency"]
     return table_of(headings, rows, label="all nets", groups=groups)
 

@@ -30,6 +30,7 @@ from wherewhat.report.blocks.claims import claims_section
 from wherewhat.report.blocks.layout import answer_section, counted, note, panel, run_time
 from wherewhat.report.blocks.marks import DASHES, ROWS, dots, named, rule, where
 from wherewhat.report.blocks.provenance import provenance_section
+from wherewhat.report.core.html import join
 from wherewhat.report.core.page import Page, Section
 from wherewhat.studies.counting.biases import LearntRegion, learnt_regions
 from wherewhat.studies.counting.chance import best_constant
@@ -48,7 +49,7 @@ from wherewhat.studies.counting.names import (
     accuracy,
     shown,
 )
-from wherewhat.studies.counting.number_tables import bias_table, number_table, value_of
+from wherewhat.studies.counting.number_tables import attention_table, bias_table, number_table, value_of
 from wherewhat.studies.counting.solution import solution
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.tables.manifest.study import CountingManifest, CountingSection
@@ -66,22 +67,25 @@ LEDES = {
     "sizes": "The same nets on shorter sequences ({shorter} tokens in place of {tokens}) and with fewer regions "
     "({fewer} in place of {regions}), none of which were in training. Columns are regions.",
     "bias": "A query can count the ones of its region by comparing them with a bias token, whose number is the same in "
-    "every sequence: BOS, the brackets of the region or of all regions, or zeros. On other sizes the prediction is "
-    "then off by a known factor, the slope of predicted over true counts; slopes on other sizes are relative to the "
-    "one as trained. To test whether the tokens that ones are compared with carry the count themselves, they get the "
-    "states that they have in another sequence after the encoder: if right answers stay right, their states do not "
-    "matter, as those of a bias token; if answers become the other sequence's count, they hold it. Listed are all "
-    "regions that are counted exactly in more than {learnt} of test sequences.",
+    "every sequence (BOS, the brackets of the region or of all regions) or nearly the same (zeros). On other sizes the "
+    "prediction is then off by a known factor, the slope of predicted over true counts; slopes on other sizes are "
+    "relative to the one as trained. Or the encoder has counted, and the read-out takes counts from brackets. What "
+    "decides is an exchange: after the encoder, tokens of one kind get the states that they have in another sequence. "
+    "If right answers stay right, these states do not matter, as those of a bias token. If answers become the other "
+    "sequence's count, the tokens hold it. If opening brackets exchanged alone, and closing ones alone, change it to "
+    "the difference of the ones before them, brackets hold running counts. Listed are all regions that are counted "
+    "exactly in more than {learnt} of test sequences.",
     "codes": "The states of the ones of each region after the encoder, projected onto their first two principal "
     "components, for the net built by hand, those that have learnt a region, and the best bidirectional one; of "
     "several seeds, the one that has learnt most regions. Where regions lie apart, a query can pick its own.",
-    "counts": "Accuracy by the true count; every dot is a learnt region of one seed. Ratios of attention tell small "
-    "counts apart better than large ones, which are also rare in training.",
+    "counts": "Accuracy by the true count; every dot is a learnt region of one seed. Large counts are rare in "
+    "training, and neighbouring ones differ less in ratio.",
     "frequencies": "The share of the variance of a rotary head's logits that each frequency carries, from the fastest, "
     "0, to the slowest.",
     "table": "The median and the best of all regions and seeds in per cent, beside those published for sequences of "
     "512 tokens, 300 in the shorter ones. Then how well a linear map finds the region of a one after the encoder, what "
-    "such ones attend to in the encoder, and the scores of its head.",
+    "such ones and brackets attend to in the encoder, and the scores of its head. Below, what the query of each region "
+    "attends to in the read-out, the mean over seeds.",
 }
 
 
@@ -92,12 +96,13 @@ def page(result: pl.DataFrame, manifest: CountingManifest) -> Page:
         raise UserError("the table has no net that was tested; run `wherewhat reproduce counting` again")
     learnt = learnt_regions(table, trained(about), about.regions, about.expected)
     facts = [counted(len(trained(about)), "trained net"), counted(about.seeds or 1, "seed")]
+    numbers = join(panel(number_table(table, about)), panel(attention_table(table, about)))
     return Page(
         title="Counting in context",
         kind="Reproduction of arXiv 2406.02585",
         lede="How many ones stand between each pair of brackets? One block reads the sequence, one cross-attention "
         "with a learned query per region answers. A causal mask is all the position that this needs, as a net built "
-        "by hand shows; trained nets find other ways too.",
+        "by hand shows. What do trained nets find?",
         facts=[*facts, *run_time(about.seconds, about.processes)],
         sections=[
             answer(table, about, learnt),
@@ -106,7 +111,7 @@ def page(result: pl.DataFrame, manifest: CountingManifest) -> Page:
             codes(table, about, learnt),
             counts(table, learnt),
             *frequencies(table, about),
-            Section("table", "All numbers", LEDES["table"], panel(number_table(table, about)), "Numbers"),
+            Section("table", "All numbers", LEDES["table"], numbers, "Numbers"),
             claims_section(manifest.claims),
             provenance_section(manifest),
         ],
@@ -146,7 +151,7 @@ def answer(table: ResultTable, about: CountingSection, learnt: list[LearntRegion
         label="accuracy by net and region",
         **look,
     )
-    answers = [about.answers[name] for name in ("causal", "bias token", "by hand") if name in about.answers]
+    answers = [about.answers[name] for name in ("bias token", "causal", "by hand") if name in about.answers]
     text = LEDES["answer"].format(here=percent(chance), published=percent(best_constant(512, 4)))
     best = note(solution(table, learnt))
     return answer_section("answer", "Who can count", answers, best, panel(drawn), text=text, short="Answer")

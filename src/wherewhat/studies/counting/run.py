@@ -33,7 +33,7 @@ from wherewhat.studies.engine.train_job import train_in_job
 from wherewhat.tasks.counting import CountingTask
 from wherewhat.training.loop import threads
 
-CODES = 40  # test sequences whose codes are drawn
+CODES = 600  # test sequences on which regions are decoded from codes, many more than a code has channels
 
 
 def run(condition: CountingCondition, scale: CountingScale, seed: int, context: JobContext) -> list[Row]:

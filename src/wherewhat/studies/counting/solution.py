@@ -1,26 +1,90 @@
-"""How the best net counts: the finding first, then what it rests on. Torch-free."""
+"""How nets count, in words: the finding first, then what it rests on. Torch-free."""
 
+from collections import Counter
+from collections.abc import Sequence
 from statistics import fmean
 
 from wherewhat.formatting import listed, percent
-from wherewhat.studies.counting.biases import HELD, INERT, NO_ONES, UNCLEAR, LearntRegion
-from wherewhat.studies.counting.names import OWN, TOP_1, TRAINED
+from wherewhat.studies.counting.biases import (
+    BRACKETS,
+    CLOSED,
+    ENCODED,
+    HELD,
+    INERT,
+    NO_ONES,
+    PARTLY,
+    RUNNING,
+    UNCLEAR,
+    LearntRegion,
+)
+from wherewhat.studies.counting.names import (
+    CLOSING,
+    FROM_BRACKETS,
+    KEPT,
+    MOVED,
+    OPENING,
+    OWN,
+    SUBTRACTED,
+    TOKEN_TYPES,
+    TOP_1,
+    TRAINED,
+)
 from wherewhat.studies.engine.results import Cell, ResultTable
 
+NOT_CLEAR = "no way is clear"
+ATTENDED = 0.1  # of the attention of brackets in the encoder, from which a kind of token is named
 
-def solution(table: ResultTable, learnt: list[LearntRegion]) -> str:
+
+def way(region: LearntRegion) -> str:
+    """How a region is counted, as a clause."""
+    if region.states == RUNNING:
+        return "brackets hold running counts, of which the read-out takes the difference"
+    if region.states == CLOSED:
+        return "closing brackets hold the count"
+    if region.states == HELD:
+        return f"{'both brackets together' if region.kind == BRACKETS else region.kind} hold the count"
+    if region.has_bias:
+        return f"ones are compared with {region.by_mass}, a bias token"
+    if region.states == INERT:
+        return f"ones seem to be compared with {region.by_mass}, but slopes on other sizes do not fit"
+    if region.states == UNCLEAR:
+        hardly = region.by_mass == NO_ONES
+        return f"it is unclear how, as {'the query attends to hardly any ones' if hardly else 'attention is spread'}"
+    return f"the states of {region.by_mass} matter{' in part' if region.states == PARTLY else ''}"
+
+
+def is_clear(region: LearntRegion) -> bool:
+    """Whether one way of counting is shown: against a bias token, or by states that hold counts."""
+    return region.has_bias or region.states in ENCODED
+
+
+def ways(regions: Sequence[LearntRegion]) -> str:
+    """In how many regions which way is clear, as the rest of a sentence.
+
+    >>> shares = {("zeros", "own count"): 0.95}
+    >>> regions = [LearntRegion("causal rope", 0, at, "zeros", ("zeros",), "zeros", shares) for at in (0, 1)]
+    >>> ways([*regions, regions[0]._replace(by_slopes=())])
+    'in 2 ones are compared with zeros, a bias token and in 1 no way is clear'
+    """
+    counts = Counter(way(each) if is_clear(each) else NOT_CLEAR for each in regions)
+    in_order = sorted(counts, key=lambda name: (name == NOT_CLEAR, -counts[name]))
+    return listed([f"in {counts[name]} {name}" for name in in_order])
+
+
+def solution(table: ResultTable, learnt: Sequence[LearntRegion]) -> str:
     """How the run with the best regions counts: by attention, slopes on other sizes and an intervention."""
     if not learnt:
         return "No net has learnt a region well enough to say how it counts."
     runs = dict.fromkeys((each.net, each.seed) for each in learnt)
-    best = max(runs, key=lambda run: _mean_accuracy(table, *run))
-    own = [each for each in learnt if (each.net, each.seed) == best]
-    ways = dict.fromkeys((each.by_mass, each.states, each.has_bias) for each in own)
-    name = f"{best[0]}, seed {best[1]}" if len(table.seeds) > 1 else best[0]
-    parts = [
-        _describe(table, [each for each in own if (each.by_mass, each.states, each.has_bias) == way]) for way in ways
-    ]
-    return f"The best net is {name}. {' '.join(parts)}"
+    net, seed = max(runs, key=lambda run: _mean_accuracy(table, *run))
+    own = [each for each in learnt if (each.net, each.seed) == (net, seed)]
+    groups: dict[tuple[str, str], list[LearntRegion]] = {}
+    for each in own:
+        groups.setdefault((way(each), each.kind), []).append(each)
+    name = f"{net}, seed {seed}" if len(table.seeds) > 1 else net
+    parts = [f"{_regions(its)}, {clause}: {evidence(table, its)}." for (clause, _), its in groups.items()]
+    learns = f"The best net is {name}, which is right in {percent(_mean_accuracy(table, net, seed))} of cases."
+    return " ".join(filter(None, [learns, *parts, encoder_words(table, own)]))
 
 
 def _mean_accuracy(table: ResultTable, net: str, seed: int) -> float:
@@ -28,27 +92,54 @@ def _mean_accuracy(table: ResultTable, net: str, seed: int) -> float:
     return fmean(points["value"].to_list())
 
 
-def _describe(table: ResultTable, own: list[LearntRegion]) -> str:
-    """How some regions of one net are counted, and the evidence for it."""
-    first, numbers = own[0], listed([str(each.region) for each in own])
-    which = f"{'region' if len(own) == 1 else 'regions'} {numbers}"
-    ones = percent(fmean(mass(table, each, f"1{OWN}") for each in own))
-    others = percent(fmean(mass(table, each, kind) for each in own for kind in ("0", "[", "]", "BOS")) * 4)
-    looks = f"{ones} of attention is on the ones of the region and {others} on tokens other than ones"
-    kept, moved = (percent(fmean(values)) for values in zip(*((each.kept, each.moved) for each in own), strict=True))
-    swapped = f"with the states of {first.kind} from another sequence, {kept} of right answers stay right"
-    swapped += f" and {moved} become that sequence's count"
-    evidence = f"{looks}; {swapped}."
+def _regions(own: Sequence[LearntRegion]) -> str:
+    numbers = listed([str(each.region) for each in own])
+    return f"In {'region' if len(own) == 1 else 'regions'} {numbers}"
+
+
+def evidence(table: ResultTable, own: Sequence[LearntRegion]) -> str:
+    """What the way in which some regions of one net are counted rests on: means over these regions."""
+
+    def moved(measure: str, kind: str | None = None) -> str:
+        return percent(fmean(each.share(measure, kind) for each in own))
+
+    first = own[0]
+    if first.states == RUNNING:
+        return (
+            f"with the states that opening brackets have in another sequence, {moved(SUBTRACTED, OPENING)} of right "
+            f"answers become the ones before the own closing bracket less those before the other opening one; likewise "
+            f"{moved(SUBTRACTED, CLOSING)} with those of closing brackets, and with both, {moved(MOVED)} become the "
+            "other sequence's count"
+        )
+    if first.states == CLOSED:
+        return (
+            f"with the states that closing brackets have in another sequence, {moved(MOVED, CLOSING)} of right answers "
+            f"become that sequence's count; with those of opening brackets, {moved(KEPT, OPENING)} stay right"
+        )
+    swapped = f"with the states that {first.kind} have in another sequence, {moved(KEPT)} of right answers stay right"
     if first.states == HELD:
-        return f"In {which}, the states of {first.kind} hold the count: {evidence}"
-    if first.states == UNCLEAR:
-        why = "its query attends to hardly any ones" if first.by_mass == NO_ONES else "attention names no bias token"
-        return f"How it counts {which} is unclear: {why}; {swapped}."
-    if first.has_bias:
-        return f"In {which} it compares ones with {first.by_mass}, a bias token; slopes on other sizes fit: {evidence}"
-    if first.states == INERT:
-        return f"In {which} it attends to ones and {first.by_mass}, but slopes on other sizes do not fit: {evidence}"
-    return f"In {which} it attends to ones and {first.by_mass}, whose states matter: {evidence}"
+        return f"{swapped} and {moved(MOVED)} become that sequence's count"
+    ones = percent(fmean(mass(table, each, f"1{OWN}") for each in own))
+    others = percent(fmean(sum(mass(table, each, kind) for kind in TOKEN_TYPES if kind != "1") for each in own))
+    return f"{ones} of attention is on the ones of the region and {others} on tokens other than ones; {swapped}"
+
+
+def encoder_words(table: ResultTable, own: Sequence[LearntRegion]) -> str:
+    """What brackets that hold counts compare ones with in the encoder; empty if none do."""
+    if not any(each.kind == BRACKETS and each.states in ENCODED for each in own):
+        return ""
+    first = own[0]
+    masses = {
+        kind: table.value(first.net, Cell("encoder", FROM_BRACKETS, kind), first.seed)
+        for kind in sorted(TOKEN_TYPES, key=lambda kind: kind != "1")
+    }
+    attended = {kind: share for kind, share in masses.items() if share >= ATTENDED}
+    if "1" not in attended or len(attended) == 1:
+        return ""
+    words = listed([f"{percent(share)} to `{kind}`" for kind, share in attended.items()])
+    same = "" if "0" in attended else ", of which there are as many before a region in sequences of any size"
+    others = listed([f"`{kind}`" for kind in attended if kind != "1"])
+    return f"In its encoder, brackets attend {words}: they compare ones with {others}{same}."
 
 
 def mass(table: ResultTable, of: LearntRegion, kind: str) -> float:
