@@ -36,7 +36,7 @@ NO_ONES = "hardly any ones"  # in place of a bias, where a query attends to hard
 # What the states of the tokens do that a query attends to beside ones. The last three are counts of the encoder.
 INERT, PARTLY, MATTER, UNCLEAR = "do not matter", "matter in part", "matter", "unclear"
 RUNNING, CLOSED, HELD = "running counts", "counts of closed regions", "counts"
-ENCODED = (RUNNING, CLOSED, HELD)
+ENCODED, COUNTED_AGAINST = (RUNNING, CLOSED, HELD), (INERT, PARTLY)
 Shares = Mapping[tuple[str, str], float]  # of answers, by whose states are exchanged and what they become
 BRACKETS, MEASURES = "brackets", (KEPT, MOVED, SUBTRACTED)
 Expected = Mapping[str, Mapping[str, float]]  # slope by size and bias token
@@ -107,8 +107,8 @@ class LearntRegion(NamedTuple):
 
     @property
     def has_bias(self) -> bool:
-        """Whether ones are compared with a bias token: its states do not matter, and its number decides on slopes."""
-        return self.states == INERT and self.by_mass in self.by_slopes
+        """Whether ones are compared with a bias token: its states hardly matter, and its number decides on slopes."""
+        return self.states in COUNTED_AGAINST and self.by_mass in self.by_slopes
 
 
 def learnt_regions(table: ResultTable, nets: Sequence[str], regions: int, expected: Expected) -> list[LearntRegion]:

@@ -1,6 +1,7 @@
 """What was published about counting, and what we ask beyond it, each claim above the test that decides on it."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean
@@ -12,7 +13,7 @@ from wherewhat.formatting import count, listed, percent
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.intervals import mover
 from wherewhat.stats.verdict import UNPUBLISHED, if_unpublished, published_verdict, sign_of
-from wherewhat.studies.counting.biases import ENCODED, INERT, LearntRegion, learnt_regions
+from wherewhat.studies.counting.biases import COUNTED_AGAINST, ENCODED, MATTER, LearntRegion, learnt_regions
 from wherewhat.studies.counting.names import BIDIRECTIONAL, BINS, BY_HAND, CAUSAL, LEARNT, SIZES, SLOW, TOP_1, TRAINED
 from wherewhat.studies.counting.settings import CountingCondition
 from wherewhat.studies.counting.solution import ways
@@ -31,7 +32,9 @@ COMPARED = {
 }  # published both ways
 TOO_FEW_SEEDS = f"That takes at least {FEWEST_SEEDS} seeds."  # as a net may learn in one run and not in another
 NOTHING_LEARNT = "None of these nets has learnt to count."
-BY_ENCODER = "Most learnt regions are counted by the encoder, whose tokens then hold counts, not against a bias token"
+BY_ENCODER = (
+    "In most learnt regions the encoder counts, at least in part: the states of {} matter, unlike those of a bias token"
+)
 NO_BIAS = "No net here counts against a bias token"
 
 
@@ -257,16 +260,17 @@ def bias_token(table: ResultTable) -> Verdict:
     if not regions:
         return Verdict("No region was learnt", "unknown")
     ours = f"Of {count(len(regions), 'learnt region')}, {ways(regions)}"
-    same = [each.has_bias for each in regions if each.states == INERT]
-    encoded = sum(each.states in ENCODED for each in regions) > len(regions) / 2
-    answer = BY_ENCODER if encoded else ""
+    same = [each.has_bias for each in regions if each.states in COUNTED_AGAINST]
+    counted = Counter(each.kind for each in regions if each.states in (*ENCODED, MATTER))
+    most = counted.total() > len(regions) / 2
+    answer = BY_ENCODER.format(counted.most_common(1)[0][0]) if most else ""
     if not same:
         return Verdict(ours, "unknown", "No region has a bias token.", answer=answer or NO_BIAS)
-    fitting = f"{ours}. Where the states of what ones are compared with do not matter, slopes fit in {sum(same)} of "
+    fitting = f"{ours}. Where the states of what ones are compared with hardly matter, slopes fit in {sum(same)} of "
     fitting += count(len(same), "region")
     if len(same) > len(regions) / 2:
         return Verdict(fitting, all_or_some(same), short=f"{ours}.")
-    why = "In most regions the states of what is attended to matter, or it is unclear."
+    why = "In most regions the states of what is attended to matter."
     return Verdict(fitting, all_or_some([*same, False]), why, answer=answer, short=f"{ours}.")
 
 

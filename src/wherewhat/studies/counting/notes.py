@@ -26,7 +26,8 @@ NOTES = (
     "trained. Accuracies by true count rest on at least 50 sequences each.",
     "The exchange of states is measured on sequences that are counted correctly and in which the answers that it could "
     "lead to are possible and different. Tokens of all regions are exchanged together. States do not matter if at "
-    "least 90 % of right answers stay right; they hold a count if more than half of the answers become it.",
+    "least 90 % of right answers stay right, and matter in part if more than half do; they hold a count if more than "
+    "half of the answers become it. A bias token is one whose states matter at most in part and that slopes confirm.",
     "The last region does not exist among fewer regions, so that its slopes tell zeros from other bias tokens alone.",
     "Among sequences with fewer regions, the queries of the first regions answer.",
     "The net built by hand is not trained. It shows that one causal head without an encoding is enough.",

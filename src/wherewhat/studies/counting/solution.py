@@ -11,6 +11,7 @@ from wherewhat.studies.counting.biases import (
     ENCODED,
     HELD,
     INERT,
+    MATTER,
     NO_ONES,
     PARTLY,
     RUNNING,
@@ -31,7 +32,6 @@ from wherewhat.studies.counting.names import (
 )
 from wherewhat.studies.engine.results import Cell, ResultTable
 
-NOT_CLEAR = "no way is clear"
 ATTENDED = 0.1  # of the attention of brackets in the encoder, from which a kind of token is named
 
 
@@ -53,22 +53,33 @@ def way(region: LearntRegion) -> str:
     return f"the states of {region.by_mass} matter{' in part' if region.states == PARTLY else ''}"
 
 
-def is_clear(region: LearntRegion) -> bool:
-    """Whether one way of counting is shown: against a bias token, or by states that hold counts."""
-    return region.has_bias or region.states in ENCODED
-
-
 def ways(regions: Sequence[LearntRegion]) -> str:
-    """In how many regions which way is clear, as the rest of a sentence.
+    """In how many regions tokens hold the count or matter, and in how many there is a bias token.
 
     >>> shares = {("zeros", "own count"): 0.95}
     >>> regions = [LearntRegion("causal rope", 0, at, "zeros", ("zeros",), "zeros", shares) for at in (0, 1)]
     >>> ways([*regions, regions[0]._replace(by_slopes=())])
-    'in 2 ones are compared with zeros, a bias token and in 1 no way is clear'
+    'in 2 ones are compared with a bias token (2 zeros) and in 1 no way is clear'
     """
-    counts = Counter(way(each) if is_clear(each) else NOT_CLEAR for each in regions)
-    in_order = sorted(counts, key=lambda name: (name == NOT_CLEAR, -counts[name]))
-    return listed([f"in {counts[name]} {name}" for name in in_order])
+    groups = {
+        "tokens hold the count": [_holder(each) for each in regions if each.states in ENCODED],
+        "the states of tokens matter": [each.kind for each in regions if each.states == MATTER],
+        "ones are compared with a bias token": [each.by_mass for each in regions if each.has_bias],
+    }
+    known = [
+        f"in {len(names)} {what} ({', '.join(f'{number} {name}' for name, number in Counter(names).most_common())})"
+        for what, names in groups.items()
+        if names
+    ]
+    rest = len(regions) - sum(map(len, groups.values()))
+    return listed([*known, *([f"in {rest} no way is clear"] if rest else [])])
+
+
+def _holder(region: LearntRegion) -> str:
+    """Which tokens hold the count, in a list."""
+    if region.states == HELD:
+        return "both brackets together" if region.kind == BRACKETS else region.kind
+    return {RUNNING: "both brackets as running counts", CLOSED: "closing brackets"}[region.states]
 
 
 def solution(table: ResultTable, learnt: Sequence[LearntRegion]) -> str:
