@@ -15,6 +15,8 @@ from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.row_sums.answers import IN_WORDS, failed_answer, overlap, solved_answer, together, unequal_answer
 from wherewhat.studies.row_sums.names import (
     ADDED,
+    ALONE_ERROR,
+    ALONE_FOLLOWS,
     BOUND,
     EQUAL,
     FAILED,
@@ -25,9 +27,9 @@ from wherewhat.studies.row_sums.names import (
     LINEAR_FIT,
     LONGER,
     MIRRORED,
+    MIRRORED_ERROR,
     MOST_FREQUENT,
     ORDER,
-    RANDOM_FIT,
     SCORED,
     SOLVED,
     SUMS_ALONE,
@@ -35,6 +37,7 @@ from wherewhat.studies.row_sums.names import (
     UNIT_SUMS,
     accuracy,
     name_of,
+    random_fit,
 )
 from wherewhat.studies.row_sums.settings import ARMS
 
@@ -228,22 +231,28 @@ def counted_slots(table: ResultTable) -> Verdict:
         values(table, "position", names, accuracy(item)) for item in (UNIT_SUMS, MIRRORED, SUMS_ALONE)
     )
     follows = values(table, "position", names, FOLLOWS)
-    fits, random = {name: best_fit(table, name) for name in names}, table.estimate("", RANDOM_FIT)
-    if not unit or not follows or any(map(math.isnan, fits.values())):
+    fits = {name: best_fit(table, name) for name in names}
+    random = {name: table.estimate("", random_fit(ARMS[name].factors)).high for name in names}
+    if not unit or not follows or any(map(math.isnan, [*fits.values(), *random.values()])):
         return Verdict("No net with URPE has solved the position task", "unknown")
+    errors = {cell: values(table, "position", names, cell) for cell in (MIRRORED_ERROR, ALONE_ERROR)}
     ours = (
         f"With the row sums of mirrored slots, answers follow the mirrored slot with a correlation of "
-        f"{together(follows, short, named=True)}. Of them, {together(mirrored, percent)} are exactly this slot. "
-        f"With rows that sum to one again, {together(unit, percent)} of answers are right (chance "
-        f"{percent(1 / table.scale.position.tokens)}). With row sums alone, {together(alone, percent)} of answers are "
-        f"right. R² of a linear fit of row sums, best head of the first layer: {together(fits, '{:.3f}'.format)}. "
-        f"Random factors give {random.value:.2f} ({random.low:.2f} to {random.high:.2f})"
+        f"{together(follows, short, named=True)}; {together(mirrored, percent)} are exactly this slot, and on average "
+        f"they are {together(errors[MIRRORED_ERROR], short)} slots from it. "
+        f"With row sums alone, answers follow the slot with a correlation of "
+        f"{together(values(table, 'position', names, ALONE_FOLLOWS), short, named=True)}; "
+        f"{together(alone, percent)} are right, and on average they are {together(errors[ALONE_ERROR], short)} slots "
+        f"from it. With rows that sum to one again, {together(unit, percent)} of answers are right (chance "
+        f"{percent(1 / table.scale.position.tokens)}). "
+        f"R² of a linear fit of row sums, best head of the first layer: {together(fits, '{:.3f}'.format)}. "
+        f"With random factors, 97.5 % of draws stay below {together(random, '{:.3f}'.format)}"
     )
     failed = {
         "most answers of {} stay right with rows that sum to one": [name for name in unit if unit[name] >= HALF],
         "answers of {} do not follow mirrored sums closely": [name for name in follows if follows[name] <= FOLLOWED],
         "row sums of {} are no nearer to a line than those of random factors": [
-            name for name in fits if fits[name] <= random.high
+            name for name in fits if fits[name] <= random[name]
         ],
     }
     verdict = seen_verdict([name not in those for those in failed.values() for name in names])

@@ -21,6 +21,11 @@ class RowSumArm:
     options: Mapping[str, Any] = field(default_factory=dict)
     bias: bool = False  # whether it is a relative bias, of which the publication speaks
 
+    @property
+    def factors(self) -> str:
+        """What has a factor of its own with URPE: each offset, or each bucket of distances."""
+        return str(self.options.get("kind", "offset"))
+
 
 ARMS: dict[str, RowSumArm] = {
     arm.name: arm
