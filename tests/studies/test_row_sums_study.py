@@ -19,6 +19,7 @@ from wherewhat.jobs.job import JobContext
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
+from wherewhat.published.row_sums import BY_TASK
 from wherewhat.runs.registry import StudyRun
 from wherewhat.stats.intervals import student
 from wherewhat.studies.engine.results import Row, table_of
@@ -463,6 +464,7 @@ def test_every_kind_of_encoding_is_in_every_scale() -> None:
     for scale in SCALES.values():
         assert {ARMS[name].kind for name in scale.encodings} == {BOUND, FREE, ADDED}
         assert any(ARMS[name].bias for name in scale.encodings)
+        assert set(scale.encodings) >= {name for of_task in BY_TASK.values() for name in of_task}  # what was published
         for condition in conditions(scale)[:3]:
             settings = scale.training(condition, 0)
             assert settings.net.kind == "encoder" and settings.weight_decay == 0.0

@@ -133,7 +133,7 @@ _SMALL = RowSumScale(
 )
 _TINY = replace(
     _SMALL,
-    encodings=("none", "t5_bias", "rope", "urpe over t5_bias", "urpe over toeplitz", "learned"),
+    encodings=("none", "t5_bias", "toeplitz", "rope", "urpe over toeplitz", "urpe over t5_bias", "learned"),
     position_steps=800,  # `even` needs as many as at small: URPE has not solved it after 2,000
     seeds=1,
 )
