@@ -11,6 +11,7 @@ from wherewhat.studies.row_sums.names import (
     ALONE_ERROR,
     ALONE_FOLLOWS,
     BOUND,
+    ENTROPY,
     EQUAL,
     FIRST_HALF,
     FOLLOWS,
@@ -48,6 +49,7 @@ def world(
                 for cell, number in near:
                     rows.append((cell.part, subject, "", None, 0, cell.measure, number, None, None))
                 rows.append(("row sums", subject, "L0H0", None, 0, LINEAR_FIT, 0.99, None, None))
+                rows.append(("row sums", subject, "L0H0", None, 0, ENTROPY, 0.98, None, None))
             if name in ("urpe over t5_bias", "sinusoidal"):
                 accuracies[LONGER] = value
                 rows.append((ORDER.part, subject, "", None, 0, ORDER.measure, 1.0, None, None))

@@ -69,8 +69,8 @@ def random_fits(weights_RS: NDArray[np.float64], heads: int, *, draws: int, seed
 def most_frequent_share(task: EvenTask, *, seed: int, samples: int) -> float:
     """The share of answers of the first half that are the most frequent token among the other slots.
 
-    That is the best guess of a net that knows its own token and no positions. Of several most frequent tokens each is
-    guessed equally often.
+    That is the best guess of a net that knows its own token, which half it is in, and nothing else about positions. Of
+    several most frequent tokens each is guessed equally often.
     """
     batch = task.batch(seed, "test", np.arange(samples))
     rows_N, shares = np.arange(samples), []
