@@ -53,7 +53,8 @@ def test_equal_tokens_have_equal_outputs(name: str, kind: str) -> None:
         pytest.skip("this encoding is for decoders")
     net = net_of(name, kind)
     assert spread(net, [3] * T).max() < 1e-9
-    assert spread(net, [3, 5, 1, 3] * (T // 4)).max() > 1e-3  # other tokens do make a difference
+    equal_T = spread(net, [3, 3, 5, *[3] * (T - 3)])[3:]  # by another token, equal ones can be told apart
+    assert equal_T.max() < 1e-9 if (name, kind) == ("none", "encoder") else equal_T.max() > 1e-3
 
 
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])

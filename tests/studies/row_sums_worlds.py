@@ -8,7 +8,10 @@ from wherewhat.studies.engine.results import ResultTable, Row, table_of
 from wherewhat.studies.row_sums.names import (
     ADDED,
     ALL,
+    ALONE_ERROR,
+    ALONE_FOLLOWS,
     BOUND,
+    ENTROPY,
     EQUAL,
     FIRST_HALF,
     FOLLOWS,
@@ -16,11 +19,13 @@ from wherewhat.studies.row_sums.names import (
     LINEAR_FIT,
     LONGER,
     MIRRORED,
+    MIRRORED_ERROR,
     ORDER,
     SUMS_ALONE,
     TASKS,
     UNIT_SUMS,
     name_of,
+    random_fit,
 )
 from wherewhat.studies.row_sums.run import STUDY
 from wherewhat.studies.row_sums.settings import ARMS, SCALES
@@ -40,8 +45,11 @@ def world(
             accuracies = {ALL: value, FIRST_HALF: value, EQUAL: 0.06 if kind == BOUND else value}
             if kind == FREE:
                 accuracies |= {UNIT_SUMS: 0.06, SUMS_ALONE: free, MIRRORED: 0.4}
-                rows.append((FOLLOWS.part, subject, "", None, 0, FOLLOWS.measure, 0.9, None, None))
+                near = ((FOLLOWS, 0.9), (MIRRORED_ERROR, 1.5), (ALONE_FOLLOWS, 0.96), (ALONE_ERROR, 0.4))
+                for cell, number in near:
+                    rows.append((cell.part, subject, "", None, 0, cell.measure, number, None, None))
                 rows.append(("row sums", subject, "L0H0", None, 0, LINEAR_FIT, 0.99, None, None))
+                rows.append(("row sums", subject, "L0H0", None, 0, ENTROPY, 0.98, None, None))
             if name in ("urpe over t5_bias", "sinusoidal"):
                 accuracies[LONGER] = value
                 rows.append((ORDER.part, subject, "", None, 0, ORDER.measure, 1.0, None, None))
@@ -50,7 +58,8 @@ def world(
             rows.append(("constant", subject, "", None, 0, "spread", spread if kind == BOUND else 0.5, None, None))
             for measure, known in (("gap", end), ("inner", 0.0)):
                 rows.append(("ends", subject, "", None, 0, measure, known, known - 0.01, known + 0.01))
-    rows.append(("baseline", "", "", None, None, LINEAR_FIT, 0.5, 0.1, 0.9))
+    for factors in ("offset", "bucket"):
+        rows.append((random_fit(factors).part, "", factors, None, None, LINEAR_FIT, 0.5, 0.1, 0.9))
     rows.append(("baseline", "", "", None, None, "accuracy", 0.2, None, None))
     table = table_of(rows, scale=scale)
     return table.extended(STUDY.summarise(table))

@@ -12,6 +12,7 @@ from wherewhat.studies.engine.results import ResultTable, Row
 from wherewhat.studies.row_sums.claims import CLAIMS
 from wherewhat.studies.row_sums.names import (
     ALL,
+    ENTROPY,
     EQUAL,
     FIRST_HALF,
     FOLLOWS,
@@ -147,6 +148,56 @@ def test_answers_that_keep_the_order_of_slots_are_told_from_others(order: float,
     )
 
 
+def test_of_nearly_uniform_attention_slots_are_counted_as_by_hand() -> None:
+    table = world(0.06, 1.0, 1.0)
+    uniform = "attention of the first layer is nearly uniform"
+    assert uniform in answer_of(table, "counted slots")
+    other = deviating(table, "urpe over toeplitz", "L0H0", 0.8, what=ENTROPY)
+    assert verdicts(other)["counted slots"] == "seen" and uniform not in answer_of(other, "counted slots")
+    deeper: Row = ("row sums", name_of("position", "urpe over toeplitz"), "L1H0", None, 0, ENTROPY, 0.2, None, None)
+    assert uniform in answer_of(table.extended([deeper]), "counted slots")
+
+
+def test_a_single_relative_bias_is_no_best_of_several() -> None:
+    table = world(0.03, 1.0, 1.0)
+    table = replace(table, scale=replace(table.scale, encodings=("none", "t5_bias", "urpe over t5_bias")))
+    assert answer_of(table, "which slot") == (
+        "t5_bias, the only relative bias here, does not solve the position task (3\xa0% right), but URPE does"
+    )
+
+
+def test_both_halves_of_the_even_task_are_given_beside_the_first_as_published() -> None:
+    table = deviating(world(0.4, 1.0, 1.0), "toeplitz", ALL, 0.7, task="even")
+    table = replace(table, scale=replace(table.scale, encodings=("none", "toeplitz", "urpe over t5_bias")))
+    verdict = CLAIMS["even places"].test(table)
+    assert verdict.ours == (
+        "First half: toeplitz 40\xa0%, urpe over t5_bias 100\xa0%; best guess of a net that knows which half it is "
+        "in, and nothing else about positions, 20\xa0%. Both halves together: toeplitz 70\xa0%, urpe over t5_bias "
+        "100\xa0%; published toeplitz 55\xa0%"
+    )
+
+
+def test_rows_of_nets_with_positions_in_their_tokens_sum_to_one_too_and_are_not_meant() -> None:
+    claim, verdict = CLAIMS["equal tokens"], CLAIMS["equal tokens"].test(world(0.06, 1.0, 1.0))
+    condition = "positions act only on attention whose rows sum to one"
+    lead = short_answer(claim, verdict)["lead"]
+    assert all(condition in words for words in (claim.text, verdict.ours, lead, claim.answers["disagrees"]))
+    assert condition in CLAIMS["unequal tokens"].text
+
+
+def test_biases_that_know_no_slot_are_named_as_such() -> None:
+    nothing, between = (
+        CLAIMS["ends"].test(table)
+        for table in (
+            world(0.06, 1.0, 1.0),
+            deviating(world(0.06, 1.0, 1.0), "alibi", "", 0.1, what="inner"),
+        )
+    )
+    assert (nothing.verdict, nothing.why) == ("unknown", "No relative bias clearly knows any slot.")
+    assert nothing.answer == "In the position task, no relative bias clearly knows any slot"
+    assert (between.verdict, between.why) == ("unknown", "")  # one knows slots, but not those near the ends
+
+
 def test_what_is_known_between_the_ends_too_is_seen_in_part() -> None:
     table = world(0.06, 1.0, 1.0, end=0.1)
     assert verdicts(table)["ends"] == "seen"
@@ -175,21 +226,35 @@ def test_the_sentence_on_counted_slots() -> None:
     table = world(0.06, 1.0, 1.0)
     table = replace(table, scale=replace(table.scale, encodings=("t5_bias", "urpe over t5_bias")))
     assert CLAIMS["counted slots"].test(table).ours == (
-        "With the row sums of mirrored slots, answers follow the mirrored slot with a correlation of 0.90 (urpe over "
-        "t5_bias). Of them, 40\xa0% are exactly this slot. With rows that sum to one again, 6\xa0% of answers are "
-        "right (chance 6\xa0%). With row sums alone, 100\xa0% of answers are right. R² of a linear fit of row sums, "
-        "best head of the first layer: 0.990. Random factors give 0.50 (0.10 to 0.90)"
+        "With the row sums of mirrored slots, the correlation of answers with the mirrored slot is 0.900 (urpe over "
+        "t5_bias). On average they are 1.50 slots from it; 40\xa0% are exactly it. With row sums alone, the "
+        "correlation of answers with the slot is 0.960 (urpe over t5_bias). On average they are 0.40 slots from it; "
+        "100\xa0% are exactly it. With rows that sum to one again, 6\xa0% of answers are right (chance 6\xa0%). Mean "
+        "entropy of attention in the first layer, before the factors: 0.980 (1 if uniform). R² of a linear fit of row "
+        "sums, best head of the first layer: 0.990. With random factors, 97.5 % of draws stay below 0.900"
     )
 
 
 def test_values_of_two_encodings_are_told_apart_only_where_they_differ() -> None:
     table = deviating(world(0.06, 1.0, 1.0), "urpe over toeplitz", SUMS_ALONE, 0.6)
     sentences = CLAIMS["counted slots"].test(table).ours.split(". ")
-    assert sentences[0].endswith("of 0.90 (urpe over toeplitz and urpe over t5_bias)")
-    assert sentences[1] == "Of them, 40\xa0% are exactly this slot"
+    assert sentences[0].endswith("is 0.900 (urpe over toeplitz and urpe over t5_bias)")
+    assert sentences[1] == "On average they are 1.50 slots from it; 40\xa0% are exactly it"
     assert sentences[3] == (
-        "With row sums alone, 60\xa0% (urpe over toeplitz) and 100\xa0% (urpe over t5_bias) of answers are right"
+        "On average they are 0.40 slots from it; 60\xa0% (urpe over toeplitz) and 100\xa0% (urpe over t5_bias) are "
+        "exactly it"
     )
+
+
+def test_row_sums_are_compared_with_random_factors_of_their_own_kind() -> None:
+    table = changed(world(0.06, 1.0, 1.0), "L0H0", 0.95)
+    bucket = (pl.col("part") == "baseline") & (pl.col("item") == "bucket")
+    rows = table.rows.with_columns(high=pl.when(bucket).then(0.96).otherwise(pl.col("high")))
+    verdict = CLAIMS["counted slots"].test(replace(table, rows=rows))
+    assert verdict.ours.endswith("stay below 0.900 (urpe over toeplitz) and 0.960 (urpe over t5_bias)")
+    assert verdict.because == "row sums of urpe over t5_bias are no nearer to a line than those of random factors"
+    unknown = replace(table, rows=table.rows.filter(~bucket))
+    assert CLAIMS["counted slots"].test(unknown).verdict == "unknown"
 
 
 def test_the_expected_table_agrees() -> None:
@@ -227,15 +292,16 @@ def test_half_of_the_answers_on_equal_tokens_is_lost_in_the_even_task_and_is_not
     table = changed(world(0.06, 1.0, 1.0, rope=1.0), EQUAL, 0.5)
     assert (
         answer_of(table, "unequal tokens")
-        == "Where tokens differ, rope solves the even task although its rows sum to one"
+        == "Where tokens differ, rope solves the even task although it acts only on attention whose rows sum to one"
     )
     table = deviating(table, "rope", EQUAL, 0.06)
     assert (
-        answer_of(table, "unequal tokens") == "Where tokens differ, rope solves both tasks although its rows sum to one"
+        answer_of(table, "unequal tokens")
+        == "Where tokens differ, rope solves both tasks although it acts only on attention whose rows sum to one"
     )
     table = deviating(table, "rope", EQUAL, 0.8, task="even")
     assert answer_of(table, "unequal tokens") == (
-        "Where tokens differ, rope solves the position task although its rows sum to one"
+        "Where tokens differ, rope solves the position task although it acts only on attention whose rows sum to one"
     )
 
 

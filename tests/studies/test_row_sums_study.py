@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 import torch
 from micro_runs import page_without_torch, run_micro
+from scipy.stats import entropy
+from torch import Tensor
 
+from wherewhat.encodings.t5_bias import bucket
 from wherewhat.encodings.urpe import Urpe
 from wherewhat.errors import UserError
 from wherewhat.formatting import percent
@@ -16,23 +19,38 @@ from wherewhat.jobs.job import JobContext
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
+from wherewhat.published.row_sums import BY_TASK
 from wherewhat.runs.registry import StudyRun
 from wherewhat.stats.intervals import student
 from wherewhat.studies.engine.results import Row, table_of
 from wherewhat.studies.pages import page_of_study
-from wherewhat.studies.row_sums.interventions import changed_rows, mirrored_sums, row_sums, sums_alone, unit_sums
+from wherewhat.studies.row_sums.interventions import (
+    Change,
+    changed_rows,
+    entropies,
+    given_sums,
+    mirrored_sums,
+    row_sums,
+    sums_alone,
+    unit_sums,
+)
 from wherewhat.studies.row_sums.linear_fit import linear_r_squared
 from wherewhat.studies.row_sums.names import (
     ADDED,
     ALL,
+    ALONE_ERROR,
+    ALONE_FOLLOWS,
     BOUND,
+    DISTANCE,
     FAILED,
+    FILLER,
     FIRST_HALF,
     FOLLOWS,
     FREE,
     LINEAR_FIT,
     LONGER,
     MIRRORED,
+    MIRRORED_ERROR,
     ORDER,
     SOLVED,
     SUMS_ALONE,
@@ -40,9 +58,18 @@ from wherewhat.studies.row_sums.names import (
     name_of,
 )
 from wherewhat.studies.row_sums.notes import SINGLE_SEED, notes_of
-from wherewhat.studies.row_sums.run import STUDY, end_rows, equal_rows, longer_rows, mirrored_rows, run, sum_rows
+from wherewhat.studies.row_sums.run import (
+    STUDY,
+    end_rows,
+    equal_rows,
+    even_rows,
+    longer_rows,
+    mirrored_rows,
+    run,
+    sum_rows,
+)
 from wherewhat.studies.row_sums.settings import ARMS, SCALES, RowSumCondition, RowSumScale, conditions
-from wherewhat.studies.row_sums.summary import most_frequent_share, random_fits
+from wherewhat.studies.row_sums.summary import baseline_rows, factor_weights, most_frequent_share, random_fits
 from wherewhat.tasks.slots import EvenTask, PositionTask
 from wherewhat.training.loop import train
 from wherewhat.training.slot_training import right_slots
@@ -62,6 +89,7 @@ MICRO = RowSumScale(
     texts=2,
     seeds=1,
 )
+THREE = replace(MICRO, samples=3)  # sequences are enough where the net is made by hand
 
 
 def rows_of(condition: RowSumCondition, tmp_path: Path) -> list[Row]:
@@ -99,7 +127,7 @@ def factors_net(layers: int = 1) -> Trunk:
 def test_of_equal_tokens_row_sums_are_all_that_factors_of_one_layer_change() -> None:
     net, ids_BT = factors_net(), torch.full((1, 8), 3)
     free_TV = net(ids_BT)[0]
-    with changed_rows(net, sums_alone):
+    with changed_rows(net, [sums_alone]):
         assert torch.allclose(net(ids_BT)[0], free_TV, rtol=0, atol=1e-12)
     assert (free_TV - free_TV[:1]).abs().max() > 1e-3
 
@@ -108,7 +136,7 @@ def test_of_equal_tokens_row_sums_are_all_that_factors_of_one_layer_change() -> 
 def test_rows_that_sum_to_one_again_have_the_limit_again() -> None:
     net, ids_BT = factors_net(layers=3), torch.full((1, 8), 3)
     free_TV = net(ids_BT)[0]
-    with changed_rows(net, unit_sums):
+    with changed_rows(net, [unit_sums] * 3):
         bound_TV = net(ids_BT)[0]
     assert torch.allclose(bound_TV, bound_TV[:1].expand_as(bound_TV), rtol=0, atol=1e-12)
     assert torch.allclose(net(ids_BT)[0], free_TV, rtol=0, atol=1e-12)  # it is as it was
@@ -126,15 +154,56 @@ def test_row_sums_are_those_of_factors_where_attention_is_uniform() -> None:
     assert torch.allclose(row_sums(net, torch.zeros(1, 8, dtype=torch.int64))[0], expected_HQ)
 
 
-def test_mirrored_sums_are_those_of_a_plain_loop() -> None:
-    softmax_QK = torch.randn(3, 4, 4, generator=torch.Generator().manual_seed(0)).softmax(-1)
-    attention_QK = softmax_QK * torch.randn(3, 4, 4, generator=torch.Generator().manual_seed(1))
-    ours = mirrored_sums(softmax_QK, attention_QK)
-    for head in range(3):
-        for q in range(4):
-            for k in range(4):
-                expected = softmax_QK[head, q, k] * sum(attention_QK[head, 3 - q].tolist())
-                assert ours[head, q, k] == pytest.approx(float(expected), abs=1e-6)
+def test_given_sums_are_those_of_a_plain_loop() -> None:
+    softmax_BHQK = torch.randn(2, 3, 4, 4, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    sums_HQ = torch.randn(3, 4, generator=torch.Generator().manual_seed(1))
+    ours_BHQK = given_sums(sums_HQ)(softmax_BHQK, torch.zeros_like(softmax_BHQK))
+    for text, head, q, k in np.ndindex(2, 3, 4, 4):
+        expected = softmax_BHQK[text, head, q, k] * sums_HQ[head, q]
+        assert ours_BHQK[text, head, q, k] == pytest.approx(float(expected), abs=1e-6)
+
+
+@torch.no_grad()
+def test_every_layer_gets_the_mirrored_sums_of_the_net_as_it_is() -> None:
+    net, ids_BT = factors_net(layers=2), torch.randint(8, (5, 8), generator=torch.Generator().manual_seed(3))
+    sums_LHQ = row_sums(net, ids_BT)
+    read: list[tuple[Tensor, Tensor]] = []
+
+    def record(change: Change) -> Change:
+        def recorded(softmax_BHQK: Tensor, attention_BHQK: Tensor) -> Tensor:
+            changed_BHQK = change(softmax_BHQK, attention_BHQK)
+            read.append((changed_BHQK.sum(-1), attention_BHQK.sum(-1).flip(-1)))
+            return changed_BHQK
+
+        return recorded
+
+    with changed_rows(net, [record(change) for change in mirrored_sums(net, ids_BT)]):
+        net(ids_BT)
+    for (ours_BHQ, _), sums_HQ in zip(read, sums_LHQ, strict=True):
+        assert torch.allclose(ours_BHQ, sums_HQ.flip(-1).expand_as(ours_BHQ))
+    of_this_pass_HQ = read[1][1].mean(0)  # in the second layer, sums of a mirrored pass are others
+    assert (of_this_pass_HQ - sums_LHQ[1].flip(-1)).abs().max() > 1e-2
+
+
+def test_a_change_for_every_layer_is_needed() -> None:
+    with pytest.raises(ValueError, match="zip"), changed_rows(factors_net(layers=2), [unit_sums]):
+        pass
+
+
+@torch.no_grad()
+def test_entropy_is_that_of_attention_before_the_factors() -> None:
+    net, ids_BT = factors_net(layers=2), torch.randint(8, (5, 8), generator=torch.Generator().manual_seed(3))
+    softmaxes: list[Tensor] = []
+
+    def record(softmax_BHQK: Tensor, attention_BHQK: Tensor) -> Tensor:
+        softmaxes.append(softmax_BHQK)
+        return attention_BHQK
+
+    with changed_rows(net, [record] * 2):
+        net(ids_BT)
+    for ours_H, softmax_BHQK in zip(entropies(net, ids_BT), softmaxes, strict=True):
+        expected_H = [entropy(softmax_BHQK[:, head].numpy(), axis=-1, base=8).mean() for head in range(2)]
+        assert ours_H.tolist() == pytest.approx(expected_H)
 
 
 def counting_net() -> tuple[Trunk, PositionTask]:
@@ -160,35 +229,72 @@ def counting_net() -> tuple[Trunk, PositionTask]:
 def test_answers_of_a_net_that_counts_follow_mirrored_sums() -> None:
     net, task = counting_net()
     assert right_slots(net, task, seed=1, samples=3).all()
-    exact, follows = mirrored_rows(net, task, 1, 3)
+    exact, follows, error = mirrored_rows(net, task, 1, THREE)
     assert exact[:4] == ("accuracy", MIRRORED, None, "accuracy") and exact[4] == 1.0
     assert follows[:4] == (FOLLOWS.part, "", None, FOLLOWS.measure) and follows[4] == pytest.approx(1.0)
-    with changed_rows(net, mirrored_sums):
+    assert error[:4] == (MIRRORED_ERROR.part, "", None, MIRRORED_ERROR.measure) and error[4:] == (0.0, 0.0, 0.0)
+    ids_BT = torch.from_numpy(task.batch(1, "test", np.arange(3)).input_NT)
+    with changed_rows(net, mirrored_sums(net, ids_BT)):
         assert not right_slots(net, task, seed=1, samples=3).any()
-    assert not list(mirrored_rows(net, EvenTask(tokens=8, n_tok=4), 1, 3))
+    assert not list(mirrored_rows(net, EvenTask(tokens=8, n_tok=4), 1, THREE))
 
 
 @pytest.mark.parametrize(
-    ("answers", "correlation"), [(range(8), -1.0), ([7, 7, 5, 4, 3, 2, 1, 1], 0.98), ([3] * 8, 0.0)]
+    ("answers", "correlation", "distance"),
+    [(range(8), -1.0, 4.0), ([7, 7, 5, 4, 3, 2, 1, 1], 0.98, 0.25), ([3] * 8, 0.0, 2.0)],
 )
 def test_answers_that_stay_do_not_follow_mirrored_sums(
-    answers: Sequence[int], correlation: float, monkeypatch: pytest.MonkeyPatch
+    answers: Sequence[int], correlation: float, distance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     net, task = counting_net()
     answer_NT = np.tile(list(answers), (3, 1))
     monkeypatch.setattr("wherewhat.studies.row_sums.run.slot_answers", lambda *_: answer_NT)
-    _, follows = mirrored_rows(net, task, 1, 3)
-    assert follows[4] == pytest.approx(correlation, abs=0.01)
+    _, follows, error = mirrored_rows(net, task, 1, THREE)
+    assert follows[4] == pytest.approx(correlation, abs=0.01) and error[4] == distance
 
 
 def test_row_sums_alone_and_unit_sums_are_scored_inside_the_intervention() -> None:
     net, task = factors_net(), EvenTask(tokens=8, n_tok=7)
     rows = {row[1]: row[4] for row in sum_rows(net, task, 1, replace(MICRO, even=task)) if row[0] == "accuracy"}
     for item, change in ((UNIT_SUMS, unit_sums), (SUMS_ALONE, sums_alone)):
-        with changed_rows(net, change):
+        with changed_rows(net, [change]):
             right_NT = right_slots(net, task, seed=1, samples=MICRO.samples)
         assert rows[item] == pytest.approx(right_NT[:, :4].mean())
     assert rows[UNIT_SUMS] != rows[SUMS_ALONE]
+    assert not [row for row in sum_rows(net, task, 1, MICRO) if row[0] == ALONE_FOLLOWS.part]  # slots are no answers
+
+
+def test_of_a_net_that_counts_row_sums_alone_are_enough() -> None:
+    net, task = counting_net()
+    rows = {(row[0], row[3]): row[4] for row in sum_rows(net, task, 1, THREE)}
+    assert rows[ALONE_FOLLOWS[:2]] == pytest.approx(1.0) and rows[ALONE_ERROR[:2]] == 0.0
+
+
+def test_row_sums_alone_are_scored_by_how_near_answers_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    net, task = counting_net()
+    answer_NT = np.tile([1, 1, 3, 3, 5, 5, 7, 7], (3, 1))
+    monkeypatch.setattr("wherewhat.studies.row_sums.run.slot_answers", lambda *_: answer_NT)
+    rows = {(row[0], row[3]): row[4] for row in sum_rows(net, task, 1, THREE)}
+    assert rows[ALONE_FOLLOWS[:2]] == pytest.approx(np.corrcoef(answer_NT[0], range(8))[0, 1])
+    assert rows[ALONE_ERROR[:2]] == 0.5
+
+
+def test_answers_of_the_even_task_are_fillers_or_tokens_of_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = EvenTask(tokens=8, n_tok=50)
+    input_NT = task.batch(1, "test", np.arange(40)).input_NT
+    answer_NT = np.full((40, 8), task.n_tok)
+    answer_NT[:, 0], answer_NT[:, 1], answer_NT[:10, 2], answer_NT[10:, 3] = (
+        input_NT[:, 1],  # right
+        input_NT[:, 5],  # right is 3
+        input_NT[:10, 5],  # mostly filler
+        input_NT[10:, 6],  # right is 7
+    )
+    monkeypatch.setattr("wherewhat.studies.row_sums.run.slot_answers", lambda *_: answer_NT)
+    rows = list(even_rows(factors_net(), task, 1, 40))
+    fillers = [row[4] for row in rows if row[3] == FILLER.measure]
+    assert fillers == [0.0, 0.0, 0.75, 0.25, 1.0, 1.0, 1.0, 1.0]
+    assert {row[2]: row[4] for row in rows if row[3] == DISTANCE.measure} == {0.0: 0.0, 1.0: 2.0, 3.0: 1.0}
+    assert not list(even_rows(factors_net(), PositionTask(tokens=8, n_tok=4), 1, 40))
 
 
 def test_equal_tokens_are_scored_in_both_halves() -> None:
@@ -236,9 +342,25 @@ def test_r_squared_of_known_sums(sums: list[float], fit: float) -> None:
 
 def test_random_fits_are_those_of_plain_loops() -> None:
     factors_DHR = np.random.default_rng(5).standard_normal((20, 2, 11))
-    for draw, fit in enumerate(random_fits(6, 2, draws=20, seed=5)):
+    for draw, fit in enumerate(random_fits(factor_weights(6, "offset"), 2, draws=20, seed=5)):
         sums_HS = [[factors[5 - slot : 11 - slot].mean() for slot in range(6)] for factors in factors_DHR[draw]]
         assert fit == pytest.approx(max(np.corrcoef(sums_S, range(6))[0, 1] ** 2 for sums_S in sums_HS))
+
+
+def test_sums_of_factors_per_bucket_are_those_of_plain_loops() -> None:
+    tokens, buckets = 40, 64
+    weights_RS = np.zeros((buckets, tokens))
+    for slot in range(tokens):
+        for key in range(tokens):
+            of_key = bucket(torch.tensor(slot - key), causal=False, buckets=buckets, max_distance=2 * buckets)
+            weights_RS[int(of_key), slot] += 1 / tokens
+    assert factor_weights(tokens, "bucket") == pytest.approx(weights_RS)
+
+
+def test_the_baseline_has_random_factors_of_every_kind_in_the_study() -> None:
+    fits = {row[2]: row[6:] for row in baseline_rows(table_of([], scale=SCALES["tiny"])) if row[5] == LINEAR_FIT}
+    assert set(fits) == {"offset", "bucket"}
+    assert fits["bucket"][2] > fits["offset"][2]  # far distances share a factor, so sums are smoother
 
 
 def test_the_best_guess_without_positions_is_that_of_a_plain_loop() -> None:
@@ -257,13 +379,18 @@ def test_means_over_seeds_leave_out_single_heads_and_may_be_negative() -> None:
     for seed, value in enumerate((-0.4, -0.2)):
         rows.append(("ends", subject, "", None, seed, "gap", value, value, value))
         rows.append((ORDER.part, subject, "", None, seed, ORDER.measure, value, value, value))
+        rows.append((ALONE_FOLLOWS.part, subject, "", None, seed, ALONE_FOLLOWS.measure, value, value, value))
+        rows.append((ALONE_ERROR.part, subject, "", None, seed, ALONE_ERROR.measure, 3.0 + value, 3.0, 4.0))
+        rows.append((DISTANCE.part, subject, "", 1.0, seed, DISTANCE.measure, 2.0, None, None))
         rows.append(("accuracy", subject, ALL, None, seed, "accuracy", 0.5 + value, 0.0, 1.0))
         rows.append(("row sums", subject, "L0H0", None, seed, LINEAR_FIT, 0.5, None, None))
         rows.append(("heads", subject, "L0H0", None, seed, "entropy", 0.5, None, None))
     baseline = ("baseline", "", "", None, None, LINEAR_FIT, 0.5, 0.1, 0.9)
-    means = {row[0]: row for row in STUDY.summarise(table_of([baseline, *rows]))}
-    assert set(means) == {"ends", ORDER.part, "accuracy"} and means["ends"][4] is None
-    for part in ("ends", ORDER.part):
+    means = {row[0]: row for row in STUDY.summarise(table_of([baseline, *rows])) if row[5] != ALONE_ERROR.measure}
+    assert set(means) == {"ends", ORDER.part, ALONE_FOLLOWS.part, "accuracy"} and means["ends"][4] is None
+    (error,) = [row for row in STUDY.summarise(table_of(rows)) if row[5] == ALONE_ERROR.measure]
+    assert error[6] == pytest.approx(2.7) and error[8] > 3.0  # slots are no shares
+    for part in ("ends", ORDER.part, ALONE_FOLLOWS.part):
         assert means[part][6] == pytest.approx(-0.3) and means[part][7] == -1.0
     assert means["accuracy"][6] == pytest.approx(0.2) and means["accuracy"][7] == 0.0
 
@@ -337,6 +464,7 @@ def test_every_kind_of_encoding_is_in_every_scale() -> None:
     for scale in SCALES.values():
         assert {ARMS[name].kind for name in scale.encodings} == {BOUND, FREE, ADDED}
         assert any(ARMS[name].bias for name in scale.encodings)
+        assert set(scale.encodings) >= {name for of_task in BY_TASK.values() for name in of_task}  # what was published
         for condition in conditions(scale)[:3]:
             settings = scale.training(condition, 0)
             assert settings.net.kind == "encoder" and settings.weight_decay == 0.0

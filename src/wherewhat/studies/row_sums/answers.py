@@ -14,6 +14,9 @@ def solved_answer(shares: Mapping[str, float], task: str) -> str:
     best = max(shares, key=lambda name: shares[name])
     if shares[best] > SOLVED:
         return f"URPE solves {IN_WORDS[task]} better than relative biases, but {best} solves it too"
+    if len(shares) == 1:
+        right = percent(shares[best])
+        return f"{best}, the only relative bias here, does not solve {IN_WORDS[task]} ({right} right), but URPE does"
     return (
         f"No relative bias solves {IN_WORDS[task]} (the best, {best}, has {percent(shares[best])} right), but URPE does"
     )
@@ -54,17 +57,17 @@ def unequal_answer(cases: Mapping[str, Sequence[str]]) -> str:
     """The short answer: which encodings solve which tasks.
 
     >>> unequal_answer({"position": ["rope"], "even": ["rope"]})
-    'Where tokens differ, rope solves both tasks although its rows sum to one'
-    >>> unequal_answer({"position": ["rope", "alibi"], "even": ["rope"]})
-    'Where tokens differ, rope solves both tasks and alibi solves the position task although their rows sum to one'
+    'Where tokens differ, rope solves both tasks although it acts only on attention whose rows sum to one'
+    >>> unequal_answer({"position": ["rope", "alibi"], "even": ["rope", "alibi"]})
+    'Where tokens differ, rope and alibi solve both tasks although they act only on attention whose rows sum to one'
     """
     solved: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for names in cases.values() for name in names):
         tasks = [task for task, names in cases.items() if name in names]
         solved.setdefault("both tasks" if len(tasks) == len(TASKS) else f"the {tasks[0]} task", []).append(name)
     clauses = [f"{listed(names)} {'solves' if len(names) == 1 else 'solve'} {tasks}" for tasks, names in solved.items()]
-    its = "its" if sum(map(len, solved.values())) == 1 else "their"
-    return f"Where tokens differ, {listed(clauses)} although {its} rows sum to one"
+    act = "it acts" if sum(map(len, solved.values())) == 1 else "they act"
+    return f"Where tokens differ, {listed(clauses)} although {act} only on attention whose rows sum to one"
 
 
 def together(numbers: Mapping[str, float], write: Callable[[float], str], *, named: bool = False) -> str:

@@ -8,6 +8,7 @@ from statistics import fmean
 import polars as pl
 
 from wherewhat.formatting import listed, percent, short
+from wherewhat.published.row_sums import BY_TASK
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.verdict import UNPUBLISHED, open_verdict, seen_verdict, sign_of
 from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps, list_shares
@@ -15,7 +16,10 @@ from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.row_sums.answers import IN_WORDS, failed_answer, overlap, solved_answer, together, unequal_answer
 from wherewhat.studies.row_sums.names import (
     ADDED,
+    ALONE_ERROR,
+    ALONE_FOLLOWS,
     BOUND,
+    ENTROPY,
     EQUAL,
     FAILED,
     FOLLOWS,
@@ -25,9 +29,9 @@ from wherewhat.studies.row_sums.names import (
     LINEAR_FIT,
     LONGER,
     MIRRORED,
+    MIRRORED_ERROR,
     MOST_FREQUENT,
     ORDER,
-    RANDOM_FIT,
     SCORED,
     SOLVED,
     SUMS_ALONE,
@@ -35,6 +39,7 @@ from wherewhat.studies.row_sums.names import (
     UNIT_SUMS,
     accuracy,
     name_of,
+    random_fit,
 )
 from wherewhat.studies.row_sums.settings import ARMS
 
@@ -43,7 +48,13 @@ ROUNDING = 1e-4  # of float32 logits through a few layers, relative to their siz
 LOST = {"position": 0.5, "even": 0.75}
 HALF = 0.5  # of the answers: what is below it is not most of them
 FOLLOWED = 0.8  # correlation from which answers follow slots, mirrored ones or their own
+UNIFORM = 0.95  # the mean entropy from which attention counts as nearly uniform, which has 1
 SPREAD = Cell("constant", "spread")
+COUNTED_BY_HAND = (
+    "URPE counts slots: attention of the first layer is nearly uniform, the sum of its rows changes evenly with the "
+    "slot, and answers follow it"
+)
+ONLY_THERE = "positions act only on attention whose rows sum to one"  # what the theorem is about
 
 
 def encodings(table: ResultTable, *kinds: str) -> list[str]:
@@ -115,13 +126,13 @@ def biases_against_urpe(table: ResultTable, task: str) -> Verdict:
 
 
 @claim(
-    "If all tokens are equal, nets give the same output in every slot wherever rows of attention sum to one.",
+    f"If all tokens are equal, nets give the same output in every slot wherever {ONLY_THERE}.",
     "a theorem, for relative biases",
     answers={
-        "agrees": "Equal tokens give the same output in every slot wherever rows sum to one, and only there",
-        "in part": "Equal tokens give the same output in every slot wherever rows sum to one, and elsewhere too",
-        "disagrees": "Equal tokens give different outputs although rows sum to one",
-        "unknown": "There is no net whose rows sum to one",
+        "agrees": f"Equal tokens give the same output in every slot wherever {ONLY_THERE}, and nowhere else",
+        "in part": f"Equal tokens give the same output in every slot wherever {ONLY_THERE}, and elsewhere too",
+        "disagrees": f"Equal tokens give different outputs although {ONLY_THERE}",
+        "unknown": "There is no net whose positions act only on attention whose rows sum to one",
     },
 )
 def equal_tokens(table: ResultTable) -> Verdict:
@@ -134,7 +145,7 @@ def equal_tokens(table: ResultTable) -> Verdict:
         return Verdict("No such net was trained", "unknown")
     equal, apart = max(bound) < ROUNDING, not others or min(others) > ROUNDING
     most = f"less than {ROUNDING}" if equal else f"up to {max(bound):.4f}"
-    ours = f"Equal tokens: logits differ between slots by {most} of their size if rows sum to one"
+    ours = f"Equal tokens: logits differ between slots by {most} of their size if {ONLY_THERE}"
     if others:
         ours += f", by at least {min(others):.2g} otherwise"
     return Verdict(ours, "agrees" if equal and apart else "in part" if equal else "disagrees")
@@ -170,21 +181,28 @@ def even_places(table: ResultTable) -> Verdict:
     verdict = biases_against_urpe(table, "even")
     if verdict.verdict == "unknown":
         return verdict
-    blind = percent(table.value("", MOST_FREQUENT))
-    return replace(verdict, ours=f"First half: {verdict.ours}; best guess without positions {blind}")
+    names = [*biases(table), *encodings(table, FREE, ADDED)]
+    guess = percent(table.value("", MOST_FREQUENT))
+    both = (
+        f"First half: {verdict.ours}; best guess of a net that knows which half it is in, and nothing else about "
+        f"positions, {guess}. Both halves together: {list_shares(values(table, 'even', names, accuracy()))}; published "
+        f"{list_shares({name: share for name, share in BY_TASK['even'].items() if name in names})}"
+    )
+    return replace(verdict, ours=both)
 
 
 @claim(
-    "The limit is one of equal tokens: where tokens differ, attention whose rows sum to one can tell where they stand.",
-    f"{UNPUBLISHED}: of encodings whose rows sum to one, only relative biases and no positions were tried",
+    f"The limit is one of equal tokens: where tokens differ, nets can tell where they stand although {ONLY_THERE}.",
+    f"{UNPUBLISHED}: of encodings that act only there, only relative biases and no positions were tried",
     answers={
-        "seen": "Where tokens differ, rows that sum to one can be enough",
-        "not seen": "No net whose rows sum to one learnt a task from tokens that differ",
-        "unknown": "What rows that sum to one learn where tokens differ is unknown",
+        "seen": f"Where tokens differ, nets can tell where they stand although {ONLY_THERE}",
+        "not seen": "No net whose positions act only on attention whose rows sum to one learnt a task from tokens that "
+        "differ",
+        "unknown": f"Whether nets can tell where tokens stand if {ONLY_THERE} is unknown",
     },
 )
 def unequal_tokens(table: ResultTable) -> Verdict:
-    """By nets whose rows sum to one and that solve a task on random tokens and lose it on equal ones."""
+    """By nets whose positions act only on such attention: who solves a task on random tokens and not on equal ones."""
     cases = {
         task: [name for name in solvers(table, task, BOUND) if table.value(name_of(task, name), accuracy(EQUAL)) < lost]
         for task, lost in LOST.items()
@@ -197,7 +215,7 @@ def unequal_tokens(table: ResultTable) -> Verdict:
         f"{task} {list_shares(values(table, task, encodings(table, BOUND), accuracy(SCORED[task])))}" for task in TASKS
     )
     if not any(cases.values()):
-        return Verdict(f"Accuracy of nets whose rows sum to one: {best}", "not seen")
+        return Verdict(f"Accuracy if {ONLY_THERE}: {best}", "not seen")
     sentences = [
         f"{name} in the {task} task: random tokens {share(table, task, name, SCORED[task])}, equal tokens "
         f"{share(table, task, name, EQUAL)}"
@@ -224,43 +242,76 @@ def counted_slots(table: ResultTable) -> Verdict:
     Row sums are linear if R² of the best head of the first layer is above the 97.5 % quantile with random factors.
     """
     names = solvers(table, "position", FREE)
-    unit, mirrored, alone = (
-        values(table, "position", names, accuracy(item)) for item in (UNIT_SUMS, MIRRORED, SUMS_ALONE)
-    )
-    follows = values(table, "position", names, FOLLOWS)
-    fits, random = {name: best_fit(table, name) for name in names}, table.estimate("", RANDOM_FIT)
-    if not unit or not follows or any(map(math.isnan, fits.values())):
+    unit, follows = (values(table, "position", names, cell) for cell in (accuracy(UNIT_SUMS), FOLLOWS))
+    fits = {name: best_fit(table, name) for name in names}
+    random = {name: table.estimate("", random_fit(ARMS[name].factors)).high for name in names}
+    if not unit or not follows or any(map(math.isnan, [*fits.values(), *random.values()])):
         return Verdict("No net with URPE has solved the position task", "unknown")
+    entropies = {name: fmean(first_layer(table, name, ENTROPY)["value"]) for name in names}
     ours = (
-        f"With the row sums of mirrored slots, answers follow the mirrored slot with a correlation of "
-        f"{together(follows, short, named=True)}. Of them, {together(mirrored, percent)} are exactly this slot. "
+        f"With the row sums of mirrored slots, {near(table, names, FOLLOWS, MIRRORED_ERROR, MIRRORED)}. "
+        f"With row sums alone, {near(table, names, ALONE_FOLLOWS, ALONE_ERROR, SUMS_ALONE)}. "
         f"With rows that sum to one again, {together(unit, percent)} of answers are right (chance "
-        f"{percent(1 / table.scale.position.tokens)}). With row sums alone, {together(alone, percent)} of answers are "
-        f"right. R² of a linear fit of row sums, best head of the first layer: {together(fits, '{:.3f}'.format)}. "
-        f"Random factors give {random.value:.2f} ({random.low:.2f} to {random.high:.2f})"
+        f"{percent(1 / table.scale.position.tokens)}). "
+        f"Mean entropy of attention in the first layer, before the factors: {together(entropies, three)} (1 if "
+        f"uniform). R² of a linear fit of row sums, best head of the first layer: {together(fits, three)}. "
+        f"With random factors, 97.5 % of draws stay below {together(random, three)}"
     )
     failed = {
         "most answers of {} stay right with rows that sum to one": [name for name in unit if unit[name] >= HALF],
         "answers of {} do not follow mirrored sums closely": [name for name in follows if follows[name] <= FOLLOWED],
         "row sums of {} are no nearer to a line than those of random factors": [
-            name for name in fits if fits[name] <= random.high
+            name for name in fits if fits[name] <= random[name]
         ],
     }
     verdict = seen_verdict([name not in those for those in failed.values() for name in names])
-    reasons = [reason.format(listed(those)) for reason, those in failed.items() if those]
-    return Verdict(ours, verdict, because="; ".join(reasons) if verdict == "in part" else "")
+    reasons = "; ".join(reason.format(listed(those)) for reason, those in failed.items() if those)
+    by_hand = COUNTED_BY_HAND if verdict == "seen" and min(entropies.values()) > UNIFORM else ""
+    return Verdict(ours, verdict, because=reasons if verdict == "in part" else "", answer=by_hand)
+
+
+def near(table: ResultTable, names: Sequence[str], follows: Cell, error: Cell, exact: str) -> str:
+    """How near answers in the position task are to the slot that row sums name, after an intervention."""
+    correlations, distances, shares = (
+        values(table, "position", names, cell) for cell in (follows, error, accuracy(exact))
+    )
+    slot = "the mirrored slot" if exact == MIRRORED else "the slot"
+    return (
+        f"the correlation of answers with {slot} is {together(correlations, three, named=True)}. On average they are "
+        f"{together(distances, short)} slots from it; {together(shares, percent)} are exactly it"
+    )
+
+
+def three(number: float) -> str:
+    """A number close to 1, with three decimals.
+
+    >>> three(0.99861), three(-0.5)
+    ('0.999', '−0.500')
+    """
+    return f"{number:.3f}".replace("-", "−")
+
+
+def first_layer(table: ResultTable, name: str, measure: str) -> pl.DataFrame:
+    """What was measured of the row sums of the first layer in the position task, a row per head and seed."""
+    rows = table.where(part="row sums", subject=name_of("position", name), measure=measure)
+    return rows.filter(rows["item"].str.starts_with("L0"))
 
 
 def best_fit(table: ResultTable, name: str) -> float:
     """The mean over seeds of R² of the row sums of the best head of the first layer."""
-    rows = table.where(part="row sums", subject=name_of("position", name), measure=LINEAR_FIT)
-    best = rows.filter(rows["item"].str.starts_with("L0")).group_by("seed").agg(pl.col("value").max())
+    best = first_layer(table, name, LINEAR_FIT).group_by("seed").agg(pl.col("value").max())
     return fmean(best["value"]) if best.height else math.nan
 
 
 @claim(
-    "What a relative bias knows about slots, it knows near the ends.",
+    "In the position task, what a relative bias knows about slots, it knows near the ends.",
     f"{UNPUBLISHED}: accuracy was not published by slot",
+    answers={
+        "seen": "In the position task, what a relative bias knows about slots, it knows near the ends",
+        "in part": "In the position task, only part of what relative biases know about slots is near the ends",
+        "not seen": "In the position task, relative biases know no more about slots near the ends than about others",
+        "unknown": "In the position task, no relative bias clearly knows more about slots near the ends",
+    },
 )
 def near_the_ends(table: ResultTable) -> Verdict:
     """By what is known about the outer eighth of slots on each side, and about those between them.
@@ -276,7 +327,11 @@ def near_the_ends(table: ResultTable) -> Verdict:
         return Verdict("No such net was trained", "unknown")
     more, between = ({name: sign_of(each.low, each.high) for name, each in it.items()} for it in (gaps, inner))
     ours = f"Ends minus the slots between them: {list_gaps(gaps)}. Between them: {list_gaps(inner)}"
-    return Verdict(ours, ends_verdict(list(more.values()), list(between.values())))
+    verdict = ends_verdict(list(more.values()), list(between.values()))
+    if any([*more.values(), *between.values()]):
+        return Verdict(ours, verdict)
+    why = "No relative bias clearly knows any slot."
+    return Verdict(ours, verdict, why, answer="In the position task, no relative bias clearly knows any slot")
 
 
 def ends_verdict(more: Sequence[int], between: Sequence[int]) -> str:

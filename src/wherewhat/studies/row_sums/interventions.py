@@ -1,7 +1,8 @@
 """What row sums are for: nets whose rows sum to one again, have nothing but their sums, or have those of others."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from math import log
 
 import torch
 from torch import Tensor
@@ -11,7 +12,7 @@ from wherewhat.encodings.urpe import Urpe
 from wherewhat.nets.attention import Attend, SelfAttention, attention_rows
 from wherewhat.nets.trunk import Trunk
 
-# From attention before the factors and after them to what meets the values; all are [B, H, Q, K].
+# From attention before the factors and after them, [B, H, Q, K]: what meets the values, or what is measured of them.
 Change = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -33,24 +34,33 @@ def sums_alone(softmax_BHQK: Tensor, attention_BHQK: Tensor) -> Tensor:
     return softmax_BHQK * attention_BHQK.sum(-1, keepdim=True)
 
 
-def mirrored_sums(softmax_BHQK: Tensor, attention_BHQK: Tensor) -> Tensor:
-    """Rows as before the factors, times the sum that the row of the mirrored slot has after them.
+def given_sums(sums_HQ: Tensor) -> Change:
+    """Rows as before the factors, times sums that are given.
 
-    >>> mirrored_sums(torch.tensor([[0.5, 0.5], [0.5, 0.5]]), torch.tensor([[0.5, 0.0], [0.5, 0.5]]))
+    >>> given_sums(torch.tensor([[1.0, 2.0]]))(torch.full((1, 1, 2, 2), 0.5), torch.ones(1, 1, 2, 2))[0, 0]
     tensor([[0.5000, 0.5000],
-            [0.2500, 0.2500]])
+            [1.0000, 1.0000]])
     """
-    return softmax_BHQK * attention_BHQK.sum(-1, keepdim=True).flip(-2)
+    return lambda softmax_BHQK, _: softmax_BHQK * sums_HQ[:, :, None]
+
+
+def mirrored_sums(net: Trunk, ids_BT: Tensor) -> list[Change]:
+    """By layer, rows as before the factors, times the sum that the row of the mirrored slot has in the net as it is.
+
+    Sums are means over sequences. Those of a pass with mirrored sums would not do: what a layer reads there has been
+    changed by the layers below, so its sums are no longer those of the mirrored slots.
+    """
+    return [given_sums(sums_HQ.flip(-1)) for sums_HQ in row_sums(net, ids_BT)]
 
 
 @contextmanager
-def changed_rows(net: Trunk, change: Change) -> Iterator[None]:
-    """Change the attention of every layer of a net with factors; the net is restored on leaving the block."""
+def changed_rows(net: Trunk, changes: Sequence[Change]) -> Iterator[None]:
+    """Change the attention of a net with factors, a change per layer; the net is restored on leaving the block."""
+    modules = [module for module in net.modules() if isinstance(module, SelfAttention)]
     with ExitStack() as cleanup:
-        for module in net.modules():
-            if isinstance(module, SelfAttention):
-                cleanup.callback(setattr, module, "attend", module.attend)
-                module.attend = _attend(change)
+        for module, change in zip(modules, changes, strict=True):
+            cleanup.callback(setattr, module, "attend", module.attend)
+            module.attend = _attend(change)
         yield
 
 
@@ -66,15 +76,30 @@ def _attend(change: Change) -> Attend:
     return attend
 
 
-@torch.no_grad()
 def row_sums(net: Trunk, ids_BT: Tensor) -> Tensor:
     """sums_LHQ of the rows of attention after the factors, mean over sequences."""
-    sums: list[Tensor] = []
+    return _read(net, ids_BT, lambda _, attention_BHQK: attention_BHQK.sum(-1).mean(0))
 
-    def record(_: Tensor, attention_BHQK: Tensor) -> Tensor:
-        sums.append(attention_BHQK.sum(-1).mean(0))
+
+def entropies(net: Trunk, ids_BT: Tensor) -> Tensor:
+    """entropy_LH of attention before the factors, mean over rows and sequences: 1 where it is uniform, 0 on one key."""
+
+    def entropy(softmax_BHQK: Tensor, _: Tensor) -> Tensor:
+        entropy_H: Tensor = torch.special.entr(softmax_BHQK).sum(-1).mean((0, 2)) / log(softmax_BHQK.shape[-1])
+        return entropy_H
+
+    return _read(net, ids_BT, entropy)
+
+
+@torch.no_grad()
+def _read(net: Trunk, ids_BT: Tensor, measure: Change) -> Tensor:
+    """What is measured of the attention of every layer, before the factors and after them."""
+    measured: list[Tensor] = []
+
+    def record(softmax_BHQK: Tensor, attention_BHQK: Tensor) -> Tensor:
+        measured.append(measure(softmax_BHQK, attention_BHQK))
         return attention_BHQK
 
-    with changed_rows(net, record):
+    with changed_rows(net, [record] * len(net.blocks)):
         net(ids_BT)
-    return torch.stack(sums)
+    return torch.stack(measured)

@@ -23,7 +23,8 @@ SIZES = {  # by its name in a sentence; 0 is the scale
 }
 NOTES = (
     "All slots are scored; the released code leaves out the first slot of the position task, whose label is its "
-    "padding id. Published accuracies in the even task include the filler half: both halves are given apart here.",
+    "padding id. Published accuracies in the even task include the filler half: here claims are decided by the first "
+    "half, and accuracy in both together is given beside it.",
     "The output layer has weights of its own in both tasks; in the released code those of the even task are tied to "
     "the embedding. Training is in float32, without dropout.",
     "Published were no positions, a relative bias per offset (toeplitz) and URPE over it; the other encodings are "

@@ -23,10 +23,12 @@ from wherewhat.report.blocks.table import table as table_of
 from wherewhat.report.core.html import Html, tag
 from wherewhat.report.core.page import Page, Section
 from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.row_sums.halves import filler_sentence, halves_answer
 from wherewhat.studies.row_sums.names import (
     ADDED,
     ALL,
     BOUND,
+    ENTROPY,
     EQUAL,
     FIRST_HALF,
     FREE,
@@ -44,24 +46,28 @@ from wherewhat.tables.manifest.study import RowSumsManifest, RowSumsSection
 
 KINDS = {BOUND: WHAT, FREE: WHERE, ADDED: shade("layers", 4)}
 TITLES = {"position": "Which slot is it?", "even": "Which tokens stand at even places?"}
+OF_FACTORS = (
+    "Scores of heads with URPE: entropy and locality are those of the absolute values of attention after the factors, "
+    "each row divided by its sum, and shares are of logits, on which factors do not act."
+)
 LEDES = {
     "answer": "Dots are the share of slots that are answered correctly where tokens are random, with intervals at 95 % "
     "confidence over test sequences, or over seeds if there are several. Rings are the same where all tokens are "
     "equal, squares were published. Of the even task only the first half is shown, as the second half is one filler; "
     "accuracies of both halves, on equal tokens and published, are in the table below. The dotted lines are a random "
-    "answer, and in the even task the best guess of a net that knows no positions: the most frequent token among the "
-    "other slots.",
+    "answer, and in the even task the best guess of a net that knows which half it is in, and nothing else about "
+    "positions: the most frequent token among the other slots.",
     "slots": "Accuracy slot by slot, where tokens are random. Lines of encodings that solve a task coincide.",
     "solution": "The sum of a row of attention after the factors, by slot, for the heads of the first layer: the "
-    "mean over test sequences, in the net of the first seed. Without factors every sum is 1. By hand, one layer can "
-    "give slot i the sum i / L. The table has R² of a linear fit of the row sums of every head by slot.",
+    "mean over test sequences, in the net of the first seed. Without factors every sum is 1. By hand, one layer with "
+    "uniform attention can give slot i the sum i / L. The table has R² of a linear fit of the row sums of every head "
+    f"by slot. {OF_FACTORS}",
     "table": "Accuracies in per cent: by halves, where all tokens are equal, and on longer inputs; of the even task, "
     "the last is of the first half. Published ones are of all slots. The order is how answers of the position task "
     "correlate with slots on longer inputs: near 1, a net still orders slots even if it names other ones. The spread "
-    "is how far logits differ between slots when all tokens are equal, relative to their size. The entropy of heads "
-    "with URPE is that of the absolute values of attention after the factors, each row divided by its sum.",
+    f"is how far logits differ between slots when all tokens are equal, relative to their size. {OF_FACTORS}",
 }
-HEAD_SCORES = {"entropy": "entropy", "locality": "locality", "input.position_share": "position share"}
+HEAD_SCORES = {"entropy": "entropy after factors", "locality": "locality", "input.position_share": "position share"}
 SCORES = {"entropy": "entropy", "input.position_share": "position share", "input.symbol_share": "symbol share"}
 
 
@@ -116,9 +122,11 @@ def answer(table: ResultTable, about: RowSumsSection) -> Section:
         cards.append(panel(drawn, title=TITLES[task]))
     questions = ("equal tokens", "which slot", "even places", "unequal tokens")
     answers = [about.answers[name] for name in questions if name in about.answers]
-    return answer_section(
-        "answer", "Who can tell where a token stands", answers, columns(*cards), text=LEDES["answer"], short="Answer"
-    )
+    bound = [name for name in about.encodings if about.kinds.get(name) == BOUND]
+    below = filler_sentence(table, about.tokens.get("even", 0), bound)
+    text = f"{LEDES['answer']} {below}".strip()
+    title = "Who can tell where a token stands"
+    return answer_section("answer", title, answers, columns(*cards), text=text, short="Answer")
 
 
 def answer_rows(table: ResultTable, about: RowSumsSection, task: str, item: str) -> Iterator[Mapping[str, Any]]:
@@ -155,9 +163,11 @@ def head_table(table: ResultTable, names: Sequence[str]) -> Html:
         subject = name_of("position", name)
         fits = table.where(part="row sums", subject=subject, measure=LINEAR_FIT, seed=seed)
         for head, fit in fits.sort("item").select("item", "value").iter_rows():
-            scores = [table.row(subject, Cell("heads", score, head), seed) for score in HEAD_SCORES]
+            cells = [Cell("row sums", ENTROPY, head), *(Cell("heads", score, head) for score in HEAD_SCORES)]
+            scores = [table.row(subject, cell, seed) for cell in cells]
             rows.append([f"{name}, {head}", short(fit), *(short(row["value"]) if row else MISSING for row in scores)])
-    return table_of(["head", "R² of row sums", *HEAD_SCORES.values()], rows, label="row sums and scores of heads")
+    headings = ["head", "R² of row sums", "entropy before factors", *HEAD_SCORES.values()]
+    return table_of(headings, rows, label="row sums and scores of heads")
 
 
 def sum_rows(table: ResultTable, name: str) -> Iterator[Mapping[str, Any]]:
@@ -220,7 +230,9 @@ def slots(table: ResultTable, about: RowSumsSection) -> Section:
         figure=True,
         title="Accuracy by slot",
     )
-    return Section("slots", "Slot by slot", LEDES["slots"], panel(drawn), "Slots")
+    answers = [about.answers[name] for name in ("ends",) if name in about.answers]
+    answers.append(halves_answer(table, about.tokens.get("even", 0), bound))
+    return answer_section("slots", "Slot by slot", answers, panel(drawn), text=LEDES["slots"], short="Slots")
 
 
 def slot_rows(table: ResultTable, about: RowSumsSection, task: str) -> Iterator[Mapping[str, Any]]:

@@ -15,21 +15,34 @@ from wherewhat.profiling.profile import profile
 from wherewhat.profiling.settings import ProfileSettings
 from wherewhat.stats.intervals import student, wilson
 from wherewhat.studies.engine.lengths import Measured
-from wherewhat.studies.engine.results import Row
+from wherewhat.studies.engine.results import Cell, Row
 from wherewhat.studies.engine.study import Study
 from wherewhat.studies.engine.train_job import train_in_job
 from wherewhat.studies.row_sums.claims import CLAIMS
-from wherewhat.studies.row_sums.interventions import changed_rows, mirrored_sums, row_sums, sums_alone, unit_sums
+from wherewhat.studies.row_sums.interventions import (
+    changed_rows,
+    entropies,
+    mirrored_sums,
+    row_sums,
+    sums_alone,
+    unit_sums,
+)
 from wherewhat.studies.row_sums.linear_fit import linear_r_squared
 from wherewhat.studies.row_sums.names import (
     ALL,
+    ALONE_ERROR,
+    ALONE_FOLLOWS,
+    DISTANCE,
+    ENTROPY,
     EQUAL,
+    FILLER,
     FOLLOWS,
     GAP,
     INNER,
     LINEAR_FIT,
     LONGER,
     MIRRORED,
+    MIRRORED_ERROR,
     ORDER,
     SUMS_ALONE,
     UNIT_SUMS,
@@ -37,7 +50,7 @@ from wherewhat.studies.row_sums.names import (
 from wherewhat.studies.row_sums.notes import describe, notes_of
 from wherewhat.studies.row_sums.settings import SCALES, RowSumCondition, RowSumScale, conditions
 from wherewhat.studies.row_sums.summary import baseline_rows, summarise
-from wherewhat.tasks.slots import PositionTask, SlotTask
+from wherewhat.tasks.slots import EvenTask, PositionTask, SlotTask
 from wherewhat.tasks.stream import Ints
 from wherewhat.training.loop import threads
 from wherewhat.training.slot_training import right_slots, slot_answers
@@ -53,11 +66,12 @@ def run(condition: RowSumCondition, scale: RowSumScale, seed: int, context: JobC
         net = train_in_job(settings, context).net
         rows = [
             *slot_rows(net, task, settings.data_seed, scale.samples),
+            *even_rows(net, task, settings.data_seed, scale.samples),
             *longer_rows(net, task, settings.data_seed, scale),
             *end_rows(net, task, settings.data_seed, scale.samples),
             *equal_rows(net, task),
             *sum_rows(net, task, settings.data_seed, scale),
-            *mirrored_rows(net, task, settings.data_seed, scale.samples),
+            *mirrored_rows(net, task, settings.data_seed, scale),
             *head_rows(net, task, settings.data_seed, scale.texts),
         ]
     return [(part, name, item, at, seed, what, value, low, high) for part, item, at, what, value, low, high in rows]
@@ -77,6 +91,22 @@ def _share(right_NT: "np.ndarray[Any, Any]") -> tuple[float, float, float]:
     """The mean over sequences of the share of slots, with its interval inside 0 and 1."""
     value, low, high = student(right_NT.mean(1).tolist())
     return value, max(0.0, low), min(1.0, high)
+
+
+def even_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Measured]:
+    """Of the even task, by slot: the share of fillers among answers, and how far from the right slot others are.
+
+    The slot of an answer is the one whose token it is most often; it is left out where most answers are the filler.
+    """
+    if not isinstance(task, EvenTask):
+        return
+    input_NT = task.batch(seed, "test", np.arange(samples)).input_NT
+    answer_NT = slot_answers(net, task, input_NT)
+    for slot, filler in enumerate((answer_NT == task.n_tok).mean(0).tolist()):
+        yield FILLER.part, "", float(slot), FILLER.measure, filler, *wilson(filler, samples)
+        if slot < task.tokens // 2 and filler < 0.5:
+            copied = int((answer_NT[:, [slot]] == input_NT).mean(0).argmax())
+            yield DISTANCE.part, "", float(slot), DISTANCE.measure, float(abs(copied - (2 * slot + 1))), None, None
 
 
 def longer_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> Iterator[Measured]:
@@ -134,36 +164,51 @@ def equal_rows(net: Trunk, task: SlotTask) -> Iterator[Measured]:
 
 
 def sum_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> Iterator[Measured]:
-    """Of a net with factors: its row sums by slot, R² of a linear fit of them, and accuracy with or without them."""
+    """Of a net with factors: its row sums by slot, and accuracy without them or with nothing else of the factors.
+
+    By head, also R² of a linear fit of the sums, and the entropy of attention before the factors.
+    """
     if not isinstance(net.encoding(0), Urpe):
         return
+    batch = task.batch(seed, "test", np.arange(scale.samples))
     for item, change in ((UNIT_SUMS, unit_sums), (SUMS_ALONE, sums_alone)):
-        with changed_rows(net, change):
-            right_NT = right_slots(net, task, seed=seed, samples=scale.samples)
-        yield "accuracy", item, None, "accuracy", *_share(right_NT[:, task.group_T == 0])
+        with changed_rows(net, [change] * len(net.blocks)):
+            answer_NT = slot_answers(net, task, batch.input_NT)
+        yield "accuracy", item, None, "accuracy", *_share((answer_NT == batch.target_NT)[:, task.group_T == 0])
+        if item == SUMS_ALONE and isinstance(task, PositionTask):
+            yield from _near(answer_NT, batch.target_NT, ALONE_FOLLOWS, ALONE_ERROR)
     ids_BT = torch.from_numpy(task.batch(seed, "test", np.arange(scale.texts)).input_NT)
+    entropy_LH = entropies(net, ids_BT).tolist()
     for layer, sums_HQ in enumerate(row_sums(net, ids_BT).double().numpy()):
         for head, (sums_Q, fit) in enumerate(zip(sums_HQ, linear_r_squared(sums_HQ).tolist(), strict=True)):
             item = f"L{layer}H{head}"
             yield "row sums", item, None, LINEAR_FIT, fit, None, None
+            yield "row sums", item, None, ENTROPY, entropy_LH[layer][head], None, None
             for slot, value in enumerate(sums_Q.tolist()):
                 yield "row sums", item, float(slot), "sum", value, None, None
 
 
-def mirrored_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Measured]:
+def mirrored_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> Iterator[Measured]:
     """Of the position task with factors, if row sums are mirrored: how answers go along with the mirrored slot.
 
-    The share of answers that are exactly it, and the correlation of both in each sequence: 1 if answers follow the
-    sums, -1 if they stay as they were, 0 if they are all the same.
+    The share of answers that are exactly it, how far they are from it, and the correlation of both in each sequence: 1
+    if answers follow the sums, -1 if they stay as they were, 0 if they are all the same.
     """
     if not isinstance(net.encoding(0), Urpe) or not isinstance(task, PositionTask):
         return
-    batch = task.batch(seed, "test", np.arange(samples))
-    with changed_rows(net, mirrored_sums):
+    batch = task.batch(seed, "test", np.arange(scale.samples))
+    with changed_rows(net, mirrored_sums(net, torch.from_numpy(batch.input_NT[: scale.texts]))):
         answer_NT = slot_answers(net, task, batch.input_NT)
     mirrored_NT = batch.target_NT[:, ::-1]
     yield "accuracy", MIRRORED, None, "accuracy", *_share(answer_NT == mirrored_NT)
-    yield FOLLOWS.part, "", None, FOLLOWS.measure, *_correlation(answer_NT, mirrored_NT)
+    yield from _near(answer_NT, mirrored_NT, FOLLOWS, MIRRORED_ERROR)
+
+
+def _near(answer_NT: Ints, slot_NT: Ints, follows: Cell, error: Cell) -> Iterator[Measured]:
+    """How near answers are to slots: their correlation, and their mean distance in slots, over sequences."""
+    yield follows.part, "", None, follows.measure, *_correlation(answer_NT, slot_NT)
+    value, low, high = student(np.abs(answer_NT - slot_NT).mean(1).tolist())
+    yield error.part, "", None, error.measure, value, max(0.0, low), high
 
 
 def _correlation(answer_NT: Ints, slot_NT: Ints) -> tuple[float, float, float]:

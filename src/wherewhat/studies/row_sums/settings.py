@@ -21,6 +21,11 @@ class RowSumArm:
     options: Mapping[str, Any] = field(default_factory=dict)
     bias: bool = False  # whether it is a relative bias, of which the publication speaks
 
+    @property
+    def factors(self) -> str:
+        """What has a factor of its own with URPE: each offset, or each bucket of distances."""
+        return str(self.options.get("kind", "offset"))
+
 
 ARMS: dict[str, RowSumArm] = {
     arm.name: arm
@@ -128,7 +133,7 @@ _SMALL = RowSumScale(
 )
 _TINY = replace(
     _SMALL,
-    encodings=("none", "t5_bias", "rope", "urpe over t5_bias", "urpe over toeplitz", "learned"),
+    encodings=("none", "t5_bias", "toeplitz", "rope", "urpe over toeplitz", "urpe over t5_bias", "learned"),
     position_steps=800,  # `even` needs as many as at small: URPE has not solved it after 2,000
     seeds=1,
 )
