@@ -27,14 +27,15 @@ from wherewhat.studies.latin_square.names import (
     LARGE,
     LAYOUT,
     LEARNED,
+    LINE_SHARE,
     LINE_SINUSOID,
-    LINKS,
     MODULES,
     NETWORK,
     NONE,
     RATIO,
     READS,
     READS_LINES,
+    REMOVED,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
@@ -42,6 +43,7 @@ from wherewhat.studies.latin_square.names import (
     TABLE_MEASURES,
     TEST,
     VARIANT,
+    WHOLE,
     accuracy,
     label,
     name_of,
@@ -71,8 +73,8 @@ def looking(nets: Mapping[str, Sequence[Looks]], *shares: float) -> ResultTable:
         for seed, looks in enumerate(by_seed):
             share = shares[seed] if shares else 0.9
             rows.append(("accuracy", name, TEST, None, seed, "accuracy", share, share - REACH, share + REACH))
-            for link in LINKS:
-                rows.append(("removed", name, "", None, seed, link, share, share - REACH, share + REACH))
+            rows.append(("removed", name, "", None, seed, WHOLE, share, share - REACH, share + REACH))
+            for link in REMOVED:
                 for block in (0, 1):
                     attention, without = looks.get((link, block), (0.1, share))
                     ends = without - REACH, without + REACH
@@ -363,4 +365,4 @@ def test_tables_name_all_measures() -> None:
     changed = str(measure_table(tables_over_training().extended(added), ABOUT))
     assert "0.37" in changed and "0.19" in changed and HEADINGS[CHANGE] in changed and HEADINGS[CHANGE_BOUND] in changed
     heads = unescape(str(head_table(looking({SMALL: [{}]}), ABOUT)))
-    assert all(link in heads for link in LINKS)
+    assert all(link in heads for link in (LINE_SHARE, *REMOVED))

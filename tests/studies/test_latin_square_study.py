@@ -27,17 +27,19 @@ from wherewhat.studies.latin_square.names import (
     LARGE_WIDE,
     LAYOUT,
     LINE_SINUSOID,
-    LINKS,
     NETWORK,
     NONE,
     RATIO,
+    REMOVED,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
     SMALL_SLOW,
     SQUARES,
     TEST,
+    TOGETHER,
     TRAIN,
+    WHOLE,
     label,
 )
 from wherewhat.studies.latin_square.network import ModularNetwork, NetworkTraining
@@ -46,6 +48,7 @@ from wherewhat.studies.latin_square.run import run
 from wherewhat.studies.latin_square.settings import ARMS, SCALES, LatinCondition, LatinScale, conditions
 from wherewhat.studies.latin_square.summary import mean_rows
 from wherewhat.studies.pages import page_of_study
+from wherewhat.tasks.latin import QUERY
 from wherewhat.training.loop import threads, train
 from wherewhat.training.task_training import TaskSettings
 
@@ -117,8 +120,9 @@ def check_rows(rows: list[Row], settings: TaskSettings) -> None:
     assert [changes[f"block {block}", None] for block in (0, 1)] == pytest.approx(expected, abs=1e-3)
     assert set(values(rows, "change", CHANGE_BOUND)) == set(changes)
     assert {row[5] for row in rows if row[0] == "heads"} >= {"entropy", "input.position_share"}
-    whole = [values(rows, "removed", link)["", None] for link in LINKS]
-    assert whole[0] == pytest.approx(right_N.mean()) and len([row for row in rows if row[0] == "removed"]) == 3 * 3
+    elsewhere_N = test.input_NT[:, -1] != QUERY
+    assert values(rows, "removed", WHOLE)["", None] == pytest.approx(right_N[elsewhere_N].mean())
+    assert len([row for row in rows if row[0] == "removed"]) == 1 + 2 * len(REMOVED) + len(TOGETHER)
     assert len([row for row in rows if row[0] == "cosine"]) == 2 * 256
     input_NT = torch.from_numpy(test.input_NT[:6])  # the attended ones
     for block, attention_NQK in enumerate(read_attention(net, input_NT)):

@@ -23,6 +23,7 @@ from wherewhat.studies.latin_square.names import (
     label,
     name_of,
     removed_cell,
+    whole_cell,
 )
 from wherewhat.tables.manifest.study import LatinSquareSection, LongAnswer
 
@@ -122,7 +123,7 @@ def solution_of(table: ResultTable, net: Net, layers: int) -> Solution | None:
 def needed(table: ResultTable, net: Net, link: str, block: int) -> Step | None:
     """A link of a block without which accuracy is clearly lower: its interval is below that of the whole net."""
     name, seed = name_of(SQUARES, net[0]), net[1]
-    whole, without = (table.row(name, removed_cell(link, each), seed) for each in (None, block))
+    whole, without = (table.row(name, cell, seed) for cell in (whole_cell(), removed_cell(link, block)))
     if whole is None or without is None or whole["low"] is None or not without["high"] < whole["low"]:
         return None
     return Step(link, table.value(name, attention_cell(link, block), seed), whole["value"], without["value"])
