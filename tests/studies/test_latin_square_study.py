@@ -9,6 +9,7 @@ import pytest
 import torch
 from micro_runs import page_without_torch, run_micro
 
+from wherewhat.encodings.t5_bias import bucket
 from wherewhat.errors import UserError
 from wherewhat.jobs.job import JobContext
 from wherewhat.nets.build import build
@@ -36,6 +37,7 @@ from wherewhat.studies.latin_square.names import (
     SMALL_NARROW,
     SMALL_SLOW,
     SQUARES,
+    T5,
     TEST,
     TOGETHER,
     TRAIN,
@@ -48,7 +50,7 @@ from wherewhat.studies.latin_square.run import run
 from wherewhat.studies.latin_square.settings import ARMS, SCALES, LatinCondition, LatinScale, conditions
 from wherewhat.studies.latin_square.summary import mean_rows
 from wherewhat.studies.pages import page_of_study
-from wherewhat.tasks.latin import QUERY
+from wherewhat.tasks.latin import CELLS, QUERY
 from wherewhat.training.loop import threads, train
 from wherewhat.training.task_training import TaskSettings
 
@@ -169,6 +171,13 @@ def test_arms_differ_in_what_they_say() -> None:
     assert small.train_samples == 24 and small.weight_decay == 0.0
 
 
+def test_the_bias_tells_all_distances_apart() -> None:
+    encoding = build(MICRO.net(ARMS[T5], 6)).encoding(0)
+    lags = torch.arange(1 - CELLS, CELLS)
+    bounds = {"buckets": encoding.buckets, "max_distance": encoding.max_distance}
+    assert len(set(bucket(lags, causal=False, **bounds).tolist())) == 31 == len(lags)
+
+
 def test_every_scale_has_what_claims_need() -> None:
     for scale in SCALES.values():
         assert scale.network_arms == (SMALL, LARGE, LINE_SINUSOID, NONE)
@@ -176,7 +185,9 @@ def test_every_scale_has_what_claims_need() -> None:
         assert scale.steps % scale.snapshots == 0 or scale is SCALES["paper"]
         assert all(condition.arm in ARMS for condition in conditions(scale))
         scale.training(conditions(scale)[0], 0)
-    assert {SMALL_SLOW, LARGE_SLOW} <= set(SCALES["tiny"].arms)
+    assert {SMALL_SLOW, LARGE_SLOW, "sigma 0.5"} <= set(SCALES["tiny"].arms)
+    swept = {f"sigma {sigma:g}" for sigma in (0.2, 0.5, 1.0, 1.5, 2.0)}
+    assert swept <= set(SCALES["small"].arms) and "sigma 1.5" not in SCALES["tiny"].arms
     assert {f"sigma {sigma:g}" for sigma in SIGMAS} <= set(SCALES["paper"].arms)
 
 
