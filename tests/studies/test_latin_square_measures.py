@@ -11,8 +11,10 @@ import torch
 from wherewhat.nets.build import build
 from wherewhat.studies.latin_square.attention import (
     UNIFORM,
+    asks_elsewhere,
     attention_measures,
     line_cosine,
+    links,
     read_attention,
 )
 from wherewhat.studies.latin_square.counting import best_guess
@@ -176,7 +178,7 @@ def test_uniform_attention_has_the_levels_of_chance() -> None:
     for name, value_N in measures.items():
         assert value_N.tolist() == pytest.approx([UNIFORM[name]] * len(value_N), abs=1e-7), name
     assert UNIFORM[LINES] == pytest.approx(0.6614, abs=1e-4)
-    elsewhere = 192 - 12  # puzzles that do not ask for the last cell
+    elsewhere = 192 * 9 // 16  # puzzles that ask for a cell outside the row and the column of the last one
     assert {name: len(value_N) for name, value_N in measures.items()} == {
         **dict.fromkeys(REMOVED, elsewhere),
         **dict.fromkeys((LINES, LINE_SHARE), 192),
@@ -199,7 +201,7 @@ def test_attention_measures_by_loops() -> None:
             inside += attention_QK[q][k] / 16 if weight else 0.0
         theirs[LINES].append(product / math.sqrt(own * mask))
         theirs[LINE_SHARE].append(inside)
-        if query == 15:
+        if query // 4 == 3 or query % 4 == 3:
             continue
         near = [k for k in range(16) if k != query and (k // 4 == query // 4 or k % 4 == query % 4)]
         theirs[GATHERS].append(sum(attention_QK[query][k] for k in near))
@@ -214,6 +216,14 @@ def test_attention_measures_by_loops() -> None:
     assert attention_measures(own_QK[None], input_NT[:1])[LINE_SHARE].item() == 1.0 > line_cosine(own_QK[None]).item()
     in_line_QK = torch.tensor([[float(q // 4 == k // 4 or q % 4 == k % 4) / 7 for k in range(16)] for q in range(16)])
     assert line_cosine(in_line_QK[None]).item() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_links_do_not_overlap_where_they_are_measured() -> None:
+    input_NT = torch.from_numpy(puzzles(1, "test", 96).input_NT)
+    overlaps_N = sum(link_NQK.int() for link_NQK in links(input_NT).values()).amax((1, 2)) > 1
+    elsewhere_N = asks_elsewhere(input_NT)
+    assert not overlaps_N[elsewhere_N].any() and overlaps_N[~elsewhere_N & (input_NT[:, -1] != QUERY)].all()
+    assert not links(input_NT)[READS_LINES][elsewhere_N, -1, -1].any()  # the last cell does not read itself
 
 
 def test_attention_is_that_of_the_net() -> None:

@@ -97,14 +97,18 @@ def links(input_NT: Tensor) -> Mapping[str, Tensor]:
 
 
 def asks_elsewhere(input_NT: Tensor) -> Tensor:
-    """elsewhere_N: puzzles that do not ask for the last cell, which would then read the answer from itself."""
-    return queried(input_NT) != CELLS - 1
+    """elsewhere_N: puzzles that ask for a cell outside the row and the column of the last one.
+
+    In the others links overlap: a last cell in the row of the queried one would read itself, and by reading the queried
+    cell it would learn that they share a row.
+    """
+    return line_mask()[-1, queried(input_NT)] == 0
 
 
 def attention_measures(attention_NQK: Tensor, input_NT: Tensor) -> Mapping[str, Tensor]:
     """By measure, its value for each puzzle: of rows and columns, and the share of each link in the rows that it is in.
 
-    Links are measured only in puzzles that do not ask for the last cell.
+    Links are measured only in puzzles in which they do not overlap.
     """
     elsewhere_N = asks_elsewhere(input_NT)
     shares = {

@@ -70,7 +70,7 @@ def right_without(net: Trunk, cuts: Sequence[Cut], input_NC: Ints, target_N: Int
 def removed_rows(net: Trunk, test: TaskBatch) -> Iterator[Measured]:
     """Accuracy of the whole net, without each link in each block, and without two links in successive blocks.
 
-    All on the same test puzzles, which do not ask for the last cell.
+    All on the same test puzzles, those in which links do not overlap.
     """
     elsewhere_N = asks_elsewhere(torch.from_numpy(test.input_NT)).numpy()
     puzzles, blocks = (test.input_NT[elsewhere_N], test.target_N[elsewhere_N]), range(len(net.blocks))
