@@ -74,15 +74,18 @@ TEXTS = {
     "of symbols. Below them, the norm of the first table over that of tokens in training, both as root mean squares, "
     "dashed where the ratio starts large: tables and tokens both learn, so that a ratio need not stay where it starts. "
     "95 % intervals.",
-    "solution": "Each net is judged by itself: it needs a link where accuracy without it is clearly lower, with "
-    "intervals that do not overlap. Rows and columns: the cosine of the attention of a block, over all sixteen queries "
-    "of a test puzzle, with attention to all cells in the same row or column alike; attention on fewer cells scores "
-    "lower. Of the last block, only the attention of the last cell reaches the answer. Queried cell: the share of its "
-    "attention on the other cells of its row and column. Last cell, from which the answer is read: the share on the "
-    "queried one, and on the other cells of the row and column of the queried one. Dotted: uniform attention. Below, "
-    "test accuracy when one block lacks one of these three links: attention there is 0, and the rest of the row is "
-    "scaled to a sum of 1. Hollow: the whole net. Where a link starts at the last cell, puzzles that ask for the last "
-    "cell are left out. 95 % intervals.",
+    "solution": "The answer is read from the last cell, so that in the last block only the attention of that cell "
+    "counts. A route is two links of attention, the second in a later block, that end there. Each net is judged by "
+    "itself: it needs a link where accuracy without it is clearly lower, with intervals that do not overlap. A route "
+    "counts for the smaller loss of its two links, as a cell without a link also gets an unfamiliar mixture of all "
+    "other cells. First chart: the cosine of the attention of a block, over all sixteen queries of a test puzzle, with "
+    "attention to all cells in the same row or column alike, which is lower for attention to fewer of them; then the "
+    "share of attention on the own row and column; then the share on each link, which joins the queried cell, the "
+    "other cells of its row and column, and the last cell. Dotted: uniform attention. Second chart: test accuracy when "
+    "one block lacks a link; attention there is 0, and the rest of the row is scaled to a sum of 1. Hollow: the whole "
+    "net. The link from the queried cell to cells outside its row and column is a control. Links are measured on "
+    "puzzles that ask for a cell outside the row and column of the last cell, nine in sixteen: in the others they "
+    "overlap. 95 % intervals.",
     "groups": "Binary puzzles follow from a row or a column, ternary ones from both, quaternary ones only from the "
     "whole grid. Under noise, each given cell is replaced with some probability by a random symbol. 95 % intervals.",
     "network": "A network of nodes in modules, in random order; a net reads all nodes but the hidden ones, whose "
