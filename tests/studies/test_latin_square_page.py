@@ -31,6 +31,7 @@ from wherewhat.studies.latin_square.names import (
     LINE_SINUSOID,
     MARKS,
     MODULES,
+    MOVED,
     NETWORK,
     NONE,
     OUTSIDE,
@@ -53,8 +54,8 @@ from wherewhat.studies.latin_square.names import (
     together_cell,
 )
 from wherewhat.studies.latin_square.number_tables import head_table, measure_table
-from wherewhat.studies.latin_square.page import network_finding
-from wherewhat.studies.latin_square.settings import ARMS
+from wherewhat.studies.latin_square.page import TEXTS, head_finding, moved_words, network_finding
+from wherewhat.studies.latin_square.settings import ARMS, SCALES
 from wherewhat.studies.latin_square.solution import solution
 from wherewhat.studies.latin_square.summary import mean_rows
 from wherewhat.studies.latin_square.table_charts import cosine_cell, growth_chart, growth_rows, layout_rows, run_rows
@@ -108,7 +109,7 @@ LOCATED = "the last cell attends to the queried cell, and then to the row and co
 
 def test_one_sentence_says_what_the_solution_is() -> None:
     least, along = "at least 60% of the test puzzles", "solve them along rows and columns"
-    for nets, words in (
+    worlds: Sequence[tuple[Mapping[str, Sequence[Looks]], str]] = (
         ({SMALL: [MARKING], LARGE: [MARKING]}, f"All nets that answer {least} {along}: {MARKED}"),
         ({SMALL: [GATHERING], LARGE: [GATHERING], NONE: [{}]}, f"Most nets that answer {least} {along}: {GATHERED}"),
         ({SMALL: [LOCATING], LARGE: [LOCATING], NONE: [MARKING]}, f"Most nets that answer {least} {along}: {LOCATED}"),
@@ -130,14 +131,15 @@ def test_one_sentence_says_what_the_solution_is() -> None:
             {SMALL: [{}], LARGE: [{}]},
             f"None of the nets that answer {least} clearly needs both links of a route along rows and columns",
         ),
-    ):
+    )
+    for nets, words in worlds:
         assert answer(nets).lead.replace(PER_CENT, "%") == words
 
 
 def test_nets_whose_row_and_column_read_the_queried_cell() -> None:
     assert sentence({SMALL: [MARKING], LARGE: [MARKING]}) == (
         "2 of these 2 nets clearly need both links of a route. None needs the attention of the queried cell to cells "
-        "outside its row and column: without it in any one block, no net loses more than 0.0 points. "
+        "outside its row and column: without it in any one block, no net loses accuracy. "
         f"With {label(SMALL)} and {label(LARGE)}, the route that costs most to cut is this: {MARKED}. Accuracy falls "
         "from 90% to 60% without the first of these links, to 50% without the second. They have 20% and 80% of the "
         "attention (uniform: 6% and 38%)."
@@ -162,10 +164,8 @@ def test_the_main_route_is_the_one_whose_both_links_cost_most() -> None:
 
 
 def test_nets_that_need_cells_outside_the_row_and_column() -> None:
-    little = sentence(
-        {SMALL: [{**MARKING, (OUTSIDE, 0): (0.5, 0.893)}], LARGE: [{**MARKING, (OUTSIDE, 1): (0.5, 0.91)}]}
-    )
-    assert "no net loses more than 0.7 points" in little
+    other, this = ({**MARKING, (OUTSIDE, block): (0.5, without)} for block, without in ((1, 0.91), (0, 0.893)))
+    assert "no net loses more than 0.7 points" in sentence({SMALL: [other], LARGE: [this]})
     needed = sentence({SMALL: [{**MARKING, (OUTSIDE, 0): (0.5, 0.8)}], LARGE: [MARKING]})
     assert f"With {label(SMALL)}, the queried cell also needs cells outside its row and column." in needed
     assert "None needs" not in needed
@@ -342,6 +342,35 @@ def test_ratios_are_drawn_over_training_where_they_were_measured() -> None:
 def test_lines_of_ratios_differ_by_norm_in_colour_and_by_ratio_in_dashes() -> None:
     looks = {arm: (NORM_TINTS[start], tuple(RATIO_DASHES[size])) for arm, (start, size) in RATIO_ARMS.items()}
     assert len(set(looks.values())) == 4 and len({tint for tint, _ in looks.values()}) == 2
+
+
+def test_how_much_less_a_large_table_has_moved() -> None:
+    about = replace(ABOUT, arms=(SMALL, LARGE))
+    for large, words in (((0.014, 0.01), "moved 29 to 32 times less"), ((0.04, 0.032), "moved 10 times less")):
+        rows: list[Row] = [
+            ("moved", name_of(SQUARES, arm), f"block {block}", None, None, MOVED, value, None, None)
+            for arm, values in ((SMALL, (0.4, 0.32)), (LARGE, large))
+            for block, value in enumerate(values)
+        ]
+        text = moved_words(table_of(rows), about)
+        assert f"Tables from {label(LARGE)} {words} than those from {label(SMALL)} in the same blocks" in text
+        assert text.endswith("more than the size of steps is at work.") == (large[0] < 0.02)
+        assert moved_words(table_of(rows[:3]), about) == ""
+
+
+def test_scores_of_heads_are_explained_and_rest_on_as_many_puzzles_as_said() -> None:
+    assert {scale.texts for scale in SCALES.values()} == {8} and "rest on 8 test puzzles" in TEXTS["numbers"]
+    rows: list[Row] = [
+        ("heads", name_of(SQUARES, SMALL), f"L{block}H0", None, None, "input.position_share", value, None, None)
+        for block, value in enumerate((0.98, 0.13))
+    ]
+    words = head_finding(table_of(rows), ABOUT).replace(PER_CENT, "%")
+    assert words.startswith("Positions alone decide 98% of where the last cell attends in the first block of nets from")
+    assert words.endswith("and 13% in the last block.") and head_finding(table_of(rows[:1]), ABOUT) == ""
+
+
+def test_the_page_has_no_private_words_and_claims_no_more_than_was_tried() -> None:
+    assert not [text for text in TEXTS.values() if " lines" in text or "learnt the task" in text]
 
 
 def test_what_is_removed_stands_beside_the_whole_net() -> None:

@@ -255,6 +255,7 @@ def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> N
     for words in (
         "Do learned tables find the true layout?",
         label(SMALL),
+        "are trained on the task",
         "84.7 (7.1)",
         "No net answers",
         "0.236",

@@ -165,10 +165,10 @@ def outside_words(table: ResultTable, nets: Sequence[Net], blocks: int) -> str:
     ]
     if any(map(isnan, drops)):
         return ""
-    most = 100 * max(0.0, *drops)
+    most = f"{100 * max(0.0, *drops):.1f}"
     return (
         "None needs the attention of the queried cell to cells outside its row and column: without it in any one "
-        f"block, no net loses more than {most:.1f} points."
+        f"block, no net loses {'accuracy' if most == '0.0' else f'more than {most} points'}."
     )
 
 
