@@ -11,8 +11,10 @@ import torch
 from wherewhat.nets.build import build
 from wherewhat.studies.latin_square.attention import (
     UNIFORM,
+    asks_elsewhere,
     attention_measures,
     line_cosine,
+    links,
     read_attention,
 )
 from wherewhat.studies.latin_square.counting import best_guess
@@ -25,11 +27,15 @@ from wherewhat.studies.latin_square.names import (
     GATHERS,
     LARGE_WIDE,
     LAYOUT,
+    LINE_SHARE,
     LINES,
+    MARKS,
+    OUTSIDE,
     RATIO,
     RAW,
     READS,
     READS_LINES,
+    REMOVED,
     SMALL,
     SMALL_NARROW,
 )
@@ -172,32 +178,52 @@ def test_uniform_attention_has_the_levels_of_chance() -> None:
     for name, value_N in measures.items():
         assert value_N.tolist() == pytest.approx([UNIFORM[name]] * len(value_N), abs=1e-7), name
     assert UNIFORM[LINES] == pytest.approx(0.6614, abs=1e-4)
-    without_last = 192 - 12  # those whose last cell is not the queried one
-    assert len(measures[READS]) == len(measures[READS_LINES]) == without_last and len(measures[GATHERS]) == 192
-    assert UNIFORM[READS_LINES] == 6 / 16
+    elsewhere = 192 * 9 // 16  # puzzles that ask for a cell outside the row and the column of the last one
+    assert {name: len(value_N) for name, value_N in measures.items()} == {
+        **dict.fromkeys(REMOVED, elsewhere),
+        **dict.fromkeys((LINES, LINE_SHARE), 192),
+    }
+    assert UNIFORM[READS_LINES] == 6 / 16 and UNIFORM[LINE_SHARE] == 7 / 16 and UNIFORM[OUTSIDE] == 9 / 16
 
 
 def test_attention_measures_by_loops() -> None:
-    batch = puzzles(1, "test", 5)
+    batch = puzzles(1, "test", 16)  # one for each queried cell
     input_NT = torch.from_numpy(batch.input_NT)
-    attention_NQK = torch.rand(5, 16, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64).softmax(-1)
+    attention_NQK = torch.rand(16, 16, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64).softmax(-1)
     measures = attention_measures(attention_NQK, input_NT)
-    lines, gathers, reads, reads_lines = [], [], [], []
+    theirs: dict[str, list[float]] = {name: [] for name in (LINES, LINE_SHARE, *REMOVED)}
     for attention_QK, cells in zip(attention_NQK.tolist(), batch.input_NT.tolist(), strict=True):
-        query, product, own, mask = cells.index(QUERY), 0.0, 0.0, 0.0
+        query, product, own, mask, inside = cells.index(QUERY), 0.0, 0.0, 0.0, 0.0
         for q, k in itertools.product(range(16), repeat=2):
             weight = (q // 4 == k // 4 or q % 4 == k % 4) / 7
             product, own = product + weight * attention_QK[q][k], own + attention_QK[q][k] ** 2
             mask += weight**2
-        lines.append(product / math.sqrt(own * mask))
+            inside += attention_QK[q][k] / 16 if weight else 0.0
+        theirs[LINES].append(product / math.sqrt(own * mask))
+        theirs[LINE_SHARE].append(inside)
+        if query // 4 == 3 or query % 4 == 3:
+            continue
         near = [k for k in range(16) if k != query and (k // 4 == query // 4 or k % 4 == query % 4)]
-        gathers.append(sum(attention_QK[query][k] for k in near))
-        reads += [attention_QK[15][query]] if query != 15 else []
-        reads_lines += [sum(attention_QK[15][k] for k in near)] if query != 15 else []
-    for name, values in ((LINES, lines), (GATHERS, gathers), (READS, reads), (READS_LINES, reads_lines)):
-        assert measures[name].tolist() == pytest.approx(values, abs=EXACT)
+        theirs[GATHERS].append(sum(attention_QK[query][k] for k in near))
+        theirs[MARKS].append(fmean(attention_QK[k][query] for k in near))
+        theirs[READS].append(attention_QK[15][query])
+        theirs[READS_LINES].append(sum(attention_QK[15][k] for k in near))
+        theirs[OUTSIDE].append(sum(attention_QK[query][k] for k in range(16) if k != query and k not in near))
+    for name, values in theirs.items():
+        assert measures[name].tolist() == pytest.approx(values, abs=EXACT), name
+    # Attention to few cells of the own row and column has the whole share, but a lower cosine than to all of them.
+    own_QK = torch.eye(16)
+    assert attention_measures(own_QK[None], input_NT[:1])[LINE_SHARE].item() == 1.0 > line_cosine(own_QK[None]).item()
     in_line_QK = torch.tensor([[float(q // 4 == k // 4 or q % 4 == k % 4) / 7 for k in range(16)] for q in range(16)])
     assert line_cosine(in_line_QK[None]).item() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_links_do_not_overlap_where_they_are_measured() -> None:
+    input_NT = torch.from_numpy(puzzles(1, "test", 96).input_NT)
+    overlaps_N = sum(link_NQK.int() for link_NQK in links(input_NT).values()).amax((1, 2)) > 1
+    elsewhere_N = asks_elsewhere(input_NT)
+    assert not overlaps_N[elsewhere_N].any() and overlaps_N[~elsewhere_N & (input_NT[:, -1] != QUERY)].all()
+    assert not links(input_NT)[READS_LINES][elsewhere_N, -1, -1].any()  # the last cell does not read itself
 
 
 def test_attention_is_that_of_the_net() -> None:

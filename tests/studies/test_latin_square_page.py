@@ -27,14 +27,19 @@ from wherewhat.studies.latin_square.names import (
     LARGE,
     LAYOUT,
     LEARNED,
+    LINE_SHARE,
     LINE_SINUSOID,
-    LINKS,
+    MARKS,
     MODULES,
+    MOVED,
     NETWORK,
     NONE,
+    OUTSIDE,
     RATIO,
     READS,
     READS_LINES,
+    REMOVED,
+    ROPE,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
@@ -42,28 +47,30 @@ from wherewhat.studies.latin_square.names import (
     TABLE_MEASURES,
     TEST,
     VARIANT,
+    WHOLE,
     accuracy,
     label,
     name_of,
+    together_cell,
 )
 from wherewhat.studies.latin_square.number_tables import head_table, measure_table
-from wherewhat.studies.latin_square.page import network_finding
-from wherewhat.studies.latin_square.settings import ARMS
+from wherewhat.studies.latin_square.page import TEXTS, head_finding, moved_words, network_finding
+from wherewhat.studies.latin_square.settings import ARMS, SCALES
 from wherewhat.studies.latin_square.solution import solution
 from wherewhat.studies.latin_square.summary import mean_rows
 from wherewhat.studies.latin_square.table_charts import cosine_cell, growth_chart, growth_rows, layout_rows, run_rows
 from wherewhat.tables.manifest.study import LatinSquareSection, LongAnswer
 
-UNIFORM = {GATHERS: 0.375, READS: 0.0625, READS_LINES: 0.375}
+UNIFORM = {GATHERS: 0.375, MARKS: 0.0625, READS: 0.0625, READS_LINES: 0.375, OUTSIDE: 0.5625}
 Looks = Mapping[tuple[str, int], tuple[float, float]]  # attention and accuracy without it, by link and block
+MARKING: Looks = {(MARKS, 0): (0.2, 0.6), (READS_LINES, 1): (0.8, 0.5)}
 GATHERING: Looks = {(GATHERS, 0): (0.9, 0.3), (READS, 1): (0.4, 0.5)}
-GATHERING_LINES: Looks = {(GATHERS, 0): (0.7, 0.5), (READS_LINES, 1): (0.8, 0.4)}
 LOCATING: Looks = {(READS, 0): (0.7, 0.6), (READS_LINES, 1): (0.85, 0.3)}
 PER_CENT = "\N{NO-BREAK SPACE}%"
 REACH = 0.02  # of every interval, to each side
 
 
-def looking(nets: Mapping[str, Sequence[Looks]], *shares: float) -> ResultTable:
+def looking(nets: Mapping[str, Sequence[Looks]], *shares: float, together: float | None = None) -> ResultTable:
     """Nets of several seeds whose blocks look so; without any other link they answer as much as with it."""
     rows: list[Row] = [("chance", "", "", None, None, link, level, None, None) for link, level in UNIFORM.items()]
     for arm, by_seed in nets.items():
@@ -71,92 +78,112 @@ def looking(nets: Mapping[str, Sequence[Looks]], *shares: float) -> ResultTable:
         for seed, looks in enumerate(by_seed):
             share = shares[seed] if shares else 0.9
             rows.append(("accuracy", name, TEST, None, seed, "accuracy", share, share - REACH, share + REACH))
-            for link in LINKS:
-                rows.append(("removed", name, "", None, seed, link, share, share - REACH, share + REACH))
+            rows.append(("removed", name, "", None, seed, WHOLE, share, share - REACH, share + REACH))
+            for link in REMOVED:
                 for block in (0, 1):
                     attention, without = looks.get((link, block), (0.1, share))
                     ends = without - REACH, without + REACH
                     rows.append(("removed", name, f"block {block}", None, seed, link, without, *ends))
                     rows.append(("attention", name, f"block {block}", None, seed, link, attention, None, None))
+            if together is not None:
+                cell = together_cell(MARKS, 0, READS, 1)
+                rows.append((cell.part, name, cell.item, None, seed, cell.measure, together, None, None))
     table = table_of(rows)
     return table.extended(mean_rows(table))
 
 
-def answer(nets: Mapping[str, Sequence[Looks]], *shares: float) -> LongAnswer:
-    return solution(looking(nets, *shares), LatinSquareSection(arms=tuple(nets), layers=2))
+def answer(nets: Mapping[str, Sequence[Looks]], *shares: float, together: float | None = None) -> LongAnswer:
+    return solution(looking(nets, *shares, together=together), LatinSquareSection(arms=tuple(nets), layers=2))
 
 
-def sentence(nets: Mapping[str, Sequence[Looks]], *shares: float) -> str:
-    return answer(nets, *shares).rest.replace(PER_CENT, "%")
+def sentence(nets: Mapping[str, Sequence[Looks]], *shares: float, together: float | None = None) -> str:
+    return answer(nets, *shares, together=together).rest.replace(PER_CENT, "%")
 
 
 # How nets solve puzzles --------------------------------------------------------------------------------------------
 
+MARKED = "the cells in the row and column of the queried cell attend to it, and the last cell then attends to them"
+GATHERED = "the queried cell attends to its row and column, and the last cell then attends to the queried cell"
+LOCATED = "the last cell attends to the queried cell, and then to the row and column of that cell"
+
 
 def test_one_sentence_says_what_the_solution_is() -> None:
-    gathers = "the queried cell gathers its row and column, and the last cell then reads them"
-    reads = "the last cell needs its link to the queried cell, and then reads the row and column of that cell"
-    learnt = "that have learnt the task"
-    for nets, words in (
-        ({SMALL: [GATHERING], LARGE: [GATHERING_LINES]}, f"In all nets {learnt}, {gathers}"),
-        ({SMALL: [GATHERING], LARGE: [GATHERING], NONE: [{}]}, f"In most nets {learnt}, {gathers}"),
-        ({SMALL: [LOCATING], LARGE: [LOCATING], NONE: [GATHERING]}, f"In most nets {learnt}, {reads}"),
-        ({SMALL: [LOCATING]}, f"In the net that has learnt the task, {reads}"),
-        ({SMALL: [GATHERING], LARGE: [LOCATING]}, f"Nets {learnt} do not mostly share one clear solution"),
-        ({SMALL: [GATHERING], LARGE: [{}]}, f"Nets {learnt} do not mostly share one clear solution"),
+    least, along = "at least 60% of the test puzzles", "solve them along rows and columns"
+    worlds: Sequence[tuple[Mapping[str, Sequence[Looks]], str]] = (
+        ({SMALL: [MARKING], LARGE: [MARKING]}, f"All nets that answer {least} {along}: {MARKED}"),
+        ({SMALL: [GATHERING], LARGE: [GATHERING], NONE: [{}]}, f"Most nets that answer {least} {along}: {GATHERED}"),
+        ({SMALL: [LOCATING], LARGE: [LOCATING], NONE: [MARKING]}, f"Most nets that answer {least} {along}: {LOCATED}"),
+        ({SMALL: [MARKING]}, f"The net that answers {least} solves them along rows and columns: {MARKED}"),
+        (
+            {SMALL: [GATHERING], LARGE: [LOCATING]},
+            f"All nets that answer {least} {along}, but not mostly by the same route",
+        ),
+        (
+            {SMALL: [GATHERING], LARGE: [LOCATING], NONE: [{}]},
+            f"Most nets that answer {least} {along}, but not mostly by the same route",
+        ),
+        ({SMALL: [GATHERING], LARGE: [{}]}, f"Nets that answer {least} do not mostly share one clear solution"),
         (
             {SMALL: [{}]},
-            "No net that has learnt the task clearly needs two steps to read the row and column of the queried cell",
+            f"The net that answers {least} does not clearly need both links of a route along rows and columns",
         ),
-    ):
-        assert answer(nets).lead == words
+        (
+            {SMALL: [{}], LARGE: [{}]},
+            f"None of the nets that answer {least} clearly needs both links of a route along rows and columns",
+        ),
+    )
+    for nets, words in worlds:
+        assert answer(nets).lead.replace(PER_CENT, "%") == words
 
 
-def test_nets_that_gather_then_look_up() -> None:
-    assert sentence({SMALL: [GATHERING], LARGE: [GATHERING]}) == (
-        "2 of 2 nets that answer at least 60% of the test puzzles clearly need two links of attention, the second in a "
-        f"later block. With {label(SMALL)} and {label(LARGE)}, the queried cell first needs its link to its own row "
-        "and column, then the last cell its link to the queried cell. Without the first link, accuracy falls from 90% "
-        "to 30%; it has 90% of the attention (uniform: 38%). Without the link to the queried cell, accuracy falls from "
-        "90% to 50%; it has 40% of the attention (uniform: 6%)."
+def test_nets_whose_row_and_column_read_the_queried_cell() -> None:
+    assert sentence({SMALL: [MARKING], LARGE: [MARKING]}) == (
+        "2 of these 2 nets clearly need both links of a route. None needs the attention of the queried cell to cells "
+        "outside its row and column: without it in any one block, no net loses accuracy. "
+        f"With {label(SMALL)} and {label(LARGE)}, the route that costs most to cut is this: {MARKED}. Accuracy falls "
+        "from 90% to 60% without the first of these links, to 50% without the second. They have 20% and 80% of the "
+        "attention (uniform: 6% and 38%)."
     )
 
 
-def test_nets_that_gather_then_read_the_same_cells() -> None:
-    words, lines = sentence({SMALL: [GATHERING_LINES]}), "the row and column of the queried cell"
-    assert f"its own row and column, then the last cell its link to {lines}. Without the first" in words
-    assert f"from 90% to 50%; it has 70% of the attention (uniform: 38%). Without the link to {lines}, " in words
-    both = sentence({SMALL: [{**GATHERING_LINES, (READS, 1): (0.4, 0.5)}]})
-    assert f"then the last cell its link to the queried cell and {lines}. " in both
-    assert f"Without the link to {lines}, accuracy falls from 90% to 40%" in both  # what costs more
-    either = sentence({SMALL: [GATHERING], LARGE: [GATHERING_LINES]})
-    assert f"then the last cell its link to the queried cell or {lines}. " in either
-
-
-def test_nets_that_locate_then_read() -> None:
-    assert sentence({SMALL: [LOCATING]}) == (
-        "One net answers at least 60% of the test puzzles, and clearly needs two links of attention, the second in a "
-        f"later block. With {label(SMALL)}, the last cell first needs its link to the queried cell, then its link to "
-        "the row and column of the queried cell. Without the first link, accuracy falls from 90% to 60%; it has 70% of "
-        "the attention (uniform: 6%). Without the link to the row and column of the queried cell, accuracy falls from "
-        "90% to 30%; it has 85% of the attention (uniform: 38%)."
+def test_the_main_route_is_the_one_whose_both_links_cost_most() -> None:
+    # What the queried cell gathers costs most of all, but what reads it later costs little: it is not the solution.
+    both = {**MARKING, **GATHERING, (READS, 1): (0.2, 0.8)}
+    result = answer({SMALL: [both]}, together=0.2)
+    assert result.lead.endswith(MARKED)
+    words = result.rest.replace(PER_CENT, "%")
+    assert f"With {label(SMALL)}, a second route costs less: {GATHERED}. " in words
+    assert "from 90% to 30% without the first of these links, to 80% without the second." in words
+    assert words.endswith(
+        "1 net needs both the route over the row and column and the one over the queried cell: with one link of each "
+        "removed, accuracy falls from 90% to 20%."
     )
+    assert answer({SMALL: [{**both, (READS, 1): (0.2, 0.4)}]}).lead.endswith(GATHERED)  # 50 points beside 30
+    assert "with one link of each" not in sentence({SMALL: [both]})  # not measured
+    assert "with one link of each" not in sentence({SMALL: [GATHERING], LARGE: [MARKING]}, together=0.2)
+
+
+def test_nets_that_need_cells_outside_the_row_and_column() -> None:
+    other, this = ({**MARKING, (OUTSIDE, block): (0.5, without)} for block, without in ((1, 0.91), (0, 0.893)))
+    assert "no net loses more than 0.7 points" in sentence({SMALL: [other], LARGE: [this]})
+    needed = sentence({SMALL: [{**MARKING, (OUTSIDE, 0): (0.5, 0.8)}], LARGE: [MARKING]})
+    assert f"With {label(SMALL)}, the queried cell also needs cells outside its row and column." in needed
+    assert "None needs" not in needed
 
 
 def test_nets_that_are_not_all_alike() -> None:
-    words = sentence({SMALL: [GATHERING], LARGE: [LOCATING], NONE: [{}]})
-    assert words.startswith("2 of 3 nets")
-    assert words.endswith("With no positions, no two such links are clear.")
-    assert words.index(f"With {label(SMALL)}, the queried cell") < words.index(f"With {label(LARGE)}, the last cell")
+    words = sentence({SMALL: [MARKING], LARGE: [LOCATING], ROPE: [{}]})
+    assert words.startswith("2 of these 3 nets clearly need both")
+    assert words.endswith("With RoPE, no route is clear.")
+    assert words.index(f"With {label(SMALL)}, the route") < words.index(f"With {label(LARGE)}, the route")
 
 
 def test_seeds_may_find_different_solutions() -> None:
     words = sentence({SMALL: [GATHERING, LOCATING, {}], LARGE: [GATHERING] * 3})
-    assert words.startswith("5 of 6 nets")
-    gathers = f"With {label(SMALL)} in 1 of 3 seeds and {label(LARGE)} in 3 of 3 seeds, the queried cell first needs"
-    assert gathers in words
-    assert f"With {label(SMALL)} in 1 of 3 seeds, the last cell first needs its link to the queried cell" in words
-    assert words.endswith(f"With {label(SMALL)} in 1 of 3 seeds, no two such links are clear.")
+    assert words.startswith("5 of these 6 nets")
+    assert f"With {label(SMALL)} in 1 of 3 seeds and {label(LARGE)} in 3 of 3 seeds, the route that costs most" in words
+    assert f"With {label(SMALL)} in 1 of 3 seeds, the route that costs most to cut is this: {LOCATED}" in words
+    assert words.endswith(f"With {label(SMALL)} in 1 of 3 seeds, no route is clear.")
 
 
 @pytest.mark.parametrize(
@@ -166,28 +193,21 @@ def test_seeds_may_find_different_solutions() -> None:
         {(GATHERS, 1): (0.9, 0.3), (READS, 0): (0.8, 0.3)},  # in the wrong order
         {(GATHERS, 0): (0.9, 0.3), (READS, 0): (0.8, 0.3)},  # in the same block
         {(GATHERS, 0): (0.9, 0.87), (READS, 1): (0.8, 0.3)},  # attended to, but not clearly needed
+        {(GATHERS, 0): (0.7, 0.5), (READS_LINES, 1): (0.8, 0.4)},  # what is gathered is not read
+        {(MARKS, 0): (0.2, 0.5), (READS, 1): (0.8, 0.4)},
         {(READS, 0): (0.5, 0.3), (READS_LINES, 1): (0.85, 0.9)},
         {(READS, 0): (0.5, 0.3), (READS, 1): (0.5, 0.3)},  # nothing reads the row and the column
     ],
 )
-def test_nets_without_both_steps(looks: Looks) -> None:
-    assert sentence({SMALL: [looks], LARGE: [{}]}) == (
-        "None of 2 nets that answer at least 60% of the test puzzles clearly needs two links of attention, the second "
-        "in a later block."
-    )
-
-
-def test_the_links_that_cost_most_are_named() -> None:
-    assert "the queried cell first needs" in sentence({SMALL: [{**GATHERING_LINES, (READS, 0): (0.9, 0.7)}]})
-    assert "the last cell first needs" in sentence({SMALL: [{**GATHERING_LINES, (READS, 0): (0.05, 0.3)}]})
+def test_nets_without_both_links_of_a_route(looks: Looks) -> None:
+    assert sentence({SMALL: [looks], LARGE: [{}]}).startswith("None of these 2 nets clearly needs both links")
 
 
 def test_no_solution_without_a_net_that_has_learnt() -> None:
     poor = answer({SMALL: [GATHERING]}, 0.59)
     assert poor.lead.startswith(f"No net answers 60{PER_CENT} of the test puzzles") and poor.rest == ""
-    assert sentence({SMALL: [GATHERING]}, 0.6).startswith("One net answers")
-    assert sentence({SMALL: [{}]}).startswith("One net answers at least 60% of the test puzzles, and clearly does not")
-    assert sentence({SMALL: [GATHERING, GATHERING]}, 0.5, 0.9).startswith("One net answers")  # not by the mean of seeds
+    assert answer({SMALL: [GATHERING]}, 0.6).lead.startswith("The net that answers")
+    assert answer({SMALL: [GATHERING, GATHERING]}, 0.5, 0.9).lead.startswith("The net")  # not by the mean of seeds
 
 
 # The simulated network ---------------------------------------------------------------------------------------------
@@ -324,6 +344,35 @@ def test_lines_of_ratios_differ_by_norm_in_colour_and_by_ratio_in_dashes() -> No
     assert len(set(looks.values())) == 4 and len({tint for tint, _ in looks.values()}) == 2
 
 
+def test_how_much_less_a_large_table_has_moved() -> None:
+    about = replace(ABOUT, arms=(SMALL, LARGE))
+    for large, words in (((0.014, 0.01), "moved 29 to 32 times less"), ((0.04, 0.032), "moved 10 times less")):
+        rows: list[Row] = [
+            ("moved", name_of(SQUARES, arm), f"block {block}", None, None, MOVED, value, None, None)
+            for arm, values in ((SMALL, (0.4, 0.32)), (LARGE, large))
+            for block, value in enumerate(values)
+        ]
+        text = moved_words(table_of(rows), about)
+        assert f"Tables from {label(LARGE)} {words} than those from {label(SMALL)} in the same blocks" in text
+        assert text.endswith("more than the size of steps is at work.") == (large[0] < 0.02)
+        assert moved_words(table_of(rows[:3]), about) == ""
+
+
+def test_scores_of_heads_are_explained_and_rest_on_as_many_puzzles_as_said() -> None:
+    assert {scale.texts for scale in SCALES.values()} == {8} and "rest on 8 test puzzles" in TEXTS["numbers"]
+    rows: list[Row] = [
+        ("heads", name_of(SQUARES, SMALL), f"L{block}H0", None, None, "input.position_share", value, None, None)
+        for block, value in enumerate((0.98, 0.13))
+    ]
+    words = head_finding(table_of(rows), ABOUT).replace(PER_CENT, "%")
+    assert words.startswith("Positions alone decide 98% of where the last cell attends in the first block of nets from")
+    assert words.endswith("and 13% in the last block.") and head_finding(table_of(rows[:1]), ABOUT) == ""
+
+
+def test_the_page_has_no_private_words_and_claims_no_more_than_was_tried() -> None:
+    assert not [text for text in TEXTS.values() if " lines" in text or "learnt the task" in text]
+
+
 def test_what_is_removed_stands_beside_the_whole_net() -> None:
     table = looking({SMALL: [GATHERING]})
     rows = list(removed_rows(table, LatinSquareSection(arms=(SMALL,), layers=2), GATHERS))
@@ -363,4 +412,4 @@ def test_tables_name_all_measures() -> None:
     changed = str(measure_table(tables_over_training().extended(added), ABOUT))
     assert "0.37" in changed and "0.19" in changed and HEADINGS[CHANGE] in changed and HEADINGS[CHANGE_BOUND] in changed
     heads = unescape(str(head_table(looking({SMALL: [{}]}), ABOUT)))
-    assert all(link in heads for link in LINKS)
+    assert all(link in heads for link in (LINE_SHARE, *REMOVED))

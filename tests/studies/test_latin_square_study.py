@@ -9,6 +9,7 @@ import pytest
 import torch
 from micro_runs import page_without_torch, run_micro
 
+from wherewhat.encodings.t5_bias import bucket
 from wherewhat.errors import UserError
 from wherewhat.jobs.job import JobContext
 from wherewhat.nets.build import build
@@ -27,17 +28,20 @@ from wherewhat.studies.latin_square.names import (
     LARGE_WIDE,
     LAYOUT,
     LINE_SINUSOID,
-    LINKS,
     NETWORK,
     NONE,
     RATIO,
+    REMOVED,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
     SMALL_SLOW,
     SQUARES,
+    T5,
     TEST,
+    TOGETHER,
     TRAIN,
+    WHOLE,
     label,
 )
 from wherewhat.studies.latin_square.network import ModularNetwork, NetworkTraining
@@ -46,6 +50,7 @@ from wherewhat.studies.latin_square.run import run
 from wherewhat.studies.latin_square.settings import ARMS, SCALES, LatinCondition, LatinScale, conditions
 from wherewhat.studies.latin_square.summary import mean_rows
 from wherewhat.studies.pages import page_of_study
+from wherewhat.tasks.latin import CELLS, QUERY
 from wherewhat.training.loop import threads, train
 from wherewhat.training.task_training import TaskSettings
 
@@ -117,8 +122,10 @@ def check_rows(rows: list[Row], settings: TaskSettings) -> None:
     assert [changes[f"block {block}", None] for block in (0, 1)] == pytest.approx(expected, abs=1e-3)
     assert set(values(rows, "change", CHANGE_BOUND)) == set(changes)
     assert {row[5] for row in rows if row[0] == "heads"} >= {"entropy", "input.position_share"}
-    whole = [values(rows, "removed", link)["", None] for link in LINKS]
-    assert whole[0] == pytest.approx(right_N.mean()) and len([row for row in rows if row[0] == "removed"]) == 3 * 3
+    query_N = (test.input_NT == QUERY).argmax(1)
+    elsewhere_N = (query_N // 4 < 3) & (query_N % 4 < 3)
+    assert values(rows, "removed", WHOLE)["", None] == pytest.approx(right_N[elsewhere_N].mean())
+    assert len([row for row in rows if row[0] == "removed"]) == 1 + 2 * len(REMOVED) + len(TOGETHER)
     assert len([row for row in rows if row[0] == "cosine"]) == 2 * 256
     input_NT = torch.from_numpy(test.input_NT[:6])  # the attended ones
     for block, attention_NQK in enumerate(read_attention(net, input_NT)):
@@ -165,6 +172,13 @@ def test_arms_differ_in_what_they_say() -> None:
     assert small.train_samples == 24 and small.weight_decay == 0.0
 
 
+def test_the_bias_tells_all_distances_apart() -> None:
+    encoding = build(MICRO.net(ARMS[T5], 6)).encoding(0)
+    lags = torch.arange(1 - CELLS, CELLS)
+    bounds = {"buckets": encoding.buckets, "max_distance": encoding.max_distance}
+    assert len(set(bucket(lags, causal=False, **bounds).tolist())) == 31 == len(lags)
+
+
 def test_every_scale_has_what_claims_need() -> None:
     for scale in SCALES.values():
         assert scale.network_arms == (SMALL, LARGE, LINE_SINUSOID, NONE)
@@ -172,7 +186,9 @@ def test_every_scale_has_what_claims_need() -> None:
         assert scale.steps % scale.snapshots == 0 or scale is SCALES["paper"]
         assert all(condition.arm in ARMS for condition in conditions(scale))
         scale.training(conditions(scale)[0], 0)
-    assert {SMALL_SLOW, LARGE_SLOW} <= set(SCALES["tiny"].arms)
+    assert {SMALL_SLOW, LARGE_SLOW, "sigma 0.5"} <= set(SCALES["tiny"].arms)
+    swept = {f"sigma {sigma:g}" for sigma in (0.2, 0.5, 1.0, 1.5, 2.0)}
+    assert swept <= set(SCALES["small"].arms) and "sigma 1.5" not in SCALES["tiny"].arms
     assert {f"sigma {sigma:g}" for sigma in SIGMAS} <= set(SCALES["paper"].arms)
 
 
@@ -239,6 +255,7 @@ def test_the_page_is_drawn_without_torch(outcome: StudyRun, tmp_path: Path) -> N
     for words in (
         "Do learned tables find the true layout?",
         label(SMALL),
+        "are trained on the task",
         "84.7 (7.1)",
         "No net answers",
         "0.236",

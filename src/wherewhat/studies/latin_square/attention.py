@@ -10,13 +10,29 @@ from wherewhat.capture.capture import watched_by
 from wherewhat.capture.hooks.reader import BatchReader, BatchRows
 from wherewhat.capture.tokens.batch import ALL, batches
 from wherewhat.nets.trunk import Trunk
-from wherewhat.studies.latin_square.names import GATHERS, LINES, READS, READS_LINES
+from wherewhat.studies.latin_square.names import (
+    GATHERS,
+    LINE_SHARE,
+    LINES,
+    MARKS,
+    OUTSIDE,
+    READS,
+    READS_LINES,
+)
 from wherewhat.tasks.latin import CELLS, QUERY, SIDE
 
 IN_LINE = 2 * SIDE - 1  # cells in the row or the column of a cell, with itself
 # What attention gives that looks at all cells alike.
 OTHERS = (IN_LINE - 1) / CELLS
-UNIFORM = {LINES: (IN_LINE / CELLS) ** 0.5, GATHERS: OTHERS, READS: 1 / CELLS, READS_LINES: OTHERS}
+UNIFORM = {
+    LINES: (IN_LINE / CELLS) ** 0.5,
+    LINE_SHARE: IN_LINE / CELLS,
+    GATHERS: OTHERS,
+    MARKS: 1 / CELLS,
+    READS: 1 / CELLS,
+    READS_LINES: OTHERS,
+    OUTSIDE: 1 - IN_LINE / CELLS,
+}
 
 
 def read_attention(net: Trunk, input_NT: Tensor) -> Tensor:
@@ -51,6 +67,12 @@ def line_cosine(attention_NQK: Tensor) -> Tensor:
     return cosine_N
 
 
+def line_share(attention_NQK: Tensor) -> Tensor:
+    """share_N of the attention of a puzzle on the row and the column of each query, with its own cell."""
+    share_N: Tensor = (attention_NQK.double() * (line_mask() > 0)).sum(-1).mean(-1)
+    return share_N
+
+
 def queried(input_NT: Tensor) -> Tensor:
     """query_N: the number of the cell that each puzzle asks for."""
     return (input_NT == QUERY).int().argmax(1)
@@ -59,27 +81,38 @@ def queried(input_NT: Tensor) -> Tensor:
 def links(input_NT: Tensor) -> Mapping[str, Tensor]:
     """By link, link_NQK: the queries and keys that it joins. The answer is read from the last cell.
 
-    The lines of a queried cell are the other cells of its row and of its column.
+    The row and the column of the queried cell are without that cell itself.
     """
     query_N, cells_C = queried(input_NT), torch.arange(CELLS)
     at_query_NC, last_C = query_N[:, None] == cells_C, cells_C == CELLS - 1
-    lines_NC = ((line_mask() > 0) & ~torch.eye(CELLS, dtype=torch.bool))[query_N]
+    inside_NC = (line_mask() > 0)[query_N]
+    lines_NC = inside_NC & ~at_query_NC
     return {
         GATHERS: at_query_NC[:, :, None] & lines_NC[:, None],
+        MARKS: lines_NC[:, :, None] & at_query_NC[:, None],
         READS: last_C[:, None] & at_query_NC[:, None],
         READS_LINES: last_C[:, None] & lines_NC[:, None],
+        OUTSIDE: at_query_NC[:, :, None] & ~inside_NC[:, None],
     }
 
 
-def with_link(link: str, input_NT: Tensor) -> Tensor:
-    """with_N: puzzles that have a link; where the last cell is the queried one, nothing leads from one to the other."""
-    return (queried(input_NT) != CELLS - 1) | torch.tensor(link == GATHERS)
+def asks_elsewhere(input_NT: Tensor) -> Tensor:
+    """elsewhere_N: puzzles that ask for a cell outside the row and the column of the last one.
+
+    In the others links overlap: a last cell in the row of the queried one would read itself, and by reading the queried
+    cell it would learn that they share a row.
+    """
+    return line_mask()[-1, queried(input_NT)] == 0
 
 
 def attention_measures(attention_NQK: Tensor, input_NT: Tensor) -> Mapping[str, Tensor]:
-    """By measure, its value for each puzzle that has one: the cosine with lines, and the share on each link."""
+    """By measure, its value for each puzzle: of rows and columns, and the share of each link in the rows that it is in.
+
+    Links are measured only in puzzles in which they do not overlap.
+    """
+    elsewhere_N = asks_elsewhere(input_NT)
     shares = {
-        link: (attention_NQK.double() * link_NQK).sum((1, 2))[with_link(link, input_NT)]
+        link: ((attention_NQK.double() * link_NQK).sum((1, 2)) / link_NQK.any(-1).sum(-1))[elsewhere_N]
         for link, link_NQK in links(input_NT).items()
     }
-    return {LINES: line_cosine(attention_NQK), **shares}
+    return {LINES: line_cosine(attention_NQK), LINE_SHARE: line_share(attention_NQK), **shares}

@@ -30,19 +30,23 @@ from wherewhat.studies.latin_square.names import (
     FIXED,
     GATHERS,
     GROUPS,
+    GUESS,
     HEADINGS,
     LARGE,
     LARGE_SLOW,
     LARGE_WIDE,
     LEARNED,
+    LINE_SHARE,
     LINES,
-    LINKS,
+    MARKS,
     MIDDLE,
     NONE,
     OTHER,
+    OUTSIDE,
     RATIO,
     READS,
     READS_LINES,
+    REMOVED,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
@@ -60,6 +64,7 @@ from wherewhat.studies.latin_square.names import (
     noisy,
     ratio_cell,
     removed_cell,
+    whole_cell,
 )
 from wherewhat.tables.manifest.study import LatinSquareSection
 
@@ -70,11 +75,13 @@ SHAPES = {TESTED: "circle", TRAINED: "diamond", PUBLISHED: "square"}
 HARDNESS = dict(zip(GROUPS, (shade("layers", 5), shade("layers", 3), shade("layers", 0)), strict=True))
 LOOKS = {  # by measure of attention, the title of its view and of its axis
     LINES: ("Rows and columns", "cosine with rows and columns"),
-    GATHERS: ("Queried cell", "attention to its row and column"),
-    READS: ("Last cell to the queried one", "attention to the queried cell"),
-    READS_LINES: ("Last cell to the queried row and column", "attention to the row and column of the queried cell"),
+    LINE_SHARE: ("Share on rows and columns", "attention to the own row and column"),
+    GATHERS: ("Queried cell to its row and column", "attention to the other cells of its row and column"),
+    MARKS: ("Row and column to the queried cell", "attention to the queried cell"),
+    READS: ("Last cell to the queried cell", "attention to the queried cell"),
+    READS_LINES: ("Last cell to the row and column", "attention to the row and column of the queried cell"),
+    OUTSIDE: ("Queried cell to other cells", "attention to cells outside its row and column"),
 }
-GUESS = 0.25  # accuracy of a random symbol
 CIRCLES = legend(symbolType="circle", columns=3, columnPadding=4)
 STROKES_OF: dict[str, Any] = {"symbolType": "stroke", "symbolStrokeWidth": 3, "labelLimit": 170}
 STROKES = legend(**STROKES_OF)
@@ -318,7 +325,7 @@ def attention_rows(table: ResultTable, about: LatinSquareSection, measure: str) 
 
 def removed_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
     """Accuracy without one link in one block, a view per link; hollow is the whole net on the same puzzles."""
-    views = {LOOKS[link][0]: ViewRows(list(removed_rows(table, about, link))) for link in LINKS}
+    views = {LOOKS[link][0]: ViewRows(list(removed_rows(table, about, link))) for link in REMOVED}
     across = share(x, "value", "test puzzles answered correctly")
     tint = colour("block", block_tints(about.layers or 1), legend=CIRCLES)
     place = {"x": across, "y": names("name", labelLimit=170, grid=True)}
@@ -338,6 +345,7 @@ def removed_rows(table: ResultTable, about: LatinSquareSection, link: str) -> Ro
     """Accuracy of the whole net, and without a link in each block."""
     for arm in about.arms:
         for block in (None, *range(about.layers or 1)):
-            if row := table.row(name_of(SQUARES, arm), removed_cell(link, block)):
+            cell = whole_cell() if block is None else removed_cell(link, block)
+            if row := table.row(name_of(SQUARES, arm), cell):
                 words = "nothing removed" if block is None else block_name(block)
                 yield {"name": label(arm), "block": words, "whole": block is None, **numbers_of(row)}

@@ -18,14 +18,16 @@ from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.contrasts import (
     COMPARABLE,
     accuracies,
+    behind,
     best_change,
     best_lines,
     best_table,
     better,
     change_shows,
-    drop_gap,
     gap,
     group_gap,
+    kept,
+    kept_gap,
     listing,
     module_contrasts,
     rank_with_accuracy,
@@ -37,12 +39,16 @@ from wherewhat.studies.latin_square.names import (
     CENTRED,
     CHANGE_BOUND,
     GROUPS,
+    GUESS,
     HELPS,
     LARGE,
     LARGE_ARMS,
     LAYOUT,
     LEARNED,
     LEARNT,
+    LINE_SHARE,
+    LINES,
+    MIDDLE,
     MODULES,
     NETWORK,
     NONE,
@@ -65,6 +71,7 @@ from wherewhat.studies.latin_square.settings import ARMS, RELATIVE
 from wherewhat.studies.latin_square.verdicts import (
     capped,
     limited_by_seeds,
+    no_better_than_counting,
     only_small,
     too_short,
 )
@@ -104,7 +111,7 @@ def published(sigma: float | str) -> str:
     },
 )
 def generalises(table: ResultTable) -> Verdict:
-    """By test accuracy, each at the better of its learning rates; a part, if the large one has also learnt less."""
+    """By test accuracy, each at the better of its learning rates; limited where one has also learnt less."""
     if (verdict := too_short(table, SMALL_ARMS)) or not accuracies(table, LARGE_ARMS):
         return verdict or Verdict("The large table was not trained", "unknown")
     small, large = (better(table, arms) for arms in (SMALL_ARMS, LARGE_ARMS))
@@ -116,12 +123,8 @@ def generalises(table: ResultTable) -> Verdict:
         f"{percent(test[large])}, a difference of {difference.points()}. Of training puzzles they answer "
         f"{percent(train[small])} and {percent(train[large])}."
     )
-    if difference.side == 1 and train[large] < train[small] - COMPARABLE:
-        why = (
-            "The large table has also learnt fewer of its training puzzles, so that generalisation cannot be compared."
-        )
-        return Verdict(ours, "in part", why, short=f"{sentence} {why}")
-    return Verdict(ours, interval_verdict(difference.low, difference.high), short=sentence)
+    verdict_ = capped(table, [large], Verdict(ours, interval_verdict(difference.low, difference.high)), small)
+    return replace(verdict_, short=f"{sentence} {verdict_.why}".strip())
 
 
 @claim(
@@ -157,12 +160,15 @@ def recovers(table: ResultTable) -> Verdict:
         f"{label(large)}; {bound}."
     )
     sides = recovery(table, small), recovery(table, large)
-    verdict_ = Verdict(ours, only_small(*sides), answer=LARGE_IS_OPEN if sides == (1, 0) else "")
-    if verdict_.verdict == "agrees":
-        verdict_ = capped(table, [large], verdict_, small)
-        verdict_ = replace(verdict_, answer=LARGE_IS_BEHIND if verdict_.why else "")
-        if change_shows(table, large) == 1:
-            verdict_ = replace(verdict_, verdict="in part", answer=LARGE_HIDES)
+    verdict_, alone = (
+        Verdict(ours, only_small(*sides), answer=LARGE_IS_OPEN if sides == (1, 0) else ""),
+        sides == (1, -1),
+    )
+    verdict_ = capped(table, [large], verdict_, small) if alone or sides[0] == -1 else verdict_
+    if alone and change_shows(table, large) == 1:
+        verdict_ = replace(verdict_, verdict="in part", answer=LARGE_HIDES)
+    elif alone and behind(table, [large], small):
+        verdict_ = replace(verdict_, answer=LARGE_IS_BEHIND)
     parts = [sentence, change_words(table, [small, large]), verdict_.why, not_needed(table)]
     return replace(verdict_, short=" ".join(part for part in parts if part))
 
@@ -179,7 +185,7 @@ def change_words(table: ResultTable, arms: Sequence[str]) -> str:
 
 
 def not_needed(table: ResultTable) -> str:
-    """A sentence on the plain table that answers most without having the layout; empty where none has learnt the task.
+    """A sentence on the plain table whose nets answer well without the layout; empty where no such net does.
 
     Plain tables differ in nothing but the sigma that they start from.
     """
@@ -193,7 +199,7 @@ def not_needed(table: ResultTable) -> str:
     sentence = (
         f"A table need not show the layout for its net to answer: nets from {label(arm)} answer "
         f"{percent(answering[arm])} of the test puzzles"
-        + (f", clearly the most of {len(others) + 1} sigmas," if others and most else "")
+        + (f", clearly more than from any other of {len(others) + 1} sigmas," if others and most else "")
         + f" with a layout correlation of {layout}."
     )
     shown = "What their tables have added to their start does show it." if change_shows(table, arm) == 1 else ""
@@ -211,12 +217,12 @@ def as_well(table: ResultTable) -> Verdict:
     difference = gap(table, SMALL, SINUSOID)
     ours = f"{listing(accuracies(table, [SMALL, SINUSOID]))}, {difference.points()}"
     if difference.high < -COMPARABLE:
-        return Verdict(ours, "disagrees")
+        return capped(table, [SINUSOID], Verdict(ours, "disagrees"))
     if difference.low > COMPARABLE:
         return Verdict(ours, "in part", "The table does better, at this length of training.")
     if difference.low < -COMPARABLE or difference.high > COMPARABLE:
         return Verdict(ours, "unknown")
-    return capped(table, [SINUSOID], Verdict(ours, "agrees"))
+    return capped(table, [SMALL], capped(table, [SINUSOID], Verdict(ours, "agrees")), SINUSOID)
 
 
 @claim(
@@ -233,10 +239,11 @@ def classes(table: ResultTable) -> Verdict:
     """By test accuracy in each class, the mean over nets that have learnt the task."""
     learnt = [arm for arm, share in accuracies(table, table.scale.arms).items() if share >= LEARNT]
     if not learnt:
-        return too_short(table) or Verdict("No net has learnt the task", "unknown")
+        return too_short(table) or Verdict(f"No net answers {percent(LEARNT)} of the test puzzles", "unknown")
     pairs = list(pairwise(GROUPS))
     gaps = {f"{easy} minus {hard}": group_gap(table, learnt, easy, hard) for easy, hard in pairs}
-    sentence = f"In accuracy, over {count(len(learnt), 'kind')} of nets that have learnt the task: {list_gaps(gaps)}."
+    kinds = f"{count(len(learnt), 'kind')} of nets that answer at least {percent(LEARNT)}"
+    sentence = f"In accuracy, over {kinds}: {list_gaps(gaps)}."
     return Verdict(list_gaps(gaps), published_verdict([each.side for each in gaps.values()]), short=sentence)
 
 
@@ -251,18 +258,22 @@ def classes(table: ResultTable) -> Verdict:
     },
 )
 def noise(table: ResultTable) -> Verdict:
-    """By how much less accuracy falls under the strongest noise than with arms that are as accurate without noise."""
+    """By the share of its accuracy above a random symbol that a net keeps under the strongest noise.
+
+    Of arms that clearly do better than counting, which has nothing to lose when cells are replaced.
+    """
     if verdict := too_short(table):
         return verdict
-    shares = accuracies(table, (SMALL, SINUSOID, *RELATIVE))
-    others = [arm for arm in shares if arm != SMALL and abs(shares[arm] - shares[SMALL]) < COMPARABLE]
+    shares = accuracies(table, (MIDDLE, SINUSOID, *RELATIVE))
+    others = [arm for arm in shares if not no_better_than_counting(table, [arm])]
     if not others:
-        points = f"{100 * COMPARABLE:.0f}"
-        ours = f"No other positions are within {points} points of {label(SMALL)} without noise: {listing(shares)}"
+        ours = f"No nets to compare with clearly answer more than counts of symbols give: {listing(shares)}"
         return Verdict(ours, "unknown", short=f"{ours}.")
     worst = max(table.scale.noise)
-    gaps = {label(arm): drop_gap(table, SMALL, arm, worst) for arm in others}
-    ours = f"Accuracy lost under {percent(worst)} noise, others minus {label(SMALL)}: {list_gaps(gaps)}"
+    gaps = {label(arm): kept_gap(table, SMALL, arm, worst) for arm in others}
+    keeping = listing({arm: kept(table, arm, worst).value for arm in (SMALL, *others)})
+    ours = f"Kept of the accuracy above {percent(GUESS)} under {percent(worst)} noise: {keeping}. "
+    ours += f"{label(SMALL)} minus others: {list_gaps(gaps)}"
     return Verdict(ours, published_verdict([each.side for each in gaps.values()]), short=f"{ours}.")
 
 
@@ -291,16 +302,21 @@ def relative(table: ResultTable) -> Verdict:
     "of rows and columns as here; read from reviews",
 )
 def attention(table: ResultTable) -> Verdict:
-    """By the rank correlation, over arms, of accuracy and the cosine of the best block with rows and columns.
+    """By the rank correlation, over arms with positions, of accuracy and the best block's share on rows and columns.
 
-    Without the last block, of which only the attention of the last cell reaches the answer.
+    Without the last block, of which only the attention of the last cell reaches the answer. The cosine is told beside
+    it: it is higher the more diffuse attention is, and without positions attention is uniform.
     """
-    estimate, arms = rank_with_accuracy(table, best_lines)
-    if not estimate.known:
-        return Verdict(f"{arms} kinds of nets are too few for a correlation", "unknown")
-    return Verdict(
-        f"Rank correlation over {arms} kinds of nets: {estimate.plain()}", interval_verdict(estimate.low, estimate.high)
+    arms = [arm for arm in table.scale.arms if arm != NONE]
+    (share, number), (cosine, _) = (
+        rank_with_accuracy(table, arms, partial(best_lines, measure=measure)) for measure in (LINE_SHARE, LINES)
     )
+    if not share.known:
+        return Verdict(f"{number} kinds of nets with positions are too few for a correlation", "unknown")
+    ours = f"Rank correlation with accuracy over {number} kinds of nets with positions: share of attention on rows and "
+    ours += f"columns {share.plain()}"
+    ours += f"; cosine with them, which diffuse attention raises, {cosine.plain()}" if cosine.known else ""
+    return Verdict(ours, interval_verdict(share.low, share.high))
 
 
 @claim(
@@ -315,7 +331,8 @@ def attention(table: ResultTable) -> Verdict:
 def resembling(table: ResultTable) -> Verdict:
     """By the rank correlation, over arms with learned tables, of accuracy and centred Procrustes of the best block."""
     (aligned, arms), (layout, _) = (
-        rank_with_accuracy(table, partial(best_table, measure=measure)) for measure in (CENTRED, LAYOUT)
+        rank_with_accuracy(table, table.scale.arms, partial(best_table, measure=measure))
+        for measure in (CENTRED, LAYOUT)
     )
     if not aligned.known:
         return Verdict(f"{arms} kinds of nets with learned tables are too few for a correlation", "unknown")

@@ -1,9 +1,10 @@
 """Differences between arms that claims rest on, with their intervals. Torch-free."""
 
 from collections.abc import Callable, Mapping, Sequence
-from math import isnan
+from math import exp, isnan, log, nan
 from statistics import fmean
 
+from wherewhat.formatting import NOTHING
 from wherewhat.stats.correlation import spearman
 from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.intervals import mover, over_seeds, wilson
@@ -14,11 +15,12 @@ from wherewhat.studies.latin_square.names import (
     CHANGE,
     CHANGE_BOUND,
     GROUPS,
+    GUESS,
     LARGE,
     LARGE_WIDE,
     LAYOUT,
     LEARNT,
-    LINES,
+    LINE_SHARE,
     MODULES,
     NETWORK,
     SMALL,
@@ -93,22 +95,36 @@ def group_gap(table: ResultTable, arms: Arms, easy: str, hard: str) -> Estimate:
     return contrast(table, arms, arms, accuracy(easy), accuracy(hard))
 
 
-def drop_gap(table: ResultTable, first: str, second: str, probability: float) -> Estimate:
-    """By how much less the accuracy of one arm falls under noise than that of another."""
+def kept(table: ResultTable, arm: str, probability: float) -> Estimate:
+    """The share of its accuracy above a random symbol that an arm keeps under noise.
+
+    Over seeds; with a single one over puzzles, by the difference of logarithms.
+    """
     if len(table.seeds) >= MANY_SEEDS:
-        both = (falls(table, arm, probability) for arm in (first, second))
-        return over_seeds([own - other for own, other in zip(*both, strict=True)])
-    own, other = (
-        between(mean_share(table, [arm], noisy(probability)), mean_share(table, [arm], noisy(0.0)))
-        for arm in (first, second)
-    )
-    return between(own, other)
+        return over_seeds(kept_by_seed(table, arm, probability))
+    after, before = (logarithm(mean_share(table, [arm], noisy(each))) for each in (probability, 0.0))
+    ratio = between(after, before)
+    return Estimate(*(exp(each) for each in (ratio.value, ratio.low, ratio.high)))
 
 
-def falls(table: ResultTable, arm: str, probability: float) -> list[float]:
-    """By seed, accuracy under noise minus that without."""
+def kept_by_seed(table: ResultTable, arm: str, probability: float) -> list[float]:
+    """The same by seed; unknown where there was nothing to keep."""
     after, before = (table.by_seed(subjects([arm]), noisy(each)) for each in (probability, 0.0))
-    return [noisy_share - share for noisy_share, share in zip(after, before, strict=True)]
+    both = zip(after, before, strict=True)
+    return [(noisy_ - GUESS) / (clean - GUESS) if clean > GUESS else nan for noisy_, clean in both]
+
+
+def logarithm(estimate: Estimate) -> Estimate:
+    """Of an accuracy above a random symbol; what is not above it counts as nearly nothing."""
+    return Estimate(*(log(max(each - GUESS, NOTHING)) for each in (estimate.value, estimate.low, estimate.high)))
+
+
+def kept_gap(table: ResultTable, first: str, second: str, probability: float) -> Estimate:
+    """By how much the share of its accuracy that one arm keeps under noise exceeds that of another."""
+    if len(table.seeds) < MANY_SEEDS:
+        return between(kept(table, first, probability), kept(table, second, probability))
+    both = (kept_by_seed(table, arm, probability) for arm in (first, second))
+    return over_seeds([own - other for own, other in zip(*both, strict=True)])
 
 
 def norm_and_ratio(table: ResultTable) -> Mapping[str, Estimate]:
@@ -119,8 +135,13 @@ def norm_and_ratio(table: ResultTable) -> Mapping[str, Estimate]:
     }
 
 
+def leads(table: ResultTable, arms: Arms, small: str = SMALL) -> list[str]:
+    """The arms that have learnt clearly more of their training puzzles than the small table they are compared with."""
+    return [arm for arm in arms if behind(table, [small], arm)]
+
+
 def behind(table: ResultTable, arms: Arms, small: str = SMALL) -> list[str]:
-    """The arms that have learnt clearly fewer of their training puzzles than the small table they are compared with."""
+    """The arms that have learnt clearly fewer of their training puzzles than the table they are compared with."""
     learnt = accuracies(table, [small, *arms], accuracy(TRAIN))
     return [arm for arm in arms if small in learnt and learnt.get(arm, 1.0) < learnt[small] - COMPARABLE]
 
@@ -136,20 +157,20 @@ def best_table(table: ResultTable, arm: str, measure: str) -> tuple[float, int] 
     return highest(table, arm, [table_cell(measure, block) for block in range(table.scale.layers)])
 
 
-def best_lines(table: ResultTable, arm: str) -> tuple[float, int] | None:
-    """How much attention follows rows and columns, in the block in which it does most, and that block.
+def best_lines(table: ResultTable, arm: str, measure: str = LINE_SHARE) -> tuple[float, int] | None:
+    """A measure of how far attention follows rows and columns, in the block in which it does most, and that block.
 
     Not in the last block, of which only the attention of the last cell reaches the answer.
     """
-    return highest(table, arm, [attention_cell(LINES, block) for block in range(table.scale.layers - 1)])
+    return highest(table, arm, [attention_cell(measure, block) for block in range(table.scale.layers - 1)])
 
 
 Best = Callable[[ResultTable, str], tuple[float, int] | None]
 
 
-def rank_with_accuracy(table: ResultTable, best: Best) -> tuple[Estimate, int]:
-    """The rank correlation, over arms, of accuracy and the best block's value; and the number of arms."""
-    shares = accuracies(table, table.scale.arms)
+def rank_with_accuracy(table: ResultTable, arms: Arms, best: Best) -> tuple[Estimate, int]:
+    """The rank correlation, over arms, of accuracy and the best block's value; and how many arms have both."""
+    shares = accuracies(table, arms)
     values = {arm: pair[0] for arm in shares if (pair := best(table, arm)) is not None}
     estimate = spearman([shares[arm] for arm in values], list(values.values()), seed=0) if values else Estimate()
     return estimate, len(values)
@@ -190,11 +211,20 @@ def change_shows(table: ResultTable, arm: str) -> int:
     return max(sides)
 
 
+def shows_layout(table: ResultTable, arm: str) -> int:
+    """1 if some table of an arm is at its end clearly above the range of random tables, -1 if clearly none, else 0."""
+    bound = table.estimate("", chance(LAYOUT)).high
+    blocks = range(table.scale.layers)
+    return max(_side(table.by_seed(subjects([arm]), table_cell(LAYOUT, block)), bound) for block in blocks)
+
+
 def without_layout(table: ResultTable, arms: Arms) -> dict[str, float]:
-    """The accuracies of arms that have learnt the task although clearly none of their tables shows the layout."""
-    return {
-        arm: share for arm, share in accuracies(table, arms).items() if share >= LEARNT and recovery(table, arm) == -1
-    }
+    """The accuracies of arms that have learnt the task although clearly none of their tables shows the layout.
+
+    A table that has not grown may still show it: by chance it can start with more than random tables have.
+    """
+    shares = accuracies(table, arms).items()
+    return {arm: share for arm, share in shares if share >= LEARNT and shows_layout(table, arm) == -1}
 
 
 def shows_modules(table: ResultTable, arm: str) -> int:

@@ -1,8 +1,9 @@
-"""Nets whose attention lacks one link in one block: what do answers need?"""
+"""Nets whose attention lacks one link in one block, or one in each of two blocks: what do answers need?"""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import combinations, product
 from typing import cast
 
 import numpy as np
@@ -13,11 +14,14 @@ from wherewhat.encodings.base import Context, Encoding
 from wherewhat.nets.attention import SelfAttention, attention_rows
 from wherewhat.nets.trunk import Trunk
 from wherewhat.studies.engine.lengths import Measured
-from wherewhat.studies.latin_square.attention import links, with_link
+from wherewhat.studies.engine.results import Cell
+from wherewhat.studies.latin_square.attention import asks_elsewhere, links
 from wherewhat.studies.latin_square.measures import AT_ONCE, Right, right_answers, share
-from wherewhat.studies.latin_square.names import LINKS, block_name
+from wherewhat.studies.latin_square.names import REMOVED, TOGETHER, removed_cell, together_cell, whole_cell
 from wherewhat.tasks.base import TaskBatch
 from wherewhat.tasks.stream import Ints
+
+Cut = tuple[str, int]  # a link, and the block that lacks it
 
 
 def without(attention_BHQK: Tensor, link_BQK: Tensor) -> Tensor:
@@ -50,21 +54,31 @@ def _attend_without(
     return without(attention_BHQK, link_BQK[:, context.slots_Q]) @ v_BHKC
 
 
-def right_without(net: Trunk, block: int, link: str, input_NC: Ints, target_N: Ints) -> Right:
-    """right_N of a net that lacks a link in one block."""
-    pieces = [slice(first, first + AT_ONCE) for first in range(0, len(input_NC), AT_ONCE)]
+def right_without(net: Trunk, cuts: Sequence[Cut], input_NC: Ints, target_N: Ints) -> Right:
+    """right_N of a net of which some blocks lack a link each."""
     right = []
-    for piece in pieces:
-        with removed_link(net, block, links(torch.from_numpy(input_NC[piece]))[link]):
+    for first in range(0, len(input_NC), AT_ONCE):
+        piece = slice(first, first + AT_ONCE)
+        link_BQK = links(torch.from_numpy(input_NC[piece]))
+        with ExitStack() as removed:
+            for link, block in cuts:
+                removed.enter_context(removed_link(net, block, link_BQK[link]))
             right.append(right_answers(net, input_NC[piece], target_N[piece]))
     return np.concatenate(right)
 
 
 def removed_rows(net: Trunk, test: TaskBatch) -> Iterator[Measured]:
-    """By link, accuracy on the test puzzles that have it: of the whole net, then without the link in each block."""
-    for link in LINKS:
-        has_N = with_link(link, torch.from_numpy(test.input_NT)).numpy()
-        puzzles = test.input_NT[has_N], test.target_N[has_N]
-        yield "removed", "", None, link, *share(right_answers(net, *puzzles))
-        for block in range(len(net.blocks)):
-            yield "removed", block_name(block), None, link, *share(right_without(net, block, link, *puzzles))
+    """Accuracy of the whole net, without each link in each block, and without two links in successive blocks.
+
+    All on the same test puzzles, those in which links do not overlap.
+    """
+    elsewhere_N = asks_elsewhere(torch.from_numpy(test.input_NT)).numpy()
+    puzzles, blocks = (test.input_NT[elsewhere_N], test.target_N[elsewhere_N]), range(len(net.blocks))
+    cuts: dict[Cell, Sequence[Cut]] = {whole_cell(): ()}
+    cuts |= {removed_cell(link, block): ((link, block),) for link, block in product(REMOVED, blocks)}
+    cuts |= {
+        together_cell(first, before, then, after): ((first, before), (then, after))
+        for (first, then), (before, after) in product(TOGETHER, combinations(blocks, 2))
+    }
+    for cell, its in cuts.items():
+        yield cell.part, cell.item, cell.at, cell.measure, *share(right_without(net, its, *puzzles))

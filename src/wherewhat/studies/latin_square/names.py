@@ -11,11 +11,19 @@ SINUSOID, LINE_SINUSOID, NONE, ROPE, T5 = "2-D sinusoid", "1-D sinusoid", "none"
 # Measures of a table, in the order of the page.
 LAYOUT, DISTANCE, CENTRED, RAW = "layout", "distance", "centred procrustes", "raw procrustes"
 TABLE_MEASURES = (LAYOUT, DISTANCE, CENTRED, RAW)
-# Measures of attention: cosine with rows and columns; from the queried cell to its row and column, called its lines;
-# from the last cell to the queried one; and from the last cell to the lines of the queried one.
-LINES, GATHERS, READS = "rows and columns", "queried cell to its lines", "last cell to the queried one"
-READS_LINES = "last cell to the queried one's lines"
-LINKS = (GATHERS, READS, READS_LINES)  # that are also removed, one at a time
+# Measures of attention: its cosine with attention to rows and columns, and its share on them.
+LINES, LINE_SHARE = "rows and columns", "share on rows and columns"
+# Links of attention. The queried cell gathers what the other cells of its row and its column know; or these learn that
+# they share one with it. The last cell, from which the answer is read, then reads the queried cell or these cells.
+GATHERS, MARKS = "queried cell to its row and column", "row and column to the queried cell"
+READS, READS_LINES = "last cell to the queried cell", "last cell to the row and column of the queried cell"
+LINKS = (GATHERS, MARKS, READS, READS_LINES)
+OUTSIDE = "queried cell to other rows and columns"  # which should not matter to an answer
+REMOVED = (*LINKS, OUTSIDE)  # one at a time
+# Links that are removed together, the first in an earlier block: those of one route to the answer, and of the last pair
+# each from a route of its own.
+TOGETHER = ((GATHERS, READS), (MARKS, READS_LINES), (READS, READS_LINES), (MARKS, READS))
+WHOLE = "nothing removed"
 MOVED = "moved"  # how far a table has come from where it started, as a share of its norm there
 # Of what a table has added to its start: its layout correlation, and the bound of 97.5 % of it with cells shuffled.
 CHANGE, CHANGE_BOUND = "layout of the change", "97.5 % of shuffled changes"
@@ -32,6 +40,7 @@ HEADINGS = {  # of measures of tables, where people read them
 }
 MODULES, ERROR = "inside minus across", "error"  # of the network simulation
 HELPS = 0.02  # of the variance of hidden nodes: by how much less may stay unexplained for positions to help
+GUESS = 0.25  # accuracy of a random symbol
 LEARNT = 0.6  # test accuracy from which a net knows more than it would without positions
 
 
@@ -121,9 +130,19 @@ def attention_cell(measure: str, block: int) -> Cell:
     return Cell("attention", measure, block_name(block))
 
 
-def removed_cell(link: str, block: int | None) -> Cell:
-    """Accuracy when a block lacks one link of attention; without a block, that of the whole net on the same puzzles."""
-    return Cell("removed", link, "" if block is None else block_name(block))
+def whole_cell() -> Cell:
+    """Accuracy of the whole net on the puzzles on which links are removed."""
+    return Cell("removed", WHOLE)
+
+
+def removed_cell(link: str, block: int) -> Cell:
+    """Accuracy when a block lacks one link of attention."""
+    return Cell("removed", link, block_name(block))
+
+
+def together_cell(first: str, before: int, then: str, after: int) -> Cell:
+    """Accuracy when an earlier block lacks one link of attention, and a later block another."""
+    return Cell("removed", f"{first}, and {then}", f"{block_name(before)} and {block_name(after)}")
 
 
 def chance(measure: str) -> Cell:

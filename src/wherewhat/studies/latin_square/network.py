@@ -2,7 +2,7 @@
 
 Nodes of a module drive each other, so that their values correlate; nodes of different modules hardly do. A net reads
 every node as a token, a few successive values of it, and predicts those of nodes that are hidden. Without positions it
-can use no more than the mean of the nodes that it sees. The order of nodes is random, so that a fixed sinusoid says
+can use little more than the mean of the nodes that it sees. The order of nodes is random, so that a fixed sinusoid says
 nothing about modules; but it tells nodes apart, and the weights of the net can learn which of them belong together.
 """
 

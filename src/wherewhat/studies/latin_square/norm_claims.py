@@ -26,7 +26,17 @@ NORM_ON_FLOOR = (
     "At this learning rate the norm that a table starts from matters; the effect of its ratio to the tokens is hard to "
     "read with the large norm"
 )
-ON_FLOOR = {"seen": "in part", "not seen": "unknown"}
+RATIO_TOO = {  # by the sign of the ratio's effect, and of what the norm has more of it
+    (1, 1): "At this learning rate both the norm that a table starts from and its ratio to the tokens matter, the norm "
+    "more",
+    (1, -1): "At this learning rate both the norm that a table starts from and its ratio to the tokens matter, the "
+    "ratio more",
+    **dict.fromkeys(
+        [(-1, 1), (-1, 0), (-1, -1)],
+        "At this learning rate a table does better from a small norm, and with a large ratio to the tokens, not a "
+        "small one",
+    ),
+}
 SPEED = "Tables that start large have learnt fewer training puzzles, which may be an effect on the speed of learning."
 LOWER = {  # by the sign of the small norm's advantage at a third of the learning rate
     1: "At a third of the learning rate, the small norm does clearly better too.",
@@ -71,10 +81,12 @@ def ratio(table: ResultTable) -> Verdict:
         f"{percent(shares[LARGE])}. The norm makes a difference of {by_norm.points()}, the ratio one of "
         f"{by_ratio.points()}."
     )
-    verdict_, answer, floor = norm_verdict(by_norm, by_ratio, gap(table, SMALL_NARROW, LARGE_WIDE)), "", ""
+    more_by_norm, floor = gap(table, SMALL_NARROW, LARGE_WIDE), ""
+    verdict_ = norm_verdict(by_norm, by_ratio, more_by_norm)
+    answer = RATIO_TOO.get((by_ratio.side, more_by_norm.side), "") if verdict_ == "in part" else ""
     if no_better_than_counting(table, large):
-        answer = NORM_ON_FLOOR if verdict_ == "seen" else ""
-        verdict_ = ON_FLOOR.get(verdict_, verdict_)
+        norm_first = by_norm.side == 1 and more_by_norm.side != -1 and verdict_ != "unknown"
+        verdict_, answer = ("in part", NORM_ON_FLOOR) if norm_first else ("unknown", "")
         no_difference = "; with the small norm it makes no clear difference"
         floor = f"{FLOOR}{no_difference if gap(table, SMALL, SMALL_NARROW).side == 0 else ''}."
     reasons = [floor, SPEED if behind(table, large) else "", at_the_lower_rate(table)]

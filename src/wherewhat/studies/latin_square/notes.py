@@ -40,6 +40,11 @@ NOTES = (
     "a norm has scaled, whatever tokens start from.",
     "In the simulated network, weights across modules are 0.02/24. With 0.05/24, correlations across modules are "
     "0.13 instead of 0.04, as the mode that all nodes share hardly decays.",
+    "Links of attention are measured and removed in puzzles that ask for a cell outside the row and the column of the "
+    "last one, nine in sixteen of them. In the others a link to the queried cell would also tell the last cell that "
+    "they share a row or a column, and the last cell would read itself.",
+    "The T5 bias has 64 buckets instead of the usual 32: so many give an encoder a bias of its own for every distance "
+    "between sixteen cells.",
     "Under noise, each given cell is replaced with some probability by a symbol drawn from all four, so that a "
     "quarter of the replacements change nothing; the answer stays that of the puzzle before.",
 )

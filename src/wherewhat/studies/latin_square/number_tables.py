@@ -12,9 +12,10 @@ from wherewhat.studies.latin_square.names import (
     CHANGE,
     CHANGE_BOUND,
     HEADINGS,
+    LINE_SHARE,
     LINES,
-    LINKS,
     MOVED,
+    REMOVED,
     SINUSOID,
     SQUARES,
     TABLE_MEASURES,
@@ -86,11 +87,11 @@ def head_table(table: ResultTable, about: LatinSquareSection) -> Html:
     for arm in about.arms:
         for block in range(about.layers or 1):
             subject = name_of(SQUARES, arm)
-            cells: list[Any] = [attention_cell(measure, block) for measure in (LINES, *LINKS)]
+            cells: list[Any] = [attention_cell(measure, block) for measure in (LINES, LINE_SHARE, *REMOVED)]
             cells += [Cell("heads", score, f"L{block}H0") for score in scores]
             known = [table.row(subject, cell) for cell in cells]
             rows.append(
                 [f"{label(arm)}, {block_name(block)}", *(short(row["value"]) if row else MISSING for row in known)]
             )
-    headings = ["head", LINES, *LINKS, *scores.values()]
+    headings = ["head", LINES, LINE_SHARE, *REMOVED, *scores.values()]
     return table_of(headings, rows, label="attention and scores of heads")

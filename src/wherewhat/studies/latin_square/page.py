@@ -1,6 +1,7 @@
 """The page of Latin squares: what tables learn from where they start, and what follows from it."""
 
 from collections.abc import Sequence
+from math import isnan
 
 import polars as pl
 
@@ -12,7 +13,7 @@ from wherewhat.report.blocks.provenance import provenance_section
 from wherewhat.report.blocks.table import table as table_of
 from wherewhat.report.core.html import join, tag
 from wherewhat.report.core.page import Page, Section
-from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.charts import (
     RATE_ARMS,
     RATIO_ARMS,
@@ -42,6 +43,7 @@ from wherewhat.studies.latin_square.names import (
     error_cell,
     label,
     modules_cell,
+    moved_cell,
     name_of,
 )
 from wherewhat.studies.latin_square.number_tables import accuracy_table, head_table, measure_table
@@ -60,42 +62,50 @@ TEXTS = {
     "puzzles also fit one of those), with 95 % intervals. Diamonds: training puzzles. Squares: published, of a larger "
     "net that was trained for far longer. Dotted: a random symbol, and the best guess from counts of symbols, which is "
     "all that is visible without positions. Beside it, the correlation over pairs of cells of the cosine of their rows "
-    "with the lines that they share: hollow at the start of training, filled at its end. Grey are 95 % of random "
-    "tables; the dotted line is the fixed 2-D sinusoid.",
+    "with the number of rows and columns that they share: hollow at the start of training, filled at its end. Grey are "
+    "95 % of random tables; the dotted line is the fixed 2-D sinusoid.",
     "maps": "Cosines of all pairs of rows, cells in reading order, of the first seed: blue below 0, orange above. Dots "
-    "mark cells in the same row, the blocks on the diagonal, or in the same column, the lines parallel to it. The "
+    "mark cells in the same row, the blocks on the diagonal, or in the same column, the diagonals parallel to it. The "
     "sinusoid is without its mean row. Below, measures of tables by block and test accuracy, both over training, and a "
     "dot per net with a learned table, by the block with the highest value. Grey are 95 % of random tables.",
     "ratio": "Left, both tables with tokens that start so wide or narrow that the ratio of the first table to its "
     "input is small or large: if the norm decides, dots on the same line are close to each other; if the ratio does, "
     "dots of the same colour. Right, both tables at two learning rates. Adam moves every weight by about the learning "
-    "rate per step, so that a table that starts ten times wider moves ten times less, as a share of itself; the table "
-    "of measures below has the change of each since its start. Dotted: a random symbol, and the best guess from counts "
-    "of symbols. Below them, the norm of the first table over that of tokens in training, both as root mean squares, "
-    "dashed where the ratio starts large: tables and tokens both learn, so that a ratio need not stay where it starts. "
-    "95 % intervals.",
-    "solution": "Each net is judged by itself: it needs a link where accuracy without it is clearly lower, with "
-    "intervals that do not overlap. Rows and columns: the cosine of the attention of a block, over all sixteen queries "
-    "of a test puzzle, with attention to all cells in the same row or column alike; attention on fewer cells scores "
-    "lower. Of the last block, only the attention of the last cell reaches the answer. Queried cell: the share of its "
-    "attention on the other cells of its row and column. Last cell, from which the answer is read: the share on the "
-    "queried one, and on the other cells of the row and column of the queried one. Dotted: uniform attention. Below, "
-    "test accuracy when one block lacks one of these three links: attention there is 0, and the rest of the row is "
-    "scaled to a sum of 1. Hollow: the whole net. Where a link starts at the last cell, puzzles that ask for the last "
-    "cell are left out. 95 % intervals.",
+    "rate per step, whatever its size. A table that starts ten times wider therefore moves at least ten times less, as "
+    "a share of itself; the table of measures below has the change of each since its start. Dotted: a random symbol, "
+    "and the best guess from counts of symbols. Below them, the norm of the first table over that of tokens in "
+    "training, both as root mean squares, dashed where the ratio starts large: tables and tokens both learn, so that a "
+    "ratio need not stay where it starts. 95 % intervals.",
+    "solution": "The answer is read from the last cell, so that in the last block only the attention of that cell "
+    "counts. A route is two links of attention, the second in a later block, that end there. Each net is judged by "
+    "itself: it needs a link where accuracy without it is clearly lower, with intervals that do not overlap. A route "
+    "counts for the smaller loss of its two links, as a cell without a link also gets an unfamiliar mixture of all "
+    "other cells. First chart: the cosine of the attention of a block, over all sixteen queries of a test puzzle, with "
+    "attention to all cells in the same row or column alike, which is lower for attention to fewer of them; then the "
+    "share of attention on the own row and column; then the share on each link, which joins the queried cell, the "
+    "other cells of its row and column, and the last cell. Dotted: uniform attention. Second chart: test accuracy when "
+    "one block lacks a link; attention there is 0, and the rest of the row is scaled to a sum of 1. Hollow: the whole "
+    "net. The link from the queried cell to cells outside its row and column is a control. Links are measured on "
+    "puzzles that ask for a cell outside the row and column of the last cell, nine in sixteen: in the others they "
+    "overlap. 95 % intervals.",
     "groups": "Binary puzzles follow from a row or a column, ternary ones from both, quaternary ones only from the "
     "whole grid. Under noise, each given cell is replaced with some probability by a random symbol. 95 % intervals.",
     "network": "A network of nodes in modules, in random order; a net reads all nodes but the hidden ones, whose "
     "values it predicts. Which nodes belong together is nowhere given: a table can learn it, or the weights of the net "
-    "can if its positions tell nodes apart, as those of a fixed sinusoid do. Without positions a net knows no more "
-    "than the mean of the nodes that it sees. Grey are 95 % of random tables. Unexplained variance: 1 for a net that "
-    "predicts the mean of all nodes at all times.",
+    "can if its positions tell nodes apart, as those of a fixed sinusoid do. Without positions a net can use little "
+    "more than the mean of the nodes that it sees. Grey are 95 % of random tables. Unexplained variance: 1 for a net "
+    "that predicts the mean of all nodes at all times.",
     "numbers": "Published are means and standard deviations over 15 seeds in per cent. Ours are test and training "
     "accuracies; measures of tables are those at the end of training, by block, with the norm of their change since "
     "the start over their norm there, and the layout correlation of that change alone: of a table that starts large, a "
     "small change hardly moves the correlation of the whole. Beside it, what 97.5 % of the same changes with cells in "
-    "random orders are below.",
+    "random orders are below. The head of every block has its measures of attention and three scores, which rest on 8 "
+    "test puzzles. Entropy is how widely attention is spread, as a share of the maximum. The position share is how "
+    "much of where the last cell attends is decided by positions alone when all cells are permuted at random at the "
+    "input; the symbol share, how much by symbols alone.",
 }
+
+MORE_THAN_STEPS = 15.0  # by how many times less a table moves that starts ten times wider
 
 
 def page(result: pl.DataFrame, manifest: LatinSquareManifest) -> Page:
@@ -114,8 +124,8 @@ def page(result: pl.DataFrame, manifest: LatinSquareManifest) -> Page:
         kind="Reproduction of arXiv 2406.08272",
         lede="Sixteen cells of a Latin square reach a net as a sequence, and nothing says that they are a grid. A "
         "learned table of positions can find out. Published: it does, and generalises, if it starts small. Here, small "
-        "encoders learn the task with tables that start small or large, with fixed and relative positions, and with "
-        "none.",
+        "encoders are trained on the task with tables that start small or large, with fixed and relative positions, "
+        "and with none.",
         facts=[*facts, *run_time(about.seconds, about.processes)],
         sections=[
             answer(table, about),
@@ -177,8 +187,23 @@ def ratio(table: ResultTable, about: LatinSquareSection) -> Section:
     over = ratio_chart(table, about)
     rows = [cards, *([panel(over, title="Ratio to tokens over training")] if over else [])]
     body = (tag("div", row, class_="below") for row in rows)
-    answers = answers_of(about, "ratio", "rate")
-    return answer_section("ratio", "What makes the difference?", answers, *body, text=TEXTS["ratio"], short="Why")
+    answers, text = answers_of(about, "ratio", "rate"), f"{TEXTS['ratio']} {moved_words(table, about)}".strip()
+    return answer_section("ratio", "What makes the difference?", answers, *body, text=text, short="Why")
+
+
+def moved_words(table: ResultTable, about: LatinSquareSection) -> str:
+    """How many times less a table that starts large has moved, as a share of itself; empty where not measured."""
+    moved = [
+        [table.value(name_of(SQUARES, arm), moved_cell(block)) for arm in (SMALL, LARGE)]
+        for block in range(about.layers or 1)
+    ]
+    if any(isnan(value) or value == 0 for values in moved for value in values):
+        return ""
+    times = [small_ / large for small_, large in moved]
+    low, high = (f"{each:.0f}" for each in (min(times), max(times)))
+    factor = f"{low} to {high} times" if low != high else f"{low} times"
+    more = ": more than the size of steps is at work" if min(times) > MORE_THAN_STEPS else ""
+    return f"Tables from {label(LARGE)} moved {factor} less than those from {label(SMALL)} in the same blocks{more}."
 
 
 def solved(table: ResultTable, about: LatinSquareSection) -> Section:
@@ -250,4 +275,19 @@ def numbers(table: ResultTable, about: LatinSquareSection) -> Section:
         tag("div", panel(measure_table(table, about), title="Measures of tables"), class_="below"),
         tag("div", panel(head_table(table, about), title="Heads"), class_="below"),
     )
-    return Section("numbers", "All numbers", TEXTS["numbers"], body, "Numbers")
+    lede = f"{head_finding(table, about)} {TEXTS['numbers']}".strip()
+    return Section("numbers", "All numbers", lede, body, "Numbers")
+
+
+def head_finding(table: ResultTable, about: LatinSquareSection) -> str:
+    """What decides where the last cell attends, in the first and the last block; empty where not measured."""
+    blocks = (0, (about.layers or 1) - 1)
+    cells = [Cell("heads", "input.position_share", f"L{block}H0") for block in blocks]
+    rows = [table.row(name_of(SQUARES, SMALL), cell) for cell in cells]
+    first, last = (percent(row["value"]) if row else "" for row in rows)
+    if not (first and last):
+        return ""
+    return (
+        f"Positions alone decide {first} of where the last cell attends in the first block of nets from "
+        f"{label(SMALL)}, and {last} in the last block."
+    )

@@ -14,7 +14,6 @@ from wherewhat.studies.latin_square.names import (
     LARGE_WIDE,
     LEARNED,
     LINE_SINUSOID,
-    MIDDLE,
     NETWORK,
     NONE,
     OTHER,
@@ -31,12 +30,13 @@ from wherewhat.studies.latin_square.names import (
     sigma_name,
 )
 from wherewhat.studies.latin_square.network import NetworkTraining
-from wherewhat.tasks.latin import SIDE, LatinSquare
+from wherewhat.tasks.latin import CELLS, SIDE, LatinSquare
 from wherewhat.training.task_training import TaskSettings
 
 # A linear layer that reads one of n symbols draws its weights uniformly from ±1/√n: their deviation is 1/√(3n).
 LINEAR_SIGMA = 3**-0.5
 SLOWER = 1 / 3  # times the learning rate
+T5_BUCKETS = 4 * CELLS  # of which a quarter, on each side, hold one distance each: all that occur
 TENFOLD = 10.0  # from one sigma to the other, and so from one ratio of table to tokens to the other
 
 
@@ -66,7 +66,7 @@ ARMS: dict[str, LatinArm] = {
         LatinArm(SINUSOID, FIXED, "sinusoidal", {"grid": [SIDE, SIDE], "place": "block"}),
         LatinArm(NONE, OTHER, "none"),
         LatinArm(ROPE, OTHER, "rope"),
-        LatinArm(T5, OTHER, "t5_bias"),
+        LatinArm(T5, OTHER, "t5_bias", {"buckets": T5_BUCKETS}),
         learned(0.2, "pre-norm", block="pre_norm"),
         learned(2.0, "wide tokens", tokens=TENFOLD),
         learned(0.2, "narrow tokens", tokens=1 / TENFOLD),
@@ -163,7 +163,7 @@ def conditions(scale: LatinScale) -> list[LatinCondition]:
 
 
 _SMALL = LatinScale(
-    arms=(SMALL, MIDDLE, LARGE, SINUSOID, *RELATIVE, *CONTROLS),
+    arms=(*map(sigma_name, (0.2, 0.5, 1.0, 1.5, 2.0)), SINUSOID, *RELATIVE, *CONTROLS),
     layers=2,
     width=64,
     steps=2000,
@@ -172,5 +172,7 @@ _SMALL = LatinScale(
     snapshots=8,
     seeds=3,
 )
-_TINY = replace(_SMALL, steps=1400, seeds=1)
+_TINY = replace(
+    _SMALL, arms=(*map(sigma_name, (0.2, 0.5, 1.0, 2.0)), SINUSOID, *RELATIVE, *CONTROLS), steps=1400, seeds=1
+)
 SCALES: dict[str, LatinScale] = {"tiny": _TINY, "small": _SMALL, "paper": LatinScale()}

@@ -1,19 +1,23 @@
-"""How nets solve Latin squares, in one sentence and what it rests on: two links of attention that answers need.
+"""How nets solve Latin squares, in one sentence and what it rests on: routes to the answer along rows and columns.
 
-What a net needs is decided net by net, by removing a link: kinds of nets may find another solution from each seed.
+A route is two links of attention in successive blocks. What a net needs is decided net by net, by removing a link:
+kinds of nets may find another solution from each seed.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from math import isnan
 from statistics import fmean
 from typing import NamedTuple
 
-from wherewhat.formatting import listed, percent
+from wherewhat.formatting import count, listed, percent
 from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.names import (
     GATHERS,
     LEARNT,
+    MARKS,
+    OUTSIDE,
     READS,
     READS_LINES,
     SQUARES,
@@ -23,21 +27,22 @@ from wherewhat.studies.latin_square.names import (
     label,
     name_of,
     removed_cell,
+    together_cell,
+    whole_cell,
 )
 from wherewhat.tables.manifest.study import LatinSquareSection, LongAnswer
 
-# By its first link, what a net may need next, in a later block. The queried cell can gather only in a block before the
-# last, of which the last cell alone is read.
-THEN = {GATHERS: (READS, READS_LINES), READS: (READS_LINES,)}
-LEADS = {  # what the solution is, by the first link of most nets
-    GATHERS: "the queried cell gathers its row and column, and the last cell then reads them",
-    READS: "the last cell needs its link to the queried cell, and then reads the row and column of that cell",
+# By its first link, the link in a later block that a route ends with: what a cell has read in the first one reaches the
+# answer only where the last cell, of which alone the answer is read, attends to that cell later.
+THEN = {MARKS: READS_LINES, GATHERS: READS, READS: READS_LINES}
+ROUTES = {
+    MARKS: "the cells in the row and column of the queried cell attend to it, and the last cell then attends to them",
+    GATHERS: "the queried cell attends to its row and column, and the last cell then attends to the queried cell",
+    READS: "the last cell attends to the queried cell, and then to the row and column of that cell",
 }
-FIRST = {
-    GATHERS: "the queried cell first needs its link to its own row and column, then the last cell its link to",
-    READS: "the last cell first needs its link to the queried cell, then its link to",
-}
-SECOND = {READS: "the queried cell", READS_LINES: "the row and column of the queried cell"}
+AT_LEAST = f"at least {percent(LEARNT)} of the test puzzles"
+ANSWERING = f"that answer {AT_LEAST}"
+ALONG = "along rows and columns"
 
 Net = tuple[str, int]  # an arm and a seed
 
@@ -46,6 +51,7 @@ class Step(NamedTuple):
     """A link that a block of a net needs: its share of attention, and accuracy with it and without it."""
 
     link: str
+    block: int
     attention: float
     whole: float
     without: float
@@ -56,15 +62,27 @@ class Step(NamedTuple):
         return self.whole - self.without
 
 
-class Solution(NamedTuple):
-    """What a net needs first, and what of it later, with the largest drop first."""
+class Route(NamedTuple):
+    """Two links of a net, both of which it needs, the second in a later block."""
 
     first: Step
-    then: Sequence[Step]
+    then: Step
+
+    @property
+    def drop(self) -> float:
+        """The accuracy that depends on the route: no more than is lost without either of its links.
+
+        Without a first link alone, more may be lost: what is left of its row of attention is another mixture than any
+        that later blocks have learnt to read.
+        """
+        return min(self.first.drop, self.then.drop)
+
+
+Routes = Sequence[Route]  # of a net, one per first link, from the one that matters most
 
 
 def solution(table: ResultTable, about: LatinSquareSection) -> LongAnswer:
-    """How nets that have learnt the task solve it: the links that they cannot do without, and how far they attend."""
+    """How nets that have learnt the task solve it: the routes that they need, and that other cells do not matter."""
     nets = [
         (arm, seed)
         for arm in about.arms
@@ -75,89 +93,138 @@ def solution(table: ResultTable, about: LatinSquareSection) -> LongAnswer:
         return LongAnswer(
             lead=f"No net answers {percent(LEARNT)} of the test puzzles, so there is no solution to describe"
         )
-    solutions = {net: its for net in nets if (its := solution_of(table, net, about.layers or 1)) is not None}
-    parts = [how_many(len(solutions), len(nets))]
-    for link in FIRST:
-        alike = {net: its for net, its in solutions.items() if its.first.link == link}
-        parts += [solution_words(table, alike)] if alike else []
-    if solutions and (rest := [net for net in nets if net not in solutions]):
-        parts.append(f"With {names(rest, len(table.seeds))}, no two such links are clear.")
-    return LongAnswer(lead=lead(list(solutions.values()), len(nets)), rest=" ".join(parts))
+    blocks = about.layers or 1
+    routes = {net: its for net in nets if (its := routes_of(table, net, blocks))}
+    parts = [how_many(len(routes), len(nets)), outside_words(table, nets, blocks)]
+    for link in ROUTES:
+        alike = {net: its for net, its in routes.items() if its[0].first.link == link}
+        parts += [route_words(table, link, alike)] if alike else []
+    parts.append(together_words(table, routes))
+    if routes and (rest := [net for net in nets if net not in routes]):
+        parts.append(f"{cases(rest, table)}, no route is clear.")
+    return LongAnswer(lead=lead(list(routes.values()), len(nets)), rest=" ".join(part for part in parts if part))
 
 
-def lead(solutions: Sequence[Solution], nets: int) -> str:
-    """What the solution of most nets is, in one sentence without its full stop."""
-    if not solutions:
-        return "No net that has learnt the task clearly needs two steps to read the row and column of the queried cell"
-    link, number = Counter(each.first.link for each in solutions).most_common(1)[0]
+def lead(routes: Sequence[Routes], nets: int) -> str:
+    """What the solution of most nets is, in one sentence without its full stop: the route that costs them most."""
+    if not routes and nets == 1:
+        return f"The net that answers {AT_LEAST} does not clearly need both links of a route {ALONG}"
+    if not routes:
+        return f"None of the nets {ANSWERING} clearly needs both links of a route {ALONG}"
+    link, number = Counter(its[0].first.link for its in routes).most_common(1)[0]
     if nets == 1:
-        return f"In the net that has learnt the task, {LEADS[link]}"
-    if number <= nets / 2:
-        return "Nets that have learnt the task do not mostly share one clear solution"
-    return f"In {'all' if number == nets else 'most'} nets that have learnt the task, {LEADS[link]}"
+        return f"The net that answers {AT_LEAST} solves them {ALONG}: {ROUTES[link]}"
+    if number > nets / 2:
+        return f"{'All' if number == nets else 'Most'} nets {ANSWERING} solve them {ALONG}: {ROUTES[link]}"
+    if len(routes) > nets / 2:
+        most = "All" if len(routes) == nets else "Most"
+        return f"{most} nets {ANSWERING} solve them {ALONG}, but not mostly by the same route"
+    return f"Nets {ANSWERING} do not mostly share one clear solution"
 
 
 def how_many(needing: int, nets: int) -> str:
-    """How many nets need two links."""
-    two = "two links of attention, the second in a later block"
-    answering = f"at least {percent(LEARNT)} of the test puzzles"
+    """How many nets need both links of a route; empty of a single one, of which the lead says it."""
     if nets == 1:
-        return f"One net answers {answering}, and clearly {'needs' if needing else 'does not need'} {two}."
-    which = f"{needing or 'None'} of {nets} nets that answer {answering}"
-    return f"{which} clearly {'needs' if needing < 2 else 'need'} {two}."
+        return ""
+    return (
+        f"{needing or 'None'} of these {nets} nets clearly {'needs' if needing < 2 else 'need'} both links of a route."
+    )
 
 
-def solution_of(table: ResultTable, net: Net, layers: int) -> Solution | None:
-    """The two steps whose removal costs a net most; None where it does not clearly need two."""
-    solutions = [
-        Solution(first, sorted(then, key=lambda step: -step.drop))
-        for before, after in combinations(range(layers), 2)
-        for link, others in THEN.items()
-        if (first := needed(table, net, link, before))
-        and (then := [step for other in others if (step := needed(table, net, other, after))])
-    ]
-    return max(solutions, key=lambda each: each.first.drop + each.then[0].drop, default=None)
+def routes_of(table: ResultTable, net: Net, blocks: int) -> Routes:
+    """The routes that a net clearly needs, each between the blocks where it matters most."""
+    routes: list[Route] = []
+    for link, then in THEN.items():
+        pairs = (
+            (needed(table, net, link, before), needed(table, net, then, after))
+            for before, after in combinations(range(blocks), 2)
+        )
+        known = [Route(first, second) for first, second in pairs if first and second]
+        routes += [max(known, key=lambda route: route.drop)] if known else []
+    return sorted(routes, key=lambda route: -route.drop)
 
 
 def needed(table: ResultTable, net: Net, link: str, block: int) -> Step | None:
     """A link of a block without which accuracy is clearly lower: its interval is below that of the whole net."""
     name, seed = name_of(SQUARES, net[0]), net[1]
-    whole, without = (table.row(name, removed_cell(link, each), seed) for each in (None, block))
+    whole, without = (table.row(name, cell, seed) for cell in (whole_cell(), removed_cell(link, block)))
     if whole is None or without is None or whole["low"] is None or not without["high"] < whole["low"]:
         return None
-    return Step(link, table.value(name, attention_cell(link, block), seed), whole["value"], without["value"])
+    return Step(link, block, table.value(name, attention_cell(link, block), seed), whole["value"], without["value"])
 
 
-def solution_words(table: ResultTable, solutions: Mapping[Net, Solution]) -> str:
-    """The nets that need the same first link, what they need next, and mean accuracies and attention of both links.
-
-    Of what the last cell reads, the numbers are those of the link that costs most nets most.
-    """
-    each = list(solutions.values())
-    first = each[0].first.link
-    links = [link for link in SECOND if any(step.link == link for s in each for step in s.then)]
-    every = all(len(s.then) == len(links) for s in each)
-    reads = f" {'and' if every else 'or'} ".join(SECOND[link] for link in links)
-    costly = Counter(s.then[0].link for s in each).most_common(1)[0][0]
-    later = [step for s in each for step in s.then if step.link == costly]
+def outside_words(table: ResultTable, nets: Sequence[Net], blocks: int) -> str:
+    """Whether nets also need what the queried cell reads outside its row and column; empty where not measured."""
+    if needing := [net for net in nets if any(needed(table, net, OUTSIDE, block) for block in range(blocks))]:
+        return f"{cases(needing, table)}, the queried cell also needs cells outside its row and column."
+    drops = [
+        table.value(name_of(SQUARES, arm), whole_cell(), seed)
+        - table.value(name_of(SQUARES, arm), removed_cell(OUTSIDE, block), seed)
+        for arm, seed in nets
+        for block in range(blocks)
+    ]
+    if any(map(isnan, drops)):
+        return ""
+    most = f"{100 * max(0.0, *drops):.1f}"
     return (
-        f"With {names(list(solutions), len(table.seeds))}, {FIRST[first]} {reads}. "
-        f"Without the first link, {step_words(table, [s.first for s in each])}. "
-        f"Without the link to {SECOND[costly]}, {step_words(table, later)}."
+        "None needs the attention of the queried cell to cells outside its row and column: without it in any one "
+        f"block, no net loses {'accuracy' if most == '0.0' else f'more than {most} points'}."
     )
 
 
-def step_words(table: ResultTable, steps: Sequence[Step]) -> str:
-    """What the same link does in several nets: mean accuracies with and without it, and its share of attention."""
-    whole, without, attention = (
+def route_words(table: ResultTable, link: str, routes: Mapping[Net, Routes]) -> str:
+    """The nets whose main route begins with a link, what each half of it costs them, and the other routes they need."""
+    sentences = [
+        f"{cases(routes, table)}, the route that costs most to cut is this: {ROUTES[link]}.",
+        cost_words([its[0] for its in routes.values()]),
+        attention_words(table, [its[0] for its in routes.values()]),
+    ]
+    for other in ROUTES:
+        also = {net: route for net, its in routes.items() for route in its[1:] if route.first.link == other}
+        if also:
+            sentences.append(f"{cases(also, table)}, a second route costs less: {ROUTES[other]}.")
+            sentences.append(cost_words(list(also.values())))
+    return " ".join(sentences)
+
+
+def cost_words(routes: Sequence[Route]) -> str:
+    """Mean accuracies without either link of a route."""
+    whole, first, then = (
         percent(fmean(values))
-        for values in zip(*((step.whole, step.without, step.attention) for step in steps), strict=True)
+        for values in zip(*((each.first.whole, each.first.without, each.then.without) for each in routes), strict=True)
     )
-    uniform = percent(table.value("", chance(steps[0].link)))
-    return f"accuracy falls from {whole} to {without}; it has {attention} of the attention (uniform: {uniform})"
+    return f"Accuracy falls from {whole} to {first} without the first of these links, to {then} without the second."
 
 
-def names(nets: Sequence[Net], seeds: int) -> str:
-    """The kinds of some nets, with how many of the seeds where there are several."""
-    counts = Counter(arm for arm, _ in nets)
-    return listed([label(arm) + (f" in {n} of {seeds} seeds" if seeds > 1 else "") for arm, n in counts.items()])
+def attention_words(table: ResultTable, routes: Sequence[Route]) -> str:
+    """The mean share of attention of both links of a route, with that of uniform attention."""
+    shares = [percent(fmean(step.attention for step in steps)) for steps in zip(*routes, strict=True)]
+    first, then = (percent(table.value("", chance(step.link))) for step in routes[0])
+    return f"They have {shares[0]} and {shares[1]} of the attention (uniform: {first} and {then})."
+
+
+def together_words(table: ResultTable, routes: Mapping[Net, Routes]) -> str:
+    """What becomes of nets with two routes that end at different cells when one link of each is removed."""
+    both: dict[Net, tuple[float, float]] = {}
+    for net, its in routes.items():
+        by_link = {route.first.link: route for route in its}
+        if (marks := by_link.get(MARKS)) and (gathers := by_link.get(GATHERS)):
+            cell = together_cell(MARKS, marks.first.block, READS, gathers.then.block)
+            both[net] = (marks.first.whole, table.value(name_of(SQUARES, net[0]), cell, net[1]))
+    both = {net: values for net, values in both.items() if not isnan(values[1])}
+    if not both:
+        return ""
+    whole, without = (percent(fmean(values)) for values in zip(*both.values(), strict=True))
+    needs = count(len(both), "net needs", "nets need")
+    return (
+        f"{needs} both the route over the row and column and the one over the queried cell: with one link of each "
+        f"removed, accuracy falls from {whole} to {without}."
+    )
+
+
+def cases(nets: Iterable[Net], table: ResultTable) -> str:
+    """In which kinds of nets, with how many of the seeds where there are several."""
+    counts, seeds = Counter(arm for arm, _ in nets), len(table.seeds)
+    return "With " + listed(
+        [label(arm) + (f" in {n} of {seeds} seeds" if seeds > 1 else "") for arm, n in counts.items()]
+    )

@@ -12,7 +12,7 @@ from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.verdict import published_verdict
 from wherewhat.studies.engine.claims import FEWEST_SEEDS, Claim, Verdict
 from wherewhat.studies.engine.results import ResultTable
-from wherewhat.studies.latin_square.contrasts import accuracies, behind, better
+from wherewhat.studies.latin_square.contrasts import accuracies, behind, better, leads
 from wherewhat.studies.latin_square.names import (
     LEARNT,
     NONE,
@@ -26,6 +26,8 @@ from wherewhat.studies.latin_square.names import (
 )
 
 AT_MOST = {"agrees": "in part", "seen": "in part"}  # verdicts that something limits to a part
+AGAINST_A_LATE_ONE = {"disagrees": "unknown", "not seen": "unknown"}  # when it is the small table
+AT_THIS_RATE = "At this learning rate and length of training"
 WITH_FEW_SEEDS = {**AT_MOST, "disagrees": "unknown", "not seen": "unknown"}
 
 
@@ -44,13 +46,23 @@ def too_short(table: ResultTable, arms: Sequence[str] = (SMALL,)) -> Verdict | N
 
 
 def capped(table: ResultTable, arms: Sequence[str], verdict: Verdict, small: str = SMALL) -> Verdict:
-    """A verdict that is at most "in part" where arms to compare with have learnt fewer of their training puzzles."""
-    if not (late := behind(table, arms, small)):
-        return verdict
-    have = "has" if len(late) == 1 else "have"
-    why = f"{listed([label(arm) for arm in late])} {have} also learnt fewer training puzzles."
-    most = AT_MOST.get(verdict.verdict, verdict.verdict)
-    return replace(verdict, verdict=most, why=f"{verdict.why} {why}".strip())
+    """A verdict that training limits: nets that have learnt less of it cannot be compared with others.
+
+    What is for a small table is at most a part where others have learnt less, what is against it is open where it has.
+    """
+    late, early = behind(table, arms, small), leads(table, arms, small)
+    most, reasons = verdict.verdict, [verdict.why]
+    if late and most not in AGAINST_A_LATE_ONE:
+        have = "has" if len(late) == 1 else "have"
+        reasons.append(
+            f"{AT_THIS_RATE}, {listed([label(arm) for arm in late])} {have} also learnt fewer training puzzles."
+        )
+        most = AT_MOST.get(most, most)
+    if early and most not in AT_MOST:
+        others = listed([label(arm) for arm in early])
+        reasons.append(f"{AT_THIS_RATE}, {label(small)} has learnt fewer training puzzles than {others}.")
+        most = AGAINST_A_LATE_ONE.get(most, most)
+    return replace(verdict, verdict=most, why=" ".join(reason for reason in reasons if reason))
 
 
 def limited_by_seeds(claim: Claim) -> Claim:
@@ -80,12 +92,12 @@ def only_small(small: int, large: int) -> str:
 
 
 def norm_verdict(by_norm: Estimate, by_ratio: Estimate, more_by_norm: Estimate) -> str:
-    """Seen if the effect of the norm is clear and clearly larger than that of the ratio; the opposite, or both."""
-    if more_by_norm.side == 1 and by_norm.side == 1:
+    """Seen if the effect of the norm alone is clear, and clearly larger than that of the ratio; or the opposite."""
+    if by_norm.side == 1 and by_ratio.side != 0:
+        return "in part"
+    if by_norm.side == 1 and more_by_norm.side == 1:
         return "seen"
-    if more_by_norm.side == -1 and by_ratio.side == 1:
-        return "not seen"
-    return "in part" if by_norm.side == by_ratio.side == 1 else "unknown"
+    return "not seen" if by_ratio.side == 1 and more_by_norm.side == -1 else "unknown"
 
 
 def no_better_than_counting(table: ResultTable, arms: Sequence[str]) -> bool:
