@@ -24,7 +24,7 @@ from wherewhat.studies.counting.names import BY_HAND
 from wherewhat.studies.counting.solution import way
 from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.names import label
-from wherewhat.studies.row_sums.names import FOLLOWS, ORDER, UNIT_SUMS
+from wherewhat.studies.row_sums.names import ALONE_FOLLOWS, FOLLOWS, ORDER, UNIT_SUMS
 
 VERDICTS = ("agrees", "in part", "disagrees", "seen", "not seen", "unknown")
 
@@ -278,18 +278,19 @@ def row_sums(run: Path) -> dict[str, Any]:
         for subject, item, value in means.filter(part="accuracy").select("subject", "item", "value").rows()
     }
     correlations = {
-        "correlation with slots, longer inputs": ORDER.part,
-        "correlation with mirrored slots, sums mirrored": FOLLOWS.part,
+        "correlation with slots, longer inputs": ORDER,
+        "correlation with slots, row sums alone": ALONE_FOLLOWS,
+        "correlation with mirrored slots, sums mirrored": FOLLOWS,
     }
     correlated = {
-        (subject, part): f"{value:.2f}"
-        for part in correlations.values()
-        for subject, value in means.filter(part=part).select("subject", "value").rows()
+        (subject, cell): f"{value:.2f}"
+        for cell in correlations.values()
+        for subject, value in means.filter(part=cell.part, measure=cell.measure).select("subject", "value").rows()
     }
     table = [["% of slots", *columns, *correlations]]
     for name in manifest["about"]["encodings"]:
         cells = [shares.get((f"{task}, {name}", item), MISSING) for task, item in columns.values()]
-        cells += [correlated.get((f"position, {name}", part), MISSING) for part in correlations.values()]
+        cells += [correlated.get((f"position, {name}", cell), MISSING) for cell in correlations.values()]
         table.append([f"`{name}`", *cells])
     return {
         **header(manifest),
