@@ -35,7 +35,7 @@ NEARLY_ALL = 0.9  # of them, that stay if the states do not matter
 NO_ONES = "hardly any ones"  # in place of a bias, where a query attends to hardly any
 # What the states of the tokens do that a query attends to beside ones. The last three are counts of the encoder.
 INERT, PARTLY, MATTER, UNCLEAR = "do not matter", "matter in part", "matter", "unclear"
-RUNNING, CLOSED, HELD = "running counts", "counts of closed regions", "counts"
+RUNNING, CLOSED, HELD = "are running counts", "are counts of closed regions", "are counts"
 ENCODED, COUNTED_AGAINST = (RUNNING, CLOSED, HELD), (INERT, PARTLY)
 Shares = Mapping[tuple[str, str], float]  # of answers, by whose states are exchanged and what they become
 BRACKETS, MEASURES = "brackets", (KEPT, MOVED, SUBTRACTED)
