@@ -70,6 +70,16 @@ def unequal_answer(cases: Mapping[str, Sequence[str]]) -> str:
     return f"Where tokens differ, {listed(clauses)} although {act} only on attention whose rows sum to one"
 
 
+def in_order(numbers: Mapping[str, float], write: Callable[[float], str]) -> str:
+    """The numbers of encodings without their names, once if all are written the same.
+
+    >>> in_order({"a": 0.9, "b": 0.03}, percent), in_order({"a": 0.031, "b": 0.03}, percent)
+    ('90\\xa0% and 3\\xa0%', '3\\xa0%')
+    """
+    written = [write(number) for number in numbers.values()]
+    return written[0] if len(set(written)) == 1 else listed(written)
+
+
 def together(numbers: Mapping[str, float], write: Callable[[float], str], *, named: bool = False) -> str:
     """The numbers of encodings with their names. What is written the same stands once, and unnamed if all is.
 

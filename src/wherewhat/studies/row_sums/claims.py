@@ -1,97 +1,45 @@
 """What was published about row sums, and what we ask beyond it, each claim above the test that decides on it."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import fmean
-
-import polars as pl
 
 from wherewhat.formatting import listed, percent, short
 from wherewhat.published.row_sums import BY_TASK
-from wherewhat.stats.estimate import Estimate
 from wherewhat.stats.verdict import UNPUBLISHED, open_verdict, seen_verdict, sign_of
 from wherewhat.studies.engine.claims import Claim, Verdict, claim, list_gaps, list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
-from wherewhat.studies.row_sums.answers import IN_WORDS, failed_answer, overlap, solved_answer, together, unequal_answer
+from wherewhat.studies.row_sums.accuracies import biases, encodings, estimates, share, solvers, values
+from wherewhat.studies.row_sums.answers import (
+    IN_WORDS,
+    failed_answer,
+    overlap,
+    solved_answer,
+    unequal_answer,
+)
 from wherewhat.studies.row_sums.names import (
     ADDED,
-    ALONE_ERROR,
-    ALONE_FOLLOWS,
     BOUND,
-    ENTROPY,
     EQUAL,
     FAILED,
-    FOLLOWS,
     FREE,
     GAP,
     INNER,
-    LINEAR_FIT,
     LONGER,
-    MIRRORED,
-    MIRRORED_ERROR,
     MOST_FREQUENT,
     ORDER,
     SCORED,
     SOLVED,
-    SUMS_ALONE,
     TASKS,
-    UNIT_SUMS,
     accuracy,
     name_of,
-    random_fit,
 )
-from wherewhat.studies.row_sums.settings import ARMS
+from wherewhat.studies.row_sums.solution import FOLLOWED, counted_slots
 
 ROUNDING = 1e-4  # of float32 logits through a few layers, relative to their size
 # The accuracy below which a task is lost on equal tokens, where equal outputs have one slot right, or one half.
 LOST = {"position": 0.5, "even": 0.75}
-HALF = 0.5  # of the answers: what is below it is not most of them
-FOLLOWED = 0.8  # correlation from which answers follow slots, mirrored ones or their own
-UNIFORM = 0.95  # the mean entropy from which attention counts as nearly uniform, which has 1
 SPREAD = Cell("constant", "spread")
-COUNTED_BY_HAND = (
-    "URPE counts slots: attention of the first layer is nearly uniform, the sum of its rows changes evenly with the "
-    "slot, and answers follow it"
-)
 ONLY_THERE = "positions act only on attention whose rows sum to one"  # what the theorem is about
-
-
-def encodings(table: ResultTable, *kinds: str) -> list[str]:
-    """The encodings of the study that are of these kinds."""
-    return [name for name in table.scale.encodings if ARMS[name].kind in kinds]
-
-
-def biases(table: ResultTable) -> list[str]:
-    """The relative biases of the study."""
-    return [name for name in table.scale.encodings if ARMS[name].bias]
-
-
-def values(table: ResultTable, task: str, names: Sequence[str], cell: Cell) -> dict[str, float]:
-    """By encoding, the mean over seeds of one number, where there is one."""
-    rows = {name: table.value(name_of(task, name), cell) for name in names}
-    return {name: value for name, value in rows.items() if not math.isnan(value)}
-
-
-def share(table: ResultTable, task: str, name: str, item: str) -> str:
-    """The share of slots that an encoding answers correctly, in per cent."""
-    return percent(table.value(name_of(task, name), accuracy(item)))
-
-
-def solvers(table: ResultTable, task: str, *kinds: str) -> list[str]:
-    """The encodings of these kinds that solve a task on random tokens."""
-    shares = values(table, task, encodings(table, *kinds), accuracy(SCORED[task]))
-    return [name for name, value in shares.items() if value > SOLVED]
-
-
-def estimates(table: ResultTable, task: str, names: Sequence[str]) -> dict[str, Estimate]:
-    """The accuracies of encodings in a task with their intervals; a number without one is its own."""
-    cell = accuracy(SCORED[task])
-    known = {name: each for name in names if (each := table.estimate(name_of(task, name), cell)).known}
-    return {
-        name: each if math.isfinite(each.low) else Estimate(each.value, each.value, each.value)
-        for name, each in known.items()
-    }
 
 
 def biases_against_urpe(table: ResultTable, task: str) -> Verdict:
@@ -223,84 +171,6 @@ def unequal_tokens(table: ResultTable) -> Verdict:
         for name in names
     ]
     return Verdict("; ".join(sentences), "seen", answer=unequal_answer(cases))
-
-
-@claim(
-    "Nets with URPE find their place by counting slots: the sum of a row of attention changes evenly with its slot, "
-    "and answers follow it.",
-    f"{UNPUBLISHED}: one layer can count so by construction; what trained nets do was not published",
-    answers={
-        "seen": "URPE counts slots: the sum of a row of attention changes evenly with its slot, and answers follow it",
-        "in part": "URPE counts slots only in part by the sums of its rows",
-        "not seen": "URPE does not count slots by the sums of its rows",
-        "unknown": "How URPE tells slots is unknown, as it did not learn to",
-    },
-)
-def counted_slots(table: ResultTable) -> Verdict:
-    """By nets that solve the position task: without row sums, with those of mirrored slots, and by how linear they are.
-
-    Row sums are linear if R² of the best head of the first layer is above the 97.5 % quantile with random factors.
-    """
-    names = solvers(table, "position", FREE)
-    unit, follows = (values(table, "position", names, cell) for cell in (accuracy(UNIT_SUMS), FOLLOWS))
-    fits = {name: best_fit(table, name) for name in names}
-    random = {name: table.estimate("", random_fit(ARMS[name].factors)).high for name in names}
-    if not unit or not follows or any(map(math.isnan, [*fits.values(), *random.values()])):
-        return Verdict("No net with URPE has solved the position task", "unknown")
-    entropies = {name: fmean(first_layer(table, name, ENTROPY)["value"]) for name in names}
-    ours = (
-        f"With the row sums of mirrored slots, {near(table, names, FOLLOWS, MIRRORED_ERROR, MIRRORED)}. "
-        f"With row sums alone, {near(table, names, ALONE_FOLLOWS, ALONE_ERROR, SUMS_ALONE)}. "
-        f"With rows that sum to one again, {together(unit, percent)} of answers are right (chance "
-        f"{percent(1 / table.scale.position.tokens)}). "
-        f"Mean entropy of attention in the first layer, before the factors: {together(entropies, three)} (1 if "
-        f"uniform). R² of a linear fit of row sums, best head of the first layer: {together(fits, three)}. "
-        f"With random factors, 97.5 % of draws stay below {together(random, three)}"
-    )
-    failed = {
-        "most answers of {} stay right with rows that sum to one": [name for name in unit if unit[name] >= HALF],
-        "answers of {} do not follow mirrored sums closely": [name for name in follows if follows[name] <= FOLLOWED],
-        "row sums of {} are no nearer to a line than those of random factors": [
-            name for name in fits if fits[name] <= random[name]
-        ],
-    }
-    verdict = seen_verdict([name not in those for those in failed.values() for name in names])
-    reasons = "; ".join(reason.format(listed(those)) for reason, those in failed.items() if those)
-    by_hand = COUNTED_BY_HAND if verdict == "seen" and min(entropies.values()) > UNIFORM else ""
-    return Verdict(ours, verdict, because=reasons if verdict == "in part" else "", answer=by_hand)
-
-
-def near(table: ResultTable, names: Sequence[str], follows: Cell, error: Cell, exact: str) -> str:
-    """How near answers in the position task are to the slot that row sums name, after an intervention."""
-    correlations, distances, shares = (
-        values(table, "position", names, cell) for cell in (follows, error, accuracy(exact))
-    )
-    slot = "the mirrored slot" if exact == MIRRORED else "the slot"
-    return (
-        f"the correlation of answers with {slot} is {together(correlations, three, named=True)}. On average they are "
-        f"{together(distances, short)} slots from it; {together(shares, percent)} are exactly it"
-    )
-
-
-def three(number: float) -> str:
-    """A number close to 1, with three decimals.
-
-    >>> three(0.99861), three(-0.5)
-    ('0.999', '−0.500')
-    """
-    return f"{number:.3f}".replace("-", "−")
-
-
-def first_layer(table: ResultTable, name: str, measure: str) -> pl.DataFrame:
-    """What was measured of the row sums of the first layer in the position task, a row per head and seed."""
-    rows = table.where(part="row sums", subject=name_of("position", name), measure=measure)
-    return rows.filter(rows["item"].str.starts_with("L0"))
-
-
-def best_fit(table: ResultTable, name: str) -> float:
-    """The mean over seeds of R² of the row sums of the best head of the first layer."""
-    best = first_layer(table, name, LINEAR_FIT).group_by("seed").agg(pl.col("value").max())
-    return fmean(best["value"]) if best.height else math.nan
 
 
 @claim(

@@ -88,8 +88,9 @@ def sentences(table: ResultTable, tokens: int, name: str, halves: Halves) -> Ite
     last = len(shares) > 1 and shares[-1] > SOLVED  # the last slot of the half, as its answer is the last token
     if last:
         yield f"In the slot whose answer is the last token, {percent(shares.pop())} of answers are right."
+    off = round(max(halves.distances))
+    most = f"a token at most {count(off, 'slot')} from the right one" if off else "the right token"
     yield (
         f"In {'the other' if last else 'all'} slots of the first half, {percent(min(shares))} to "
-        f"{percent(max(shares))} of answers are right, and the most frequent answer is a token at most "
-        f"{count(round(max(halves.distances)), 'slot')} from the right one."
+        f"{percent(max(shares))} of answers are right, and the most frequent answer is {most}."
     )
