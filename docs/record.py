@@ -283,7 +283,7 @@ def row_sums(run: Path) -> dict[str, Any]:
         "correlation with mirrored slots, sums mirrored": FOLLOWS,
     }
     correlated = {
-        (subject, cell): f"{value:.2f}"
+        (subject, cell): f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # 0 has no sign
         for cell in correlations.values()
         for subject, value in means.filter(part=cell.part, measure=cell.measure).select("subject", "value").rows()
     }
