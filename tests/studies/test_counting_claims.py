@@ -19,6 +19,7 @@ from wherewhat.studies.counting.biases import (
     LearntRegion,
     bias_by_mass,
     biases_by_slopes,
+    learnt_regions,
     possible,
     relative_slopes,
 )
@@ -43,7 +44,7 @@ from wherewhat.studies.counting.names import (
 )
 from wherewhat.studies.counting.run import summary_rows
 from wherewhat.studies.counting.settings import SCALES, conditions
-from wherewhat.studies.counting.solution import solution, way, ways
+from wherewhat.studies.counting.solution import encoder_words, solution, way, ways
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
 
 SCALE = replace(SCALES["small"], seeds=3)
@@ -302,8 +303,8 @@ def solved(swapped: Mapping[float, Mapping[tuple[str, str], float]], mass: float
 
 BEST = "The best net is causal rope, which is right in 90\xa0% of cases."
 IN_ENCODER = (
-    " In its encoder, brackets attend 30\xa0% to `1`, 25\xa0% to `[` and 40\xa0% to `BOS`: they compare ones with `[` "
-    "and `BOS`, of which there are as many before a region in sequences of any size."
+    " In its encoder, brackets attend 30\xa0% to `1`, 25\xa0% to `[` and 40\xa0% to `BOS`, and there are as many `[` "
+    "and `BOS` before a region in sequences of any size."
 )
 
 
@@ -321,14 +322,24 @@ def test_the_solution_is_about_the_best_run() -> None:
         "are compared with BOS, a bias token: "
     )
     verdict = CLAIMS["bias token"].test(table)
-    assert (verdict.verdict, verdict.answer) == ("unknown", BY_ENCODER.format("brackets"))
+    lead = BY_ENCODER.format(kind="brackets", held=1, learnt=2)
+    assert (verdict.verdict, verdict.answer) == ("unknown", lead)
     assert verdict.ours == (
-        "Of 2 learnt regions, in 1 tokens hold the count (1 both brackets together) and in 1 the states of "
-        "tokens matter (1 brackets)"
+        "2 learnt regions: states hold the count in 1 (both brackets together 1) and states matter in 1 (brackets 1)"
     )
     unclear = CLAIMS["bias token"].test(solved({0.0: {}, 1.0: {}}, mass=0.01))
     assert (unclear.verdict, unclear.answer) == ("unknown", NO_BIAS)
     assert solution(table, []) == "No net has learnt a region well enough to say how it counts."
+
+
+def test_brackets_of_a_bidirectional_encoder_see_those_of_later_regions_too() -> None:
+    table = solved({0.0: {("brackets", MOVED): 0.8}})
+    both_ways = replace(table, rows=table.rows.with_columns(pl.col("subject").str.replace("causal", "bidirectional")))
+    names = ["bidirectional rope", "bidirectional none"]
+    regions = learnt_regions(both_ways, names, 1, SCALE.expected)
+    assert encoder_words(both_ways, regions) == (
+        "In its encoder, brackets attend 30\xa0% to `1`, 25\xa0% to `[` and 40\xa0% to `BOS`."
+    )
 
 
 def test_the_solution_tells_running_counts_and_counts_at_closing_brackets() -> None:
@@ -356,7 +367,7 @@ def test_the_solution_tells_running_counts_and_counts_at_closing_brackets() -> N
 )
 def test_what_is_not_clear_says_why(by_mass: str, kept: float, words: str) -> None:
     region = LearntRegion("causal rope", 0, 1, by_mass, ("own brackets",), "zeros", {("zeros", KEPT): kept})
-    assert way(region) == words and ways([region]) == "in 1 no way is clear" and not region.has_bias
+    assert way(region) == words and ways([region]) == "no way is clear in 1" and not region.has_bias
 
 
 def test_a_bias_token_is_named_by_attention_and_by_slopes() -> None:
@@ -371,7 +382,7 @@ def test_a_bias_token_is_named_by_attention_and_by_slopes() -> None:
     assert all(("BOS" in each.by_slopes) == each.net.endswith("BOS") for each in names)
     brackets = sum(not each.net.endswith("BOS") for each in names)
     assert ways(names) == (
-        f"in {len(names)} ones are compared with a bias token ({len(names) - brackets} BOS, {brackets} own brackets)"
+        f"ones are compared with a bias token in {len(names)} (BOS {len(names) - brackets}, own brackets {brackets})"
     )
     last = next(each for each in names if each.region == 3 and each.by_mass == "BOS")
     assert last.by_slopes == ("BOS", "own brackets", "all brackets")  # shorter sequences do not tell them apart

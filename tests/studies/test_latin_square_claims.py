@@ -472,7 +472,7 @@ def test_answers_on_layout_and_generalisation_are_of_the_same_nets() -> None:
         assert result.verdict == "in part" and f"from {label(LARGE_SLOW)}" in result.short
     layout = CLAIMS["layout"].test(late)
     assert layout.answer.endswith("those that start large do not, but have learnt less")
-    late = f"At this learning rate and length of training, {label(LARGE_SLOW)} has also learnt fewer training puzzles."
+    late = f"At this length of training, {label(LARGE_SLOW)} has also learnt fewer training puzzles."
     assert late in layout.short
 
 

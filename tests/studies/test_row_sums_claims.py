@@ -135,7 +135,11 @@ def test_refused_inputs_are_named() -> None:
 
 @pytest.mark.parametrize(
     ("order", "words"),
-    [(0.97, "Wrong, but in the order of slots"), (0.3, "Wrong and not in order"), (-0.9, "Wrong and not in order")],
+    [
+        (0.97, "Wrong, but in the order of slots"),
+        (0.3, "Wrong, not clearly in order"),
+        (-0.9, "Wrong, not clearly in order"),
+    ],
 )
 def test_answers_that_keep_the_order_of_slots_are_told_from_others(order: float, words: str) -> None:
     table = deviating(world(0.06, 1.0, 1.0), "urpe over t5_bias", LONGER, 0.03)
@@ -202,6 +206,11 @@ def test_what_is_known_between_the_ends_too_is_seen_in_part() -> None:
     table = world(0.06, 1.0, 1.0, end=0.1)
     assert verdicts(table)["ends"] == "seen"
     assert verdicts(deviating(table, "alibi", "", 0.1, what="inner"))["ends"] == "in part"
+
+
+def test_a_bias_that_knows_nothing_is_no_evidence_about_the_ends() -> None:
+    table = deviating(world(0.06, 1.0, 1.0, end=0.1), "alibi", "", 0.005, what="gap")
+    assert verdicts(table)["ends"] == "seen"  # by the other biases
 
 
 def test_slots_are_counted_in_part_where_answers_do_not_follow_mirrored_sums() -> None:

@@ -145,7 +145,7 @@ def test_a_bias_that_tells_the_halves_apart_is_described_from_its_answers() -> N
         "right one."
     )
     assert filler_sentence(table, 6, names) == (
-        "Nets that cannot tell the halves apart (alibi) lie below this guess: they answer with the filler everywhere, "
+        "Nets that do not tell the halves apart (alibi) lie below this guess: they answer with the filler everywhere, "
         "which is wrong in all of the first half and right in all of the second."
     )
     assert (halves_answer(table, 6, ["rope", "alibi"]), filler_sentence(table, 6, ["rope"])) == (LongAnswer(), "")
@@ -167,7 +167,7 @@ def test_the_page_says_what_biases_know_of_the_even_task_and_of_slots() -> None:
     slots, answer = page_module.slots(table, about), page_module.answer(table, about)
     assert slots.lede == "Near the ends. In the even task, toeplitz tells the halves apart without solving the first."
     assert "By so much." in str(slots.body) and "the filler is at most 0.0 %" in str(slots.body)
-    assert "cannot tell the halves apart (none) lie below this guess" in str(answer.lede) + str(answer.body)
+    assert "do not tell the halves apart (none) lie below this guess" in str(answer.lede) + str(answer.body)
     guess = "the best guess of a net that knows which half it is in, and nothing else about positions"
     assert guess in str(answer.lede) + str(answer.body)
 

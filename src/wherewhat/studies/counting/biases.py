@@ -107,7 +107,7 @@ class LearntRegion(NamedTuple):
 
     @property
     def has_bias(self) -> bool:
-        """Whether ones are compared with a bias token: its states hardly matter, and its number decides on slopes."""
+        """Whether ones are compared with a bias token: its states matter at most in part, its number decides slopes."""
         return self.states in COUNTED_AGAINST and self.by_mass in self.by_slopes
 
 

@@ -33,7 +33,8 @@ COMPARED = {
 TOO_FEW_SEEDS = f"That takes at least {FEWEST_SEEDS} seeds."  # as a net may learn in one run and not in another
 NOTHING_LEARNT = "None of these nets has learnt to count."
 BY_ENCODER = (
-    "In most learnt regions the encoder counts, at least in part: the states of {} matter, unlike those of a bias token"
+    "In most learnt regions the states of {kind} matter, unlike those of a bias token, and in {held} of {learnt} they "
+    "hold the count"
 )
 NO_BIAS = "No net here counts against a bias token"
 
@@ -259,19 +260,19 @@ def bias_token(table: ResultTable) -> Verdict:
     regions = learnt(table)
     if not regions:
         return Verdict("No region was learnt", "unknown")
-    ours = f"Of {count(len(regions), 'learnt region')}, {ways(regions)}"
+    ours = f"{count(len(regions), 'learnt region').capitalize()}: {ways(regions)}"
     same = [each.has_bias for each in regions if each.states in COUNTED_AGAINST]
-    counted = Counter(each.kind for each in regions if each.states in (*ENCODED, MATTER))
-    most = counted.total() > len(regions) / 2
-    answer = BY_ENCODER.format(counted.most_common(1)[0][0]) if most else ""
+    kinds = Counter(each.kind for each in regions if each.states in (*ENCODED, MATTER))
+    most, held = kinds.total() > len(regions) / 2, sum(each.states in ENCODED for each in regions)
+    lead = BY_ENCODER.format(kind=kinds.most_common(1)[0][0], held=held, learnt=len(regions)) if most else ""
     if not same:
-        return Verdict(ours, "unknown", "No region has a bias token.", answer=answer or NO_BIAS)
-    fitting = f"{ours}. Where the states of what ones are compared with hardly matter, slopes fit in {sum(same)} of "
+        return Verdict(ours, "unknown", "No region has a bias token.", answer=lead or NO_BIAS)
+    fitting = f"{ours}. Where these states matter at most in part, slopes fit in {sum(same)} of "
     fitting += count(len(same), "region")
     if len(same) > len(regions) / 2:
         return Verdict(fitting, all_or_some(same), short=f"{ours}.")
-    why = "In most regions the states of what is attended to matter."
-    return Verdict(fitting, all_or_some([*same, False]), why, answer=answer, short=f"{ours}.")
+    why = "In most regions the states of what is attended to matter." if most else ""
+    return Verdict(fitting, all_or_some([*same, False]), why, answer=lead, short=f"{ours}.")
 
 
 def learnt(table: ResultTable) -> list[LearntRegion]:

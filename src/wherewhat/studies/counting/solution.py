@@ -19,6 +19,7 @@ from wherewhat.studies.counting.biases import (
     LearntRegion,
 )
 from wherewhat.studies.counting.names import (
+    CAUSAL,
     CLOSING,
     FROM_BRACKETS,
     KEPT,
@@ -54,25 +55,25 @@ def way(region: LearntRegion) -> str:
 
 
 def ways(regions: Sequence[LearntRegion]) -> str:
-    """In how many regions tokens hold the count or matter, and in how many there is a bias token.
+    """In how many regions states hold the count or matter, and in how many there is a bias token.
 
     >>> shares = {("zeros", "own count"): 0.95}
     >>> regions = [LearntRegion("causal rope", 0, at, "zeros", ("zeros",), "zeros", shares) for at in (0, 1)]
     >>> ways([*regions, regions[0]._replace(by_slopes=())])
-    'in 2 ones are compared with a bias token (2 zeros) and in 1 no way is clear'
+    'ones are compared with a bias token in 2 (zeros 2) and no way is clear in 1'
     """
     groups = {
-        "tokens hold the count": [_holder(each) for each in regions if each.states in ENCODED],
-        "the states of tokens matter": [each.kind for each in regions if each.states == MATTER],
+        "states hold the count": [_holder(each) for each in regions if each.states in ENCODED],
+        "states matter": [each.kind for each in regions if each.states == MATTER],
         "ones are compared with a bias token": [each.by_mass for each in regions if each.has_bias],
     }
     known = [
-        f"in {len(names)} {what} ({', '.join(f'{number} {name}' for name, number in Counter(names).most_common())})"
+        f"{what} in {len(names)} ({', '.join(f'{name} {number}' for name, number in Counter(names).most_common())})"
         for what, names in groups.items()
         if names
     ]
     rest = len(regions) - sum(map(len, groups.values()))
-    return listed([*known, *([f"in {rest} no way is clear"] if rest else [])])
+    return listed([*known, *([f"no way is clear in {rest}"] if rest else [])])
 
 
 def _holder(region: LearntRegion) -> str:
@@ -136,7 +137,7 @@ def evidence(table: ResultTable, own: Sequence[LearntRegion]) -> str:
 
 
 def encoder_words(table: ResultTable, own: Sequence[LearntRegion]) -> str:
-    """What brackets that hold counts compare ones with in the encoder; empty if none do."""
+    """What brackets that hold counts attend to in the encoder, besides ones; empty if none do."""
     if not any(each.kind == BRACKETS and each.states in ENCODED for each in own):
         return ""
     first = own[0]
@@ -148,9 +149,10 @@ def encoder_words(table: ResultTable, own: Sequence[LearntRegion]) -> str:
     if "1" not in attended or len(attended) == 1:
         return ""
     words = listed([f"{percent(share)} to `{kind}`" for kind, share in attended.items()])
-    same = "" if "0" in attended else ", of which there are as many before a region in sequences of any size"
+    fixed = "0" not in attended and first.net.startswith(CAUSAL)  # behind a causal mask, in sequences of any size
     others = listed([f"`{kind}`" for kind in attended if kind != "1"])
-    return f"In its encoder, brackets attend {words}: they compare ones with {others}{same}."
+    same = f", and there are as many {others} before a region in sequences of any size" if fixed else ""
+    return f"In its encoder, brackets attend {words}{same}."
 
 
 def mass(table: ResultTable, of: LearntRegion, kind: str) -> float:

@@ -71,9 +71,9 @@ TEXTS = {
     "ratio": "Left, both tables with tokens that start so wide or narrow that the ratio of the first table to its "
     "input is small or large: if the norm decides, dots on the same line are close to each other; if the ratio does, "
     "dots of the same colour. Right, both tables at two learning rates. Adam moves every weight by about the learning "
-    "rate per step, whatever its size. A table that starts ten times wider therefore moves at least ten times less, as "
-    "a share of itself; the table of measures below has the change of each since its start. Dotted: a random symbol, "
-    "and the best guess from counts of symbols. Below them, the norm of the first table over that of tokens in "
+    "rate per step, whatever its size. A table that starts ten times wider moves about ten times less, as a share of "
+    "itself, if it moves as far; the table of measures below has the change of each since its start. Dotted: a random "
+    "symbol, and the best guess from counts of symbols. Below them, the norm of the first table over that of tokens in "
     "training, both as root mean squares, dashed where the ratio starts large: tables and tokens both learn, so that a "
     "ratio need not stay where it starts. 95 % intervals.",
     "solution": "The answer is read from the last cell, so that in the last block only the attention of that cell "

@@ -14,10 +14,12 @@ from wherewhat.studies.engine.claims import FEWEST_SEEDS, Claim, Verdict
 from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.contrasts import accuracies, behind, better, leads
 from wherewhat.studies.latin_square.names import (
+    LARGE_SLOW,
     LEARNT,
     NONE,
     SMALL,
     SMALL_ARMS,
+    SMALL_SLOW,
     SQUARES,
     accuracy,
     chance,
@@ -25,9 +27,9 @@ from wherewhat.studies.latin_square.names import (
     name_of,
 )
 
+SLOW_ARMS = (SMALL_SLOW, LARGE_SLOW)
 AT_MOST = {"agrees": "in part", "seen": "in part"}  # verdicts that something limits to a part
 AGAINST_A_LATE_ONE = {"disagrees": "unknown", "not seen": "unknown"}  # when it is the small table
-AT_THIS_RATE = "At this learning rate and length of training"
 WITH_FEW_SEEDS = {**AT_MOST, "disagrees": "unknown", "not seen": "unknown"}
 
 
@@ -52,15 +54,15 @@ def capped(table: ResultTable, arms: Sequence[str], verdict: Verdict, small: str
     """
     late, early = behind(table, arms, small), leads(table, arms, small)
     most, reasons = verdict.verdict, [verdict.why]
+    rates = {arm in SLOW_ARMS for arm in (small, *arms)}
+    here = f"At this {'learning rate and ' if len(rates) == 1 else ''}length of training"
     if late and most not in AGAINST_A_LATE_ONE:
         have = "has" if len(late) == 1 else "have"
-        reasons.append(
-            f"{AT_THIS_RATE}, {listed([label(arm) for arm in late])} {have} also learnt fewer training puzzles."
-        )
+        reasons.append(f"{here}, {listed([label(arm) for arm in late])} {have} also learnt fewer training puzzles.")
         most = AT_MOST.get(most, most)
     if early and most not in AT_MOST:
         others = listed([label(arm) for arm in early])
-        reasons.append(f"{AT_THIS_RATE}, {label(small)} has learnt fewer training puzzles than {others}.")
+        reasons.append(f"{here}, {label(small)} has learnt fewer training puzzles than {others}.")
         most = AGAINST_A_LATE_ONE.get(most, most)
     return replace(verdict, verdict=most, why=" ".join(reason for reason in reasons if reason))
 

@@ -38,6 +38,7 @@ from wherewhat.studies.row_sums.solution import FOLLOWED, counted_slots
 ROUNDING = 1e-4  # of float32 logits through a few layers, relative to their size
 # The accuracy below which a task is lost on equal tokens, where equal outputs have one slot right, or one half.
 LOST = {"position": 0.5, "even": 0.75}
+NEGLIGIBLE = 0.01  # of the slots: what is known of fewer is not counted as knowledge
 SPREAD = Cell("constant", "spread")
 ONLY_THERE = "positions act only on attention whose rows sum to one"  # what the theorem is about
 
@@ -61,9 +62,11 @@ def biases_against_urpe(table: ResultTable, task: str) -> Verdict:
         solved = [name for name in above if free[name].value > SOLVED]
         if len(solved) < len(free):
             return Verdict(shares, "in part", answer=failed_answer(task, list(free), above, solved))
+        near = highest >= FAILED
         return Verdict(
             shares,
-            "agrees" if highest < FAILED else "in part",
+            "in part" if near else "agrees",
+            f"The best relative bias has {percent(highest)} right." if near else "",
             answer=solved_answer(values(table, task, biases(table), accuracy(SCORED[task])), task),
         )
     if any(each.value > highest for each in free.values()):  # as two seeds may leave it
@@ -195,21 +198,23 @@ def near_the_ends(table: ResultTable) -> Verdict:
     )
     if not gaps:
         return Verdict("No such net was trained", "unknown")
-    more, between = ({name: sign_of(each.low, each.high) for name, each in it.items()} for it in (gaps, inner))
+    more, between = (
+        {name: sign_of(each.low, each.high, negligible=NEGLIGIBLE) for name, each in it.items()} for it in (gaps, inner)
+    )
+    knowing = [name for name in gaps if more[name] or between[name]]
     ours = f"Ends minus the slots between them: {list_gaps(gaps)}. Between them: {list_gaps(inner)}"
-    verdict = ends_verdict(list(more.values()), list(between.values()))
-    if any([*more.values(), *between.values()]):
-        return Verdict(ours, verdict)
+    if knowing:
+        return Verdict(ours, ends_verdict([more[name] for name in knowing], [between[name] for name in knowing]))
     why = "No relative bias clearly knows any slot."
-    return Verdict(ours, verdict, why, answer="In the position task, no relative bias clearly knows any slot")
+    return Verdict(ours, "unknown", why, answer="In the position task, no relative bias clearly knows any slot")
 
 
 def ends_verdict(more: Sequence[int], between: Sequence[int]) -> str:
-    """By the sign of the gap of every bias, and of what it knows between the ends.
+    """By the sign of the gap of every bias that knows slots, and of what it knows between the ends.
 
-    >>> ends_verdict([1, 1], [0, 0]), ends_verdict([1, 0], [0, 0]), ends_verdict([1], [1])
+    >>> ends_verdict([1, 1], [0, 0]), ends_verdict([1, 0], [0, 1]), ends_verdict([1], [1])
     ('seen', 'in part', 'in part')
-    >>> ends_verdict([0], [0]), ends_verdict([-1], [0])
+    >>> ends_verdict([0], [1]), ends_verdict([-1], [1])
     ('unknown', 'not seen')
     """
     verdict = open_verdict(more)
@@ -241,7 +246,7 @@ def longer_inputs(table: ResultTable) -> Verdict:
     groups = {
         "Right": [f"{name} ({percent(shares[name])})" for name in right],
         "Wrong, but in the order of slots": [written[name] for name in ordered],
-        "Wrong and not in order": [written[name] for name in wrong],
+        "Wrong, not clearly in order": [written[name] for name in wrong],
         "Refused": refused,
     }
     ours = ". ".join(f"{what}: {listed(those)}" for what, those in groups.items() if those)

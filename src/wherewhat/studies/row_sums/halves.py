@@ -52,12 +52,12 @@ def unsolved(table: ResultTable, tokens: int, names: Sequence[str]) -> dict[str,
 
 
 def filler_sentence(table: ResultTable, tokens: int, names: Sequence[str]) -> str:
-    """Which encodings cannot tell the halves apart, and what they answer; empty if there are none."""
+    """Which encodings do not tell the halves apart, and what they answer; empty if there are none."""
     same = [name for name, halves in unsolved(table, tokens, names).items() if halves.filler_everywhere]
     if not same:
         return ""
     return (
-        f"Nets that cannot tell the halves apart ({', '.join(same)}) lie below this guess: they answer with the filler "
+        f"Nets that do not tell the halves apart ({', '.join(same)}) lie below this guess: they answer with the filler "
         "everywhere, which is wrong in all of the first half and right in all of the second."
     )
 

@@ -33,8 +33,8 @@ HALF = 0.5  # of the answers: what is below it is not most of them
 FOLLOWED = 0.8  # correlation from which answers follow slots, mirrored ones or their own
 UNIFORM = 0.95  # the mean entropy from which attention counts as nearly uniform, which has 1
 COUNTED_BY_HAND = (
-    "URPE counts slots: attention of the first layer is nearly uniform, the sum of its rows changes evenly with the "
-    "slot, and answers follow it"
+    "URPE counts slots: attention of the first layer is nearly uniform, the sum of the row changes evenly with the "
+    "slot in its best head, and answers follow the sums"
 )
 
 

@@ -87,7 +87,7 @@ def most_frequent_share(task: EvenTask, *, seed: int, samples: int) -> float:
 def summarise(table: ResultTable) -> list[Row]:
     """Means over seeds of what means the same in each of them: of all numbers but those of single nets."""
     rows = table.rows.filter(pl.col("seed").is_not_null(), ~pl.col("part").is_in(OF_ONE_NET))
-    errors = pl.col("measure").is_in(ERRORS)
+    errors = pl.col("measure").is_in(ERRORS) | (pl.col("part") == "constant")  # at least 0, but no shares
     signed = pl.col("part").is_in([GAP.part, FOLLOWS.part, ALONE_FOLLOWS.part, ORDER.part]) & ~errors
     shares, differences, slots = (rows.filter(test).rows() for test in (~signed & ~errors, signed, errors))
     return [
