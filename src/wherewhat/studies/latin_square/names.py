@@ -20,9 +20,7 @@ READS, READS_LINES = "last cell to the queried cell", "last cell to the row and 
 LINKS = (GATHERS, MARKS, READS, READS_LINES)
 OUTSIDE = "queried cell to other rows and columns"  # which should not matter to an answer
 REMOVED = (*LINKS, OUTSIDE)  # one at a time
-# Links that are removed together, the first in an earlier block: those of one route to the answer, and of the last pair
-# each from a route of its own.
-TOGETHER = ((GATHERS, READS), (MARKS, READS_LINES), (READS, READS_LINES), (MARKS, READS))
+TOGETHER = ((MARKS, READS),)  # links that are removed together, the first in an earlier block: one of each route
 WHOLE = "nothing removed"
 MOVED = "moved"  # how far a table has come from where it started, as a share of its norm there
 # Of what a table has added to its start: its layout correlation, and the bound of 97.5 % of it with cells shuffled.
