@@ -91,7 +91,7 @@ def test_unknown_and_missing_fields_are_named() -> None:
         NetConfig.from_dict({**CONFIG.to_dict(), "widht": 3})
     known = (
         "block, chunk, encoding, encoding_options, features, heads, kernel, kind, labels, layers, length, mlp, "
-        "pre_projection, readout_classes, readout_queries, token_sigma, vocabulary, width"
+        "pre_projection, readout_classes, readout_mlp, readout_queries, token_sigma, vocabulary, width"
     )
     assert str(refusal.value) == f"a net has no 'widht'; did you mean 'width'? it has: {known}"
     with pytest.raises(UserError) as refusal:

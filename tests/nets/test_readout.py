@@ -69,3 +69,22 @@ def test_a_net_without_a_read_out_says_so() -> None:
         build(replace(CONFIG, readout_queries=0, readout_classes=0)).readout_logits(IDS)
     with pytest.raises(UserError, match="a read-out needs queries and classes, or there is none; got 3 and 0"):
         replace(CONFIG, readout_classes=0)
+    with pytest.raises(UserError, match="readout_mlp is for a net with a read-out; give readout_queries too"):
+        replace(CONFIG, readout_queries=0, readout_classes=0, readout_mlp=2)
+
+
+@torch.no_grad()
+def test_an_mlp_reads_what_a_query_has_gathered() -> None:
+    """Its answers are those of the plain read-out to what was gathered, plus the MLP's own part."""
+    net = build(replace(CONFIG, readout_mlp=2), seed=2).double()
+    assert net.readout is not None and net.readout.mlp is not None
+    norm, into, _, out = net.readout.mlp
+    gathered_BRD = net.readout.value(net.readout.attention(net.hidden(IDS)) @ net.hidden(IDS))
+    assert into.weight.shape == (16, 8) and norm.weight.tolist() == [1.0] * 8
+    added_BRD = out(torch.nn.functional.gelu(into(torch.nn.functional.layer_norm(gathered_BRD, (8,)))))
+    assert added_BRD.abs().max() > 1e-3
+    gap = (net.readout_logits(IDS) - net.readout.out(gathered_BRD + added_BRD)).abs().max()
+    assert gap < rounding(torch.float64)
+    assert torch.equal(
+        build(replace(CONFIG, readout_mlp=2), seed=2).double().readout_logits(IDS), net.readout_logits(IDS)
+    )

@@ -184,6 +184,7 @@ def _check_sizes(net: Any, stored: Mapping[str, StoredTensor], path: Path) -> No
         ("kernel", 1),
         ("readout_queries", 1),
         ("readout_classes", 1),
+        ("readout_mlp", held["width"]),
         ("features", 1),
     ):
         given = net.get(name)

@@ -49,6 +49,7 @@ class NetConfig:
     token_sigma: float = 0.0  # initial standard deviation of the token embeddings; 0: what the encoding asks for
     readout_queries: int = 0  # learned queries that gather hidden states by one cross-attention; 0: no such read-out
     readout_classes: int = 0  # the values that the answer of each of them can have
+    readout_mlp: int = 0  # hidden width of an MLP behind that cross-attention, as a multiple of `width`; 0: none
 
     def __post_init__(self) -> None:
         look_up("kind of net", self.kind, KINDS)
@@ -79,6 +80,8 @@ class NetConfig:
                 "a read-out needs queries and classes, or there is none; "
                 f"got {self.readout_queries} and {self.readout_classes}"
             )
+        if self.readout_mlp and not self.readout_queries:
+            raise UserError("readout_mlp is for a net with a read-out; give readout_queries too, or leave it out")
         if not isinstance(self.encoding_options, Mapping):
             raise UserError(f"encoding_options must be a dict, got {self.encoding_options!r}")
         object.__setattr__(self, "encoding_options", dict(self.encoding_options))
@@ -144,6 +147,7 @@ _LEAST = {
     "length": 1,
     "readout_queries": 0,
     "readout_classes": 0,
+    "readout_mlp": 0,
     "chunk": 0,
     "features": 0,
 }
