@@ -13,6 +13,7 @@ from wherewhat.studies.counting.biases import (
     INERT,
     MATTER,
     NO_ONES,
+    OPENED,
     PARTLY,
     RUNNING,
     UNCLEAR,
@@ -133,6 +134,11 @@ def test_a_mask_that_helps_only_in_the_median_is_not_said_to_be_of_no_help() -> 
     assert (verdict.verdict, verdict.answer) == ("in part", "")
     alone = pl.col("subject").str.contains("rope")
     assert CLAIMS["causal"].test(replace(table, rows=rows.filter(alone))).verdict == "unknown"
+    one_alike = world({"rope": 0.72, "none": 0.9}, {"rope": 0.7, "none": 0.9})  # no pair has a better region
+    middle = (pl.col("part") == "median") & (pl.col("subject") == "bidirectional none, BOS")
+    rows = one_alike.rows.with_columns(value=pl.when(middle).then(0.2).otherwise(pl.col("value")))
+    assert CLAIMS["causal"].test(one_alike).verdict == "disagrees"
+    assert CLAIMS["causal"].test(replace(one_alike, rows=rows)).verdict == "unknown"
 
 
 def test_rope_is_compared_with_nets_that_have_bos_as_well() -> None:
@@ -141,7 +147,7 @@ def test_rope_is_compared_with_nets_that_have_bos_as_well() -> None:
     rows = table.rows.with_columns(value=pl.when(with_bos).then(0.3).otherwise(pl.col("value")))
     verdict = CLAIMS["rope"].test(replace(table, rows=rows))
     assert verdict.verdict == "disagrees" and verdict.ours.startswith("Median with BOS: rope 30\xa0%, none 50\xa0%")
-    assert "without BOS" not in verdict.ours
+    assert verdict.ours.endswith("; median without BOS: rope 95\xa0%, with nothing to compare it with")
 
 
 def test_learned_positions_that_alone_have_learnt_disagree() -> None:
@@ -187,6 +193,8 @@ def test_flat_alibi_that_is_better_in_one_seed_alone_is_a_part() -> None:
 def test_a_mask_that_helps_in_the_median_alone_is_not_far_better() -> None:
     pair = Pair("causal rope", best=0.9, other_best=0.3, median=0.2, other_median=0.3)
     assert pair.better and not pair.far and pair._replace(median=0.4).far
+    often = Pair("causal rope", best=0.95, other_best=0.88, median=0.3, other_median=0.88)  # the other one counts
+    assert not often.better and not often.alike and not often.far and often._replace(median=0.88).better
 
 
 def test_bimodal_means_by_seed_not_by_bos_or_region() -> None:
@@ -210,6 +218,16 @@ def test_rules_agree_with_the_published_numbers() -> None:
     table = table_of(rows, conditions=conditions(SCALES["paper"]), scale=SCALES["paper"])
     for name in ("causal", "rope", "learned", "alibi"):
         assert CLAIMS[name].test(table).verdict == "agrees", name
+
+
+@pytest.mark.parametrize(("holding", "verdict"), [(0, "agrees"), (1, "in part")])
+def test_bias_tokens_agree_only_if_all_regions_have_one(holding: int, verdict: str) -> None:
+    table = world(EXPECTED, {})
+    holds = (pl.col("subject") == "causal rope") & (pl.col("seed") < holding) & (pl.col("part") == "swap")
+    moved = {KEPT: 0.1, MOVED: 0.9}
+    value = pl.when(holds).then(pl.col("measure").replace_strict(moved, default=0.0)).otherwise(pl.col("value"))
+    result = CLAIMS["bias token"].test(replace(table, rows=table.rows.with_columns(value=value)))
+    assert result.verdict == verdict and not result.answer  # those of the claim say it
 
 
 def test_large_counts_are_judged_in_learnt_regions_alone() -> None:
@@ -251,7 +269,8 @@ def test_a_few_regions_that_compare_are_not_all() -> None:
         ("own brackets", 0.2, 0.2, {}, MATTER),
         ("own brackets", 0.1, 0.8, {}, HELD),
         ("own brackets", 0.1, 0.8, {(CLOSING, MOVED): 0.7}, CLOSED),
-        ("own brackets", 0.1, 0.8, {(OPENING, MOVED): 0.7}, HELD),
+        ("own brackets", 0.1, 0.8, {(OPENING, MOVED): 0.7}, OPENED),
+        ("own brackets", 0.1, 0.8, {(OPENING, MOVED): 0.4, (CLOSING, MOVED): 0.4}, HELD),
         ("own brackets", 0.1, 0.8, {(OPENING, SUBTRACTED): 0.7, (CLOSING, SUBTRACTED): 0.6}, RUNNING),
         ("own brackets", 0.1, 0.8, {(OPENING, SUBTRACTED): 0.7, (CLOSING, SUBTRACTED): 0.4}, HELD),
         (NO_ONES, 0.0, 0.8, {}, HELD),
@@ -301,10 +320,10 @@ def solved(swapped: Mapping[float, Mapping[tuple[str, str], float]], mass: float
     return table_of(rows, conditions=conditions(SCALE), scale=SCALE)
 
 
-BEST = "The best net is causal rope, which is right in 90\xa0% of cases."
+BEST = "The best net, causal rope, is right in 90\xa0% of cases: "
 IN_ENCODER = (
-    " In its encoder, brackets attend 30\xa0% to `1`, 25\xa0% to `[` and 40\xa0% to `BOS`, and there are as many `[` "
-    "and `BOS` before a region in sequences of any size."
+    " In its encoder, the attention of brackets is 30\xa0% on `1`, 25\xa0% on `[` and 40\xa0% on `BOS`, and there are "
+    "as many `[` and `BOS` before a region in sequences of any size."
 )
 
 
@@ -313,13 +332,13 @@ def test_the_solution_is_about_the_best_run() -> None:
     table = solved({0.0: one, 1.0: both})
     swapped = "with the states that brackets have in another sequence, 10\xa0% of right answers stay right"
     assert solution(table, learnt(table)) == (
-        f"{BEST} In region 0, the states of own brackets matter: 40\xa0% of attention is on the ones of the region and "
-        f"50\xa0% on tokens other than ones; {swapped}. In region 1, both brackets together hold the count: {swapped} "
-        f"and 80\xa0% become that sequence's count.{IN_ENCODER}"
+        f"{BEST}in region 0, the states of own brackets matter; in region 1, both brackets together hold the count. In "
+        "region 0, 40\xa0% of attention is on the ones of the region and 50\xa0% on tokens other than ones; "
+        f"{swapped}. In region 1, {swapped} and 80\xa0% become that sequence's count.{IN_ENCODER}"
     )
     assert solution(world(EXPECTED, {}), learnt(world(EXPECTED, {}))).startswith(
-        "The best net is causal rope, BOS, seed 0, which is right in 95\xa0% of cases. In regions 0, 1, 2 and 3, ones "
-        "are compared with BOS, a bias token: "
+        "The best net, causal rope, BOS, seed 0, is right in 95\xa0% of cases: in regions 0, 1, 2 and 3, ones are "
+        "compared with BOS, a bias token. In regions 0, 1, 2 and 3, "
     )
     verdict = CLAIMS["bias token"].test(table)
     lead = BY_ENCODER.format(kind="brackets", held=1, learnt=2)
@@ -338,22 +357,36 @@ def test_brackets_of_a_bidirectional_encoder_see_those_of_later_regions_too() ->
     names = ["bidirectional rope", "bidirectional none"]
     regions = learnt_regions(both_ways, names, 1, SCALE.expected)
     assert encoder_words(both_ways, regions) == (
-        "In its encoder, brackets attend 30\xa0% to `1`, 25\xa0% to `[` and 40\xa0% to `BOS`."
+        "In its encoder, the attention of brackets is 30\xa0% on `1`, 25\xa0% on `[` and 40\xa0% on `BOS`."
     )
 
 
-def test_the_solution_tells_running_counts_and_counts_at_closing_brackets() -> None:
+def test_the_solution_tells_running_counts_and_counts_at_one_kind_of_bracket() -> None:
     running = {("brackets", MOVED): 0.9, (OPENING, SUBTRACTED): 0.7, (CLOSING, SUBTRACTED): 0.6}
     closed = {("brackets", MOVED): 0.9, (CLOSING, MOVED): 0.8, (OPENING, KEPT): 0.95}
-    table = solved({0.0: running, 1.0: closed}, mass=0.01)
+    opened = {("brackets", MOVED): 0.9, (OPENING, MOVED): 0.75, (CLOSING, KEPT): 0.85}
+    table = solved({0.0: running, 1.0: closed, 2.0: opened}, mass=0.01)
     assert solution(table, learnt(table)) == (
-        f"{BEST} In region 0, brackets hold running counts, of which the read-out takes the difference: with the "
-        "states that opening brackets have in another sequence, 70\xa0% of right answers become the ones before "
-        "the own closing bracket less those before the other opening one; likewise 60\xa0% with those of closing "
-        "brackets, and with both, 90\xa0% become the other sequence's count. In region 1, closing brackets hold "
-        "the count: with the states that closing brackets have in another sequence, 80\xa0% of right answers "
-        f"become that sequence's count; with those of opening brackets, 95\xa0% stay right.{IN_ENCODER}"
+        f"{BEST}in region 0, brackets hold running counts, of which the read-out takes the difference; in region 1, "
+        "closing brackets hold the count; in region 2, opening brackets hold the count. In region 0, with the states "
+        "that opening brackets have in another sequence, 70\xa0% of right answers become the ones before the own "
+        "closing bracket less those before the other opening one; likewise 60\xa0% with those of closing brackets, and "
+        "with both, 90\xa0% become the other sequence's count. In region 1, with the states that closing brackets have "
+        "in another sequence, 80\xa0% of right answers become that sequence's count; with those of opening brackets, "
+        "95\xa0% stay right. In region 2, with the states that opening brackets have in another sequence, 75\xa0% of "
+        f"right answers become that sequence's count; with those of closing brackets, 85\xa0% stay right.{IN_ENCODER}"
     )
+    assert ways(learnt(table)[:3]) == (
+        "states hold the count in 3 (both brackets as running counts 1, closing brackets 1, opening brackets 1)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kept", "moved", "words"), [(0.1, 0.8, "BOS holds the count"), (0.2, 0.1, "the state of BOS matters")]
+)
+def test_there_is_one_bos(kept: float, moved: float, words: str) -> None:
+    shares = {("BOS", KEPT): kept, ("BOS", MOVED): moved}
+    assert way(LearntRegion("causal rope, BOS", 0, 1, "BOS", ("BOS",), "BOS", shares)) == words
 
 
 @pytest.mark.parametrize(

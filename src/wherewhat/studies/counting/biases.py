@@ -33,10 +33,15 @@ OWN_SHARE = 0.8  # of the attention on brackets, from which those of other regio
 MOST = 0.5  # of answers with the states of another sequence, above which they move
 NEARLY_ALL = 0.9  # of them, that stay if the states do not matter
 NO_ONES = "hardly any ones"  # in place of a bias, where a query attends to hardly any
-# What the states of the tokens do that a query attends to beside ones. The last three are counts of the encoder.
+# What the states of the tokens do that a query attends to beside ones. The last four are counts of the encoder.
 INERT, PARTLY, MATTER, UNCLEAR = "do not matter", "matter in part", "matter", "unclear"
-RUNNING, CLOSED, HELD = "are running counts", "are counts of closed regions", "are counts"
-ENCODED, COUNTED_AGAINST = (RUNNING, CLOSED, HELD), (INERT, PARTLY)
+RUNNING, OPENED, CLOSED, HELD = (
+    "are running counts",
+    "are counts of opened regions",
+    "are counts of closed regions",
+    "are counts",
+)
+ENCODED, COUNTED_AGAINST = (RUNNING, OPENED, CLOSED, HELD), (INERT, PARTLY)
 Shares = Mapping[tuple[str, str], float]  # of answers, by whose states are exchanged and what they become
 BRACKETS, MEASURES = "brackets", (KEPT, MOVED, SUBTRACTED)
 Expected = Mapping[str, Mapping[str, float]]  # slope by size and bias token
@@ -96,8 +101,9 @@ class LearntRegion(NamedTuple):
         if self.kind == BRACKETS:
             if all(self.share(SUBTRACTED, each) > MOST for each in (OPENING, CLOSING)):
                 return RUNNING
-            if self.share(MOVED, CLOSING) > MOST:
-                return CLOSED
+            for each, states in ((OPENING, OPENED), (CLOSING, CLOSED)):
+                if self.share(MOVED, each) > MOST:
+                    return states
         if self.share(MOVED) > MOST:
             return HELD
         if self.by_mass in ("", NO_ONES):

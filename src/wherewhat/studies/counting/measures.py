@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import pad
+from torch.nn.functional import one_hot, pad
 
 from wherewhat.nets.trunk import Trunk
 from wherewhat.stats.intervals import wilson
@@ -31,7 +31,7 @@ from wherewhat.training.counting_training import ranked_counts
 AnyCounter = Trunk | HandBuiltCounter
 Floats = NDArray[np.float64]
 COMMON = 0.9  # quantile of counts in training up to which slopes are measured
-AT_ONCE = 250  # sequences that are read together
+AT_ONCE, FEW = 250, 50  # sequences that are read together; and with attention of every token to every other
 SEQUENCES, SHOWN = 40, 60  # from which codes are drawn, and tokens per region
 RIDGE = 1e-6  # of the linear decoder of regions, as a share of the mean variance
 FEWEST = 50  # sequences that an accuracy by true count rests on
@@ -152,10 +152,15 @@ def decoded_share(states_ND: Floats, region_N: Ints, fitted_N: NDArray[np.bool_]
 def encoder_rows(net: Trunk, task: CountingTask, *, seed: int, samples: int) -> Iterator[Measured]:
     """What ones inside regions, and brackets, attend to in the encoder, by kind of token."""
     batch = task.batch(seed, "test", np.arange(min(samples, AT_ONCE)))
-    attention_NTT = read_attention(net, torch.from_numpy(batch.input_NT))[0][:, 0].double().numpy()
+    mass_NTK = torch.cat([masses_by_kind(net, ids_BT) for ids_BT in torch.from_numpy(batch.input_NT).split(FEW)])
     inside_NT = inside_regions(batch, task).any(1)
     for kind, name in enumerate(TOKEN_TYPES):
-        mass_NT = np.einsum("nqk,nk->nq", attention_NTT, (batch.input_NT == kind).astype(float))
         for measure, tokens in ENCODER_QUERIES.items():
             asks_NT = inside_NT & np.isin(batch.input_NT, [TOKEN_TYPES.index(token) for token in tokens])
-            yield "encoder", name, None, measure, float(mass_NT[asks_NT].mean()), None, None
+            yield "encoder", name, None, measure, float(mass_NTK.numpy()[asks_NT, kind].mean()), None, None
+
+
+def masses_by_kind(net: Trunk, ids_BT: Tensor) -> Tensor:
+    """mass_BTK: how much every token attends to each kind of token in the encoder."""
+    (attention_BHTT,) = read_attention(net, ids_BT)
+    return attention_BHTT[:, 0].double() @ one_hot(ids_BT, len(TOKEN_TYPES)).double()

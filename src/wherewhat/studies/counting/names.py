@@ -22,6 +22,7 @@ MEAN_FREQUENCY = "mean_frequency"  # of rotary heads; a score that is no share
 TOP_1, TOP_5, SLOPE = "top-1", "top-5", "slope"
 SLOW = "slow rope"  # all pairs at one frequency, so low that before and after stay apart
 LEARNT = 0.8  # top-1 from which a region counts as learnt
+MEDIAN, MAXIMUM = Cell("median", TOP_1, TRAINED), Cell("maximum", TOP_1, TRAINED)  # over regions and seeds
 
 
 def name_of(direction: str, encoding: str, bos: bool) -> str:

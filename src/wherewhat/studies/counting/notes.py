@@ -16,7 +16,8 @@ COMPARED_SIZES = {  # of which the published values are known, by their names in
 NOTES = (
     "How regions are drawn, the width of the nets and how they were trained was not published. Here brackets fall on "
     "places drawn without replacement; a net has one block with one head and an MLP, and one cross-attention without "
-    "an MLP behind it. All nets of a scale are trained for the same number of steps.",
+    "an MLP behind it. All nets of a scale are trained for the same number of steps. The published read-outs with an "
+    "MLP, which attend alike, and the language models that counted from prompts are left out.",
     "Published numbers were read from the marks of a figure. Those of bidirectional nets without positions or with "
     "learned ones were published without distinguishing BOS, and are shown beside both.",
     "Published bidirectional nets without positions are right in 3.0 %, of shorter sequences in 5.0 % and of fewer "
@@ -27,7 +28,8 @@ NOTES = (
     "The exchange of states is measured on sequences that are counted correctly and in which the answers that it could "
     "lead to are possible and different. Tokens of all regions are exchanged together. States do not matter if at "
     "least 90 % of right answers stay right, and matter in part if more than half do; they hold a count if more than "
-    "half of the answers become it. A bias token is one whose states matter at most in part and that slopes confirm.",
+    "half of the answers become it. Tokens get the states of those of their kind in order, so that zeros get those of "
+    "zeros in other regions. A bias token is one whose states matter at most in part and that slopes confirm.",
     "The last region does not exist among fewer regions, so that its slopes tell zeros from other bias tokens alone.",
     "Among sequences with fewer regions, the queries of the first regions answer.",
     "The net built by hand is not trained. It shows that one causal head without an encoding is enough.",

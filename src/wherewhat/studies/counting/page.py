@@ -41,6 +41,7 @@ from wherewhat.studies.counting.names import (
     CAUSAL,
     HAND,
     LEARNT,
+    MEDIAN,
     SIZES,
     SLOW,
     TOP_1,
@@ -55,7 +56,6 @@ from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.tables.manifest.study import CountingManifest, CountingSection
 
 DIRECTIONS = {CAUSAL: WHERE, BIDIRECTIONAL: WHAT, HAND: MUTED}
-MEDIAN = Cell("median", TOP_1, TRAINED)
 LINES = [WHERE, shade("chance", 5), shade("layers", 4), WHAT, MUTED, shade("layers", 1), shade("spread", 1)]
 NARROW = alt.ExprRef("width < 420 ? 1 : 6")  # columns of a legend with a long name
 REGIONS = [shade("layers", step) for step in (0, 2, 4, 5)]
@@ -171,19 +171,9 @@ def answer_rows(table: ResultTable, about: CountingSection) -> Iterator[Mapping[
 
 def sizes(table: ResultTable, about: CountingSection) -> Section:
     """A heat map of accuracies by net, size and region."""
-    views = {
-        measure: [
-            {"net": shown(net), "place": f"{size}, {region}", "value": value}
-            for net in about.nets
-            for size in SIZES
-            for region in range(about.regions)
-            if (value := (table.row(net, accuracy(size, region, measure)) or {}).get("value")) is not None
-        ]
-        for measure in (TOP_1, TOP_5)
-    }
     drawn = heat_map(
         "sizes",
-        views,
+        size_views(table, about),
         x=names("place", x, labelAngle=-60, labelLimit=200),
         y=names("net", labelLimit=230),
         scale=shares_scale(),
@@ -196,6 +186,20 @@ def sizes(table: ResultTable, about: CountingSection) -> Section:
     )
     text = LEDES["sizes"].format_map(vars(about))
     return Section("sizes", "Other lengths, fewer regions", text, panel(drawn), "Sizes")
+
+
+def size_views(table: ResultTable, about: CountingSection) -> dict[str, list[Mapping[str, Any]]]:
+    """By measure, the cells of that heat map."""
+    return {
+        measure: [
+            {"net": shown(net), "place": f"{size}, {region}", "value": value}
+            for net in about.nets
+            for size in SIZES
+            for region in range(about.regions)
+            if (value := value_of(table, net, accuracy(size, region, measure))) is not None
+        ]
+        for measure in (TOP_1, TOP_5)
+    }
 
 
 def bias_section(table: ResultTable, about: CountingSection, learnt: list[LearntRegion]) -> Section:

@@ -13,6 +13,7 @@ from wherewhat.studies.counting.biases import (
     INERT,
     MATTER,
     NO_ONES,
+    OPENED,
     PARTLY,
     RUNNING,
     UNCLEAR,
@@ -34,16 +35,16 @@ from wherewhat.studies.counting.names import (
 from wherewhat.studies.engine.results import Cell, ResultTable
 
 ATTENDED = 0.1  # of the attention of brackets in the encoder, from which a kind of token is named
+SINGULAR = {"hold": "holds", "matter": "matters", "have": "has", "states": "state"}
 
 
 def way(region: LearntRegion) -> str:
     """How a region is counted, as a clause."""
     if region.states == RUNNING:
         return "brackets hold running counts, of which the read-out takes the difference"
-    if region.states == CLOSED:
-        return "closing brackets hold the count"
-    if region.states == HELD:
-        return f"{'both brackets together' if region.kind == BRACKETS else region.kind} hold the count"
+    if region.states in ENCODED:
+        holder = _holder(region)
+        return f"{holder} {_agree(holder, 'hold')} the count"
     if region.has_bias:
         return f"ones are compared with {region.by_mass}, a bias token"
     if region.states == INERT:
@@ -51,7 +52,17 @@ def way(region: LearntRegion) -> str:
     if region.states == UNCLEAR:
         hardly = region.by_mass == NO_ONES
         return f"it is unclear how, as {'the query attends to hardly any ones' if hardly else 'attention is spread'}"
-    return f"the states of {region.by_mass} matter{' in part' if region.states == PARTLY else ''}"
+    matter = f"{_agree(region.by_mass, 'matter')}{' in part' if region.states == PARTLY else ''}"
+    return f"the {_agree(region.by_mass, 'states')} of {region.by_mass} {matter}"
+
+
+def _agree(name: str, word: str) -> str:
+    """A word in the number of the tokens that it is about: there is one BOS, and several of all others.
+
+    >>> _agree("zeros", "hold"), _agree("BOS", "hold")
+    ('hold', 'holds')
+    """
+    return SINGULAR[word] if name == "BOS" else word
 
 
 def ways(regions: Sequence[LearntRegion]) -> str:
@@ -80,11 +91,11 @@ def _holder(region: LearntRegion) -> str:
     """Which tokens hold the count, in a list."""
     if region.states == HELD:
         return "both brackets together" if region.kind == BRACKETS else region.kind
-    return {RUNNING: "both brackets as running counts", CLOSED: "closing brackets"}[region.states]
+    return {RUNNING: "both brackets as running counts", OPENED: OPENING, CLOSED: CLOSING}[region.states]
 
 
 def solution(table: ResultTable, learnt: Sequence[LearntRegion]) -> str:
-    """How the run with the best regions counts: by attention, slopes on other sizes and an intervention."""
+    """How the run with the best regions counts, in one sentence; then the attention and interventions behind it."""
     if not learnt:
         return "No net has learnt a region well enough to say how it counts."
     runs = dict.fromkeys((each.net, each.seed) for each in learnt)
@@ -94,8 +105,9 @@ def solution(table: ResultTable, learnt: Sequence[LearntRegion]) -> str:
     for each in own:
         groups.setdefault((way(each), each.kind), []).append(each)
     name = f"{net}, seed {seed}" if len(table.seeds) > 1 else net
-    parts = [f"{_regions(its)}, {clause}: {evidence(table, its)}." for (clause, _), its in groups.items()]
-    learns = f"The best net is {name}, which is right in {percent(_mean_accuracy(table, net, seed))} of cases."
+    clauses = "; ".join(f"in {_regions(its)}, {clause}" for (clause, _), its in groups.items())
+    learns = f"The best net, {name}, is right in {percent(_mean_accuracy(table, net, seed))} of cases: {clauses}."
+    parts = [f"In {_regions(its)}, {evidence(table, its)}." for its in groups.values()]
     return " ".join(filter(None, [learns, *parts, encoder_words(table, own)]))
 
 
@@ -106,7 +118,7 @@ def _mean_accuracy(table: ResultTable, net: str, seed: int) -> float:
 
 def _regions(own: Sequence[LearntRegion]) -> str:
     numbers = listed([str(each.region) for each in own])
-    return f"In {'region' if len(own) == 1 else 'regions'} {numbers}"
+    return f"{'region' if len(own) == 1 else 'regions'} {numbers}"
 
 
 def evidence(table: ResultTable, own: Sequence[LearntRegion]) -> str:
@@ -123,12 +135,16 @@ def evidence(table: ResultTable, own: Sequence[LearntRegion]) -> str:
             f"{moved(SUBTRACTED, CLOSING)} with those of closing brackets, and with both, {moved(MOVED)} become the "
             "other sequence's count"
         )
-    if first.states == CLOSED:
+    if first.states in (OPENED, CLOSED):
+        holder, other = (OPENING, CLOSING) if first.states == OPENED else (CLOSING, OPENING)
         return (
-            f"with the states that closing brackets have in another sequence, {moved(MOVED, CLOSING)} of right answers "
-            f"become that sequence's count; with those of opening brackets, {moved(KEPT, OPENING)} stay right"
+            f"with the states that {holder} have in another sequence, {moved(MOVED, holder)} of right answers "
+            f"become that sequence's count; with those of {other}, {moved(KEPT, other)} stay right"
         )
-    swapped = f"with the states that {first.kind} have in another sequence, {moved(KEPT)} of right answers stay right"
+    states, have = _agree(first.kind, "states"), _agree(first.kind, "have")
+    swapped = (
+        f"with the {states} that {first.kind} {have} in another sequence, {moved(KEPT)} of right answers stay right"
+    )
     if first.states == HELD:
         return f"{swapped} and {moved(MOVED)} become that sequence's count"
     ones = percent(fmean(mass(table, each, f"1{OWN}") for each in own))
@@ -148,11 +164,11 @@ def encoder_words(table: ResultTable, own: Sequence[LearntRegion]) -> str:
     attended = {kind: share for kind, share in masses.items() if share >= ATTENDED}
     if "1" not in attended or len(attended) == 1:
         return ""
-    words = listed([f"{percent(share)} to `{kind}`" for kind, share in attended.items()])
+    words = listed([f"{percent(share)} on `{kind}`" for kind, share in attended.items()])
     fixed = "0" not in attended and first.net.startswith(CAUSAL)  # behind a causal mask, in sequences of any size
     others = listed([f"`{kind}`" for kind in attended if kind != "1"])
     same = f", and there are as many {others} before a region in sequences of any size" if fixed else ""
-    return f"In its encoder, brackets attend {words}{same}."
+    return f"In its encoder, the attention of brackets is {words}{same}."
 
 
 def mass(table: ResultTable, of: LearntRegion, kind: str) -> float:
