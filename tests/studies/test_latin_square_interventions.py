@@ -22,7 +22,6 @@ from wherewhat.studies.latin_square.names import (
     READS_LINES,
     REMOVED,
     SMALL,
-    TOGETHER,
     WHOLE,
 )
 from wherewhat.studies.latin_square.settings import ARMS, SCALES
@@ -83,7 +82,7 @@ def test_a_net_without_links_by_loops() -> None:
     whole_NV = net(input_NT[elsewhere])[:, -1]
     cuts: dict[tuple[str, str], dict[int, str]] = {("", WHOLE): {}}
     cuts |= {(f"block {block}", link): {block: link} for link, block in itertools.product(REMOVED, (0, 1))}
-    cuts |= {("block 0 and block 1", f"{first}, and {then}"): {0: first, 1: then} for first, then in TOGETHER}
+    cuts[("block 0 and block 1", f"{MARKS}, and {READS}")] = {0: MARKS, 1: READS}
     assert set(measured) == set(cuts) and len(elsewhere) == 9
     for key, removed in cuts.items():
         theirs_NV = torch.stack([logits_by_loop(net, removed, BATCH.input_NT[n].tolist()) for n in elsewhere])

@@ -86,7 +86,7 @@ def looking(nets: Mapping[str, Sequence[Looks]], *shares: float, together: float
                     rows.append(("removed", name, f"block {block}", None, seed, link, without, *ends))
                     rows.append(("attention", name, f"block {block}", None, seed, link, attention, None, None))
             if together is not None:
-                cell = together_cell(MARKS, 0, READS, 1)
+                cell = together_cell(0, 1)
                 rows.append((cell.part, name, cell.item, None, seed, cell.measure, together, None, None))
     table = table_of(rows)
     return table.extended(mean_rows(table))

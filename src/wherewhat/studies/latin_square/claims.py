@@ -29,12 +29,11 @@ from wherewhat.studies.latin_square.contrasts import (
     kept,
     kept_gap,
     listing,
-    module_contrasts,
     rank_with_accuracy,
     recovery,
-    shows_modules,
     without_layout,
 )
+from wherewhat.studies.latin_square.modules import module_contrasts, shows_modules
 from wherewhat.studies.latin_square.names import (
     CENTRED,
     CHANGE_BOUND,

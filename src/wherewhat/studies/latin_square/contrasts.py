@@ -21,8 +21,6 @@ from wherewhat.studies.latin_square.names import (
     LAYOUT,
     LEARNT,
     LINE_SHARE,
-    MODULES,
-    NETWORK,
     SMALL,
     SMALL_NARROW,
     SQUARES,
@@ -32,7 +30,6 @@ from wherewhat.studies.latin_square.names import (
     chance,
     change_cell,
     label,
-    modules_cell,
     name_of,
     noisy,
     table_cell,
@@ -227,18 +224,7 @@ def without_layout(table: ResultTable, arms: Arms) -> dict[str, float]:
     return {arm: share for arm, share in shares if share >= LEARNT and shows_layout(table, arm) == -1}
 
 
-def shows_modules(table: ResultTable, arm: str) -> int:
-    """1 if rows of nodes are clearly more alike inside modules than in random tables, -1 if clearly not, else 0."""
-    return _side(table.by_seed([name_of(NETWORK, arm)], modules_cell()), table.estimate("", chance(MODULES)).high)
-
-
 def _side(values: Sequence[float], bound: float) -> int:
     estimate = over_seeds(values)
     low, high = (estimate.low, estimate.high) if len(values) >= MANY_SEEDS else (estimate.value, estimate.value)
     return sign_of(low - bound, high - bound)
-
-
-def module_contrasts(table: ResultTable) -> dict[str, float]:
-    """By arm, how much more rows of nodes resemble each other inside modules than across."""
-    contrasts = {arm: table.value(name_of(NETWORK, arm), modules_cell()) for arm in table.scale.network_arms}
-    return {arm: value for arm, value in contrasts.items() if not isnan(value)}

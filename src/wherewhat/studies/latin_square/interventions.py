@@ -68,7 +68,7 @@ def right_without(net: Trunk, cuts: Sequence[Cut], input_NC: Ints, target_N: Int
 
 
 def removed_rows(net: Trunk, test: TaskBatch) -> Iterator[Measured]:
-    """Accuracy of the whole net, without each link in each block, and without two links in successive blocks.
+    """Accuracy of the whole net, without each link in each block, and without two links, the second in a later block.
 
     All on the same test puzzles, those in which links do not overlap.
     """
@@ -77,8 +77,8 @@ def removed_rows(net: Trunk, test: TaskBatch) -> Iterator[Measured]:
     cuts: dict[Cell, Sequence[Cut]] = {whole_cell(): ()}
     cuts |= {removed_cell(link, block): ((link, block),) for link, block in product(REMOVED, blocks)}
     cuts |= {
-        together_cell(first, before, then, after): ((first, before), (then, after))
-        for (first, then), (before, after) in product(TOGETHER, combinations(blocks, 2))
+        together_cell(before, after): tuple(zip(TOGETHER, (before, after), strict=True))
+        for before, after in combinations(blocks, 2)
     }
     for cell, its in cuts.items():
         yield cell.part, cell.item, cell.at, cell.measure, *share(right_without(net, its, *puzzles))

@@ -20,7 +20,7 @@ READS, READS_LINES = "last cell to the queried cell", "last cell to the row and 
 LINKS = (GATHERS, MARKS, READS, READS_LINES)
 OUTSIDE = "queried cell to other rows and columns"  # which should not matter to an answer
 REMOVED = (*LINKS, OUTSIDE)  # one at a time
-TOGETHER = ((MARKS, READS),)  # links that are removed together, the first in an earlier block: one of each route
+TOGETHER = MARKS, READS  # links that are removed together, the second in a later block: one of each of two routes
 WHOLE = "nothing removed"
 MOVED = "moved"  # how far a table has come from where it started, as a share of its norm there
 # Of what a table has added to its start: its layout correlation, and the bound of 97.5 % of it with cells shuffled.
@@ -138,9 +138,9 @@ def removed_cell(link: str, block: int) -> Cell:
     return Cell("removed", link, block_name(block))
 
 
-def together_cell(first: str, before: int, then: str, after: int) -> Cell:
-    """Accuracy when an earlier block lacks one link of attention, and a later block another."""
-    return Cell("removed", f"{first}, and {then}", f"{block_name(before)} and {block_name(after)}")
+def together_cell(before: int, after: int) -> Cell:
+    """Accuracy when an earlier block lacks the first of both links that are removed together, a later one the other."""
+    return Cell("removed", ", and ".join(TOGETHER), f"{block_name(before)} and {block_name(after)}")
 
 
 def chance(measure: str) -> Cell:

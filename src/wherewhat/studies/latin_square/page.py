@@ -26,12 +26,12 @@ from wherewhat.studies.latin_square.charts import (
     ratio_chart,
     removed_chart,
 )
+from wherewhat.studies.latin_square.modules import shows_modules
 from wherewhat.studies.latin_square.names import (
     HELPS,
     LARGE,
     LINE_SINUSOID,
     MIDDLE,
-    MODULES,
     NETWORK,
     NONE,
     PRE_NORM,
@@ -39,7 +39,6 @@ from wherewhat.studies.latin_square.names import (
     SMALL,
     SQUARES,
     block_name,
-    chance,
     error_cell,
     label,
     modules_cell,
@@ -255,17 +254,9 @@ def network_finding(table: ResultTable) -> str:
         f"{label(SMALL)}."
     )
     large = table.value(name_of(NETWORK, LARGE), error_cell())
-    if not (large < none - HELPS and shows_no_modules(table, LARGE)):
+    if not (large < none - HELPS and shows_modules(table, LARGE) == -1):
         return sentence
     return f"{sentence} With one from {label(LARGE)} it is {percent(large)}, although that table shows no modules."
-
-
-def shows_no_modules(table: ResultTable, arm: str) -> bool:
-    """Whether rows of nodes are clearly no more alike inside modules than in random tables."""
-    row, random = table.row(name_of(NETWORK, arm), modules_cell()), table.row("", chance(MODULES))
-    if row is None or random is None:
-        return False
-    return bool((row["value"] if row["high"] is None else row["high"]) <= random["high"])
 
 
 def numbers(table: ResultTable, about: LatinSquareSection) -> Section:

@@ -1,7 +1,7 @@
 """How nets solve Latin squares, in one sentence and what it rests on: routes to the answer along rows and columns.
 
-A route is two links of attention in successive blocks. What a net needs is decided net by net, by removing a link:
-kinds of nets may find another solution from each seed.
+A route is two links of attention, the second in a later block. What a net needs is decided net by net, by removing a
+link: kinds of nets may find another solution from each seed.
 """
 
 from collections import Counter
@@ -21,6 +21,7 @@ from wherewhat.studies.latin_square.names import (
     READS,
     READS_LINES,
     SQUARES,
+    TOGETHER,
     accuracy,
     attention_cell,
     chance,
@@ -206,11 +207,13 @@ def attention_words(table: ResultTable, routes: Sequence[Route]) -> str:
 def together_words(table: ResultTable, routes: Mapping[Net, Routes]) -> str:
     """What becomes of nets with two routes that end at different cells when one link of each is removed."""
     both: dict[Net, tuple[float, float]] = {}
+    begins, ends = TOGETHER
     for net, its in routes.items():
-        by_link = {route.first.link: route for route in its}
-        if (marks := by_link.get(MARKS)) and (gathers := by_link.get(GATHERS)):
-            cell = together_cell(MARKS, marks.first.block, READS, gathers.then.block)
-            both[net] = (marks.first.whole, table.value(name_of(SQUARES, net[0]), cell, net[1]))
+        before = [route.first for route in its if route.first.link == begins]
+        after = [route.then for route in its if route.then.link == ends]
+        if before and after:
+            cell = together_cell(before[0].block, after[0].block)
+            both[net] = (before[0].whole, table.value(name_of(SQUARES, net[0]), cell, net[1]))
     both = {net: values for net, values in both.items() if not isnan(values[1])}
     if not both:
         return ""
