@@ -1,6 +1,7 @@
 """Differences between arms that claims rest on, with their intervals. Torch-free."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import exp, isnan, log, nan
 from statistics import fmean
 
@@ -35,6 +36,7 @@ from wherewhat.studies.latin_square.names import (
     table_cell,
 )
 
+FEWEST_KINDS = 6  # of nets: fewer are often in perfect order by chance
 MANY_SEEDS = 2  # from which intervals are over seeds, in claims as in charts
 COMPARABLE = 0.05  # of accuracy: what two arms may differ by and still do as well as each other
 Arms = Sequence[str]
@@ -169,8 +171,23 @@ def rank_with_accuracy(table: ResultTable, arms: Arms, best: Best) -> tuple[Esti
     """The rank correlation, over arms, of accuracy and the best block's value; and how many arms have both."""
     shares = accuracies(table, arms)
     values = {arm: pair[0] for arm in shares if (pair := best(table, arm)) is not None}
-    estimate = spearman([shares[arm] for arm in values], list(values.values()), seed=0) if values else Estimate()
-    return estimate, len(values)
+    if len(values) < FEWEST_KINDS:
+        return Estimate(), len(values)
+    return rank_estimate([shares[arm] for arm in values], list(values.values())), len(values)
+
+
+def rank_estimate(x: Sequence[float], y: Sequence[float]) -> Estimate:
+    """The rank correlation with its interval; that of a perfect order begins where one with a swapped pair does.
+
+    >>> rank_estimate([1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]).plain()
+    '−1.00 (−1.00 to −0.38)'
+    """
+    estimate = spearman(x, y, seed=0)
+    if not abs(estimate.value) > 1 - NOTHING:
+        return estimate
+    order = list(range(len(x)))
+    nearly = spearman(order, [1, 0, *order[2:]], seed=0).low
+    return replace(estimate, low=nearly, high=1.0) if estimate.value > 0 else replace(estimate, low=-1.0, high=-nearly)
 
 
 def recovery(table: ResultTable, arm: str) -> int:
