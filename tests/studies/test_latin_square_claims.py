@@ -20,6 +20,8 @@ from wherewhat.studies.latin_square.contrasts import (
     norm_and_ratio,
 )
 from wherewhat.studies.latin_square.names import (
+    ADDED,
+    ADDED_BOUND,
     CENTRED,
     CHANGE,
     CHANGE_BOUND,
@@ -88,6 +90,7 @@ def world(
     error: float = 0.6,
     errors: Mapping[str, float] | None = None,
     changes: Mapping[str, tuple[float, float]] | None = None,
+    added: Mapping[str, tuple[float, float]] | None = None,
     seeds: int = 3,
 ) -> ResultTable:
     """A study with these numbers, which hardly differ between seeds."""
@@ -122,7 +125,9 @@ def world(
         for arm, value in modules.items():
             name = name_of(NETWORK, arm)
             contrast = value[seed] if isinstance(value, tuple) else value
-            rows.append(("network", name, "block 0", None, seed, MODULES, contrast, None, None))
+            numbers = dict(zip((ADDED, ADDED_BOUND), (added or {}).get(arm, ()), strict=False))
+            for measure, number in {MODULES: contrast, **numbers}.items():
+                rows.append(("network", name, "block 0", None, seed, measure, number, None, None))
         for arm, unexplained in {**dict.fromkeys(modules, error), **(errors or {})}.items():
             rows.append(("network", name_of(NETWORK, arm), "", None, seed, ERROR, unexplained, None, None))
     networks = tuple({**modules, **(errors or {})})
@@ -503,6 +508,19 @@ def test_a_large_table_may_predict_without_modules() -> None:
     late = CLAIMS["simulation"].test(world(errors={**known["errors"], LARGE: 0.88}))
     assert late.why == "The net whose table starts large has not learnt to predict hidden nodes."
     assert CLAIMS["simulation"].test(world(modules={SMALL: 0.2, LARGE: 0.2}, **known)).why == ""
+
+
+def test_a_large_table_may_hide_the_modules_that_were_added_to_it() -> None:
+    known = {"errors": {SMALL: 0.61, LARGE: 0.65, NONE: 0.89}}
+    hidden = CLAIMS["simulation"].test(world(added={SMALL: (0.4, 0.06), LARGE: (0.2, 0.055)}, **known))
+    assert hidden.verdict == "in part"
+    assert hidden.why.endswith("modules. What training has added to the large table does show them.")
+    assert (
+        f"Of what was added to the start: {plain(label(SMALL))}: +0.40 (97.5 % of its shuffles are below 0.060), "
+        f"{plain(label(LARGE))}: +0.20 (97.5 % of its shuffles are below 0.055). Unexplained"
+    ) in plain(hidden.ours)
+    nothing = CLAIMS["simulation"].test(world(added={LARGE: (0.05, 0.055)}, **known))
+    assert nothing.verdict == "agrees" and "What training" not in nothing.why
 
 
 def test_sections_lead_with_answers() -> None:

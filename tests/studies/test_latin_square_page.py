@@ -18,6 +18,8 @@ from wherewhat.studies.latin_square.charts import (
     removed_rows,
 )
 from wherewhat.studies.latin_square.names import (
+    ADDED,
+    ADDED_BOUND,
     CENTRED,
     CHANGE,
     CHANGE_BOUND,
@@ -54,7 +56,7 @@ from wherewhat.studies.latin_square.names import (
     together_cell,
 )
 from wherewhat.studies.latin_square.number_tables import head_table, measure_table
-from wherewhat.studies.latin_square.page import TEXTS, head_finding, moved_words, network_finding
+from wherewhat.studies.latin_square.page import TEXTS, head_finding, moved_words, network, network_finding
 from wherewhat.studies.latin_square.settings import ARMS, SCALES
 from wherewhat.studies.latin_square.solution import solution
 from wherewhat.studies.latin_square.summary import mean_rows
@@ -247,6 +249,17 @@ def test_a_large_table_that_helps_without_modules_is_told() -> None:
         row: Row = ("network", name, "block 0", None, None, MODULES, contrast, None, high)
         assert ("shows no modules" in network_finding(known.extended([*rows, row]))) == told  # clearly none
         assert "shows no modules" not in network_finding(known.extended([*rows[1:], row]))  # without random tables
+
+
+def test_the_table_of_the_network_has_what_was_added() -> None:
+    measures = {MODULES: -0.006, ADDED: 0.061, ADDED_BOUND: 0.056}
+    rows: list[Row] = [
+        ("network", name_of(NETWORK, LARGE), "block 0", None, None, measure, value, None, None)
+        for measure, value in measures.items()
+    ]
+    about = LatinSquareSection(network_arms=(LARGE,), sigmas={LARGE: 2.0})
+    written = str(network(table_of(rows), about).body)
+    assert all(words in written for words in ("0.061", "0.056", "of the change alone", HEADINGS[CHANGE_BOUND]))
 
 
 # Rows of charts ----------------------------------------------------------------------------------------------------

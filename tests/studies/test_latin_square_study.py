@@ -166,6 +166,8 @@ def test_the_network_arm_has_errors_and_modules(tmp_path: Path) -> None:
     assert [(row[0], row[1], row[2], row[5]) for row in rows] == [
         ("network", "network, sigma 0.2", "", "error"),
         ("network", "network, sigma 0.2", "block 0", "inside minus across"),
+        ("network", "network, sigma 0.2", "block 0", "inside minus across of the change"),
+        ("network", "network, sigma 0.2", "block 0", "97.5 % of shuffled modules"),
     ]
 
 

@@ -12,7 +12,10 @@ from wherewhat.stats.intervals import mover, over_seeds, wilson
 from wherewhat.stats.verdict import sign_of
 from wherewhat.studies.engine.claims import list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.latin_square.modules import added_modules
 from wherewhat.studies.latin_square.names import (
+    ADDED,
+    ADDED_BOUND,
     CHANGE,
     CHANGE_BOUND,
     GROUPS,
@@ -22,6 +25,7 @@ from wherewhat.studies.latin_square.names import (
     LAYOUT,
     LEARNT,
     LINE_SHARE,
+    NETWORK,
     SMALL,
     SMALL_NARROW,
     SQUARES,
@@ -31,6 +35,7 @@ from wherewhat.studies.latin_square.names import (
     chance,
     change_cell,
     label,
+    modules_cell,
     name_of,
     noisy,
     table_cell,
@@ -223,6 +228,14 @@ def change_shows(table: ResultTable, arm: str) -> int:
         )
         sides.append(_side([own - limit for own, limit in zip(change, bound, strict=True)], 0.0))
     return max(sides)
+
+
+def added_shows_modules(table: ResultTable, arm: str) -> int:
+    """1 if what a table of nodes has added to its start clearly shows the modules, -1 if clearly not, else 0."""
+    if added_modules(table, arm) is None:
+        return 0
+    added, bound = (table.by_seed([name_of(NETWORK, arm)], modules_cell(measure)) for measure in (ADDED, ADDED_BOUND))
+    return _side([own - limit for own, limit in zip(added, bound, strict=True)], 0.0)
 
 
 def shows_layout(table: ResultTable, arm: str) -> int:

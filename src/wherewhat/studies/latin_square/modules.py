@@ -1,10 +1,13 @@
-"""What tables of the simulated network show of its modules. Without SciPy, so that the page reads it too."""
+"""What tables of the simulated network show of its modules, and what was added to them does.
+
+Without SciPy, so that the page reads it too.
+"""
 
 from math import isnan
 
 from wherewhat.stats.verdict import sign_of
 from wherewhat.studies.engine.results import ResultTable
-from wherewhat.studies.latin_square.names import MODULES, NETWORK, chance, modules_cell, name_of
+from wherewhat.studies.latin_square.names import ADDED, ADDED_BOUND, MODULES, NETWORK, chance, modules_cell, name_of
 
 
 def module_contrasts(table: ResultTable) -> dict[str, float]:
@@ -23,3 +26,9 @@ def shows_modules(table: ResultTable, arm: str) -> int:
         return 0
     low, high = (row["value"] if row[end] is None else row[end] for end in ("low", "high"))
     return sign_of(low - random["high"], high - random["high"])
+
+
+def added_modules(table: ResultTable, arm: str) -> tuple[float, float] | None:
+    """The contrast of what a table has added to its start, and the bound of its shuffles; None where not measured."""
+    value, bound = (table.value(name_of(NETWORK, arm), modules_cell(measure)) for measure in (ADDED, ADDED_BOUND))
+    return None if isnan(value) or isnan(bound) else (value, bound)

@@ -37,6 +37,8 @@ HEADINGS = {  # of measures of tables, where people read them
     RATIO: "norm of the table over that of tokens",
 }
 MODULES, ERROR = "inside minus across", "error"  # of the network simulation
+# Of what a table of nodes has added to its start: the same, and the bound of 97.5 % of it with modules shuffled.
+ADDED, ADDED_BOUND = "inside minus across of the change", "97.5 % of shuffled modules"
 HELPS = 0.02  # of the variance of hidden nodes: by how much less may stay unexplained for positions to help
 GUESS = 0.25  # accuracy of a random symbol
 LEARNT = 0.6  # test accuracy from which a net knows more than it would without positions
@@ -108,9 +110,12 @@ def change_cell(block: int, measure: str = CHANGE) -> Cell:
     return Cell("change", measure, block_name(block))
 
 
-def modules_cell() -> Cell:
-    """How much more rows of the first block's table resemble each other inside modules than across."""
-    return Cell("network", MODULES, block_name(0))
+def modules_cell(measure: str = MODULES) -> Cell:
+    """How much more rows of the first block's table resemble each other inside modules than across.
+
+    Of the whole table, or of what it has added to its start, or the bound of that with modules shuffled.
+    """
+    return Cell("network", measure, block_name(0))
 
 
 def error_cell() -> Cell:
