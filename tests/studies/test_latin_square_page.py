@@ -7,6 +7,7 @@ from html import unescape
 import pytest
 
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
+from wherewhat.studies.latin_square.attention_charts import removed_rows
 from wherewhat.studies.latin_square.charts import (
     NORM_TINTS,
     RATIO_ARMS,
@@ -15,7 +16,6 @@ from wherewhat.studies.latin_square.charts import (
     over_training,
     pair_chart,
     ratio_chart,
-    removed_rows,
 )
 from wherewhat.studies.latin_square.names import (
     ADDED,

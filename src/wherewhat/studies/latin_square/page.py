@@ -14,17 +14,16 @@ from wherewhat.report.blocks.table import table as table_of
 from wherewhat.report.core.html import join, tag
 from wherewhat.report.core.page import Page, Section
 from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.latin_square.attention_charts import attention_chart, removed_chart
 from wherewhat.studies.latin_square.charts import (
     RATE_ARMS,
     RATIO_ARMS,
     accuracy_chart,
-    attention_chart,
     curve_chart,
     group_chart,
     noise_chart,
     pair_chart,
     ratio_chart,
-    removed_chart,
 )
 from wherewhat.studies.latin_square.modules import shows_modules
 from wherewhat.studies.latin_square.names import (
