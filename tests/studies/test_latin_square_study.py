@@ -24,6 +24,7 @@ from wherewhat.studies.latin_square.measures import puzzles, right_answers, tabl
 from wherewhat.studies.latin_square.names import (
     CHANGE,
     CHANGE_BOUND,
+    GROUPS,
     LARGE,
     LARGE_SLOW,
     LARGE_WIDE,
@@ -33,6 +34,7 @@ from wherewhat.studies.latin_square.names import (
     NONE,
     RATIO,
     REMOVED,
+    RULED_OUT,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
@@ -42,6 +44,7 @@ from wherewhat.studies.latin_square.names import (
     TEST,
     TRAIN,
     WHOLE,
+    guess_cell,
     label,
 )
 from wherewhat.studies.latin_square.network import ModularNetwork, NetworkTraining
@@ -131,7 +134,9 @@ def check_rows(rows: list[Row], settings: TaskSettings) -> None:
     query_N = (test.input_NT == QUERY).argmax(1)
     elsewhere_N = (query_N // 4 < 3) & (query_N % 4 < 3)
     assert values(rows, "removed", WHOLE)["", None] == one_puzzle(right_N[elsewhere_N].mean(), elsewhere_N.sum())
-    assert len([row for row in rows if row[0] == "removed"]) == 1 + 2 * len(REMOVED) + 1
+    assert len([row for row in rows if row[0] == "removed"]) == (1 + 2 * len(REMOVED) + 1) * (1 + len(GROUPS))
+    hard_N = elsewhere_N & (test.group_N == 2)
+    assert values(rows, "removed", WHOLE)["quaternary", None] == one_puzzle(right_N[hard_N].mean(), hard_N.sum())
     assert len([row for row in rows if row[0] == "cosine"]) == 2 * 256
     input_NT = torch.from_numpy(test.input_NT[:6])  # the attended ones
     for block, attention_NQK in enumerate(read_attention(net, input_NT)):
@@ -296,6 +301,10 @@ def test_chance_is_in_the_table(outcome: StudyRun) -> None:
     assert levels["rows and columns"] == pytest.approx((7 / 16) ** 0.5)
     assert table.where(part="chance", subject="", measure=LAYOUT)["high"][0] > 0.1
     assert len(table.where(part="cosine", subject=SINUSOID)) == 256
+    binary, ternary, quaternary = (table.estimate(RULED_OUT, guess_cell(group)) for group in GROUPS)
+    assert binary.value == ternary.value == binary.low == 1.0
+    assert quaternary.low < quaternary.value < quaternary.high < quaternary.low + 0.06
+    assert 0.7 < quaternary.value < 0.8
 
 
 def test_a_table_without_tests_is_refused(outcome: StudyRun) -> None:

@@ -39,6 +39,7 @@ from wherewhat.studies.latin_square.names import (
     NONE,
     OTHER,
     RATIO,
+    RULED_OUT,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
@@ -50,6 +51,7 @@ from wherewhat.studies.latin_square.names import (
     accuracy,
     block_name,
     chance,
+    guess_cell,
     label,
     name_of,
     noisy,
@@ -141,7 +143,7 @@ def accuracy_rows(table: ResultTable, about: LatinSquareSection) -> Rows:
 
 
 def group_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
-    """Accuracy by class of puzzles."""
+    """Accuracy by class of puzzles, and two guesses: a random symbol, and what row, column and counts tell at worst."""
     rows = [
         {"name": label(arm), "group": group, **numbers_of(row)}
         for arm in about.arms
@@ -158,7 +160,9 @@ def group_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
     ]
     look: dict[str, Any] = {"height": 60 + 26 * len(about.arms), "figure": True, "title": "Accuracy by class of puzzle"}
     tip, words = "{name}, {group}: {value:share}", "accuracy by class of puzzle"
-    return chart("groups", rows, layers, tip=tip, label=words, tables={"guesses": [{"value": GUESS}]}, **look)
+    best = table.row(RULED_OUT, guess_cell(GROUPS[-1]))
+    guesses = [{"value": value} for value in (GUESS, *([best["value"]] if best else []))]
+    return chart("groups", rows, layers, tip=tip, label=words, tables={"guesses": guesses}, **look)
 
 
 def noise_chart(table: ResultTable, about: LatinSquareSection) -> Chart:

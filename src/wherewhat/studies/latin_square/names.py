@@ -41,6 +41,7 @@ MODULES, ERROR = "inside minus across", "error"  # of the network simulation
 ADDED, ADDED_BOUND = "inside minus across of the change", "97.5 % of shuffled modules"
 HELPS = 0.02  # of the variance of hidden nodes: by how much less may stay unexplained for positions to help
 GUESS = 0.25  # accuracy of a random symbol
+RULED_OUT = "row and column, then counts"  # the guess that rules out their symbols, and counts the others in the grid
 LEARNT = 0.6  # test accuracy from which a net knows more than it would without positions
 
 
@@ -88,6 +89,16 @@ def block_name(block: int) -> str:
 def accuracy(item: str = TEST) -> Cell:
     """The share of puzzles that are answered correctly: of training, of the test, or of a class in the test."""
     return Cell("accuracy", "accuracy", item)
+
+
+def guess_cell(group: str) -> Cell:
+    """The accuracy of a guess in a class of puzzles."""
+    return Cell("chance", "accuracy", group)
+
+
+def removed_in(group: str, cell: Cell) -> Cell:
+    """Of an accuracy with something or nothing removed, that in one class of puzzles."""
+    return cell._replace(item=f"{cell.item}, {group}".removeprefix(", "))
 
 
 def noisy(probability: float) -> Cell:

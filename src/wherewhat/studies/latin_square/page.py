@@ -92,7 +92,9 @@ TEXTS = {
     "puzzles that ask for a cell outside the row and column of the last cell, nine in sixteen: in the others they "
     "overlap. 95 % intervals.",
     "groups": "Binary puzzles follow from a row or a column, ternary ones from both, quaternary ones only from the "
-    "whole grid. Under noise, each given cell is replaced with some probability by a random symbol. 95 % intervals.",
+    "whole grid. Dotted: a random symbol, and, for quaternary puzzles, the best guess after the symbols of the row and "
+    "the column are ruled out, by how often the grid has each of the others; in the other classes that guess is always "
+    "right. Under noise, each given cell is replaced with some probability by a random symbol. 95 % intervals.",
     "network": "A network of nodes in modules, in random order; a net reads all nodes but the hidden ones, whose "
     "values it predicts. Which nodes belong together is nowhere given: a table can learn it, or the weights of the net "
     "can if its positions tell nodes apart, as those of a fixed sinusoid do. Without positions a net can use little "
