@@ -506,9 +506,9 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
         (
             "sinusoidal",
             {"width": 8, "grid": grid},
-            f"a grid has whole numbers of rows and columns, at least 1 each; got {grid}",
+            f"a grid has whole numbers of rows and columns, at least 1 each; got {grid}; write grid=[4,4]",
         )
-        for grid in ([3], [3, 0], [2, 2.5], [True, 3])
+        for grid in ([3], [3, 0], [2, 2.5], [True, 3], "4,4")  # the last as `--set` hands it over
     ),
     (
         "sinusoidal",

@@ -16,13 +16,13 @@ from wherewhat.studies.latin_square.interventions import removed_link, removed_r
 from wherewhat.studies.latin_square.measures import puzzles
 from wherewhat.studies.latin_square.names import (
     GATHERS,
+    GROUPS,
     MARKS,
     OUTSIDE,
     READS,
     READS_LINES,
     REMOVED,
     SMALL,
-    TOGETHER,
     WHOLE,
 )
 from wherewhat.studies.latin_square.settings import ARMS, SCALES
@@ -55,6 +55,10 @@ def pairs(link: str, cells: list[int]) -> list[tuple[int, int]]:
     }[link]
 
 
+def in_class(group: str, item: str) -> str:
+    return f"{item}, {group}" if item else group
+
+
 def logits_by_loop(net: Trunk, removed: Mapping[int, str], cells: list[int]) -> torch.Tensor:
     """logits_V of one puzzle with links removed by block, the attention of every block written out query by query."""
     x_TD = net.tokens(torch.tensor(cells))
@@ -83,8 +87,9 @@ def test_a_net_without_links_by_loops() -> None:
     whole_NV = net(input_NT[elsewhere])[:, -1]
     cuts: dict[tuple[str, str], dict[int, str]] = {("", WHOLE): {}}
     cuts |= {(f"block {block}", link): {block: link} for link, block in itertools.product(REMOVED, (0, 1))}
-    cuts |= {("block 0 and block 1", f"{first}, and {then}"): {0: first, 1: then} for first, then in TOGETHER}
-    assert set(measured) == set(cuts) and len(elsewhere) == 9
+    cuts[("block 0 and block 1", f"{MARKS}, and {READS}")] = {0: MARKS, 1: READS}
+    by_class = {(in_class(group, item), link) for item, link in cuts for group in GROUPS}
+    assert set(measured) == set(cuts) | by_class and len(elsewhere) == 9
     for key, removed in cuts.items():
         theirs_NV = torch.stack([logits_by_loop(net, removed, BATCH.input_NT[n].tolist()) for n in elsewhere])
         with ExitStack() as all_removed:
@@ -94,6 +99,9 @@ def test_a_net_without_links_by_loops() -> None:
         torch.testing.assert_close(ours_NV, theirs_NV, atol=1e-4, rtol=0)
         right_N = theirs_NV.argmax(-1).numpy() == BATCH.target_N[elsewhere]
         assert measured[key] == pytest.approx((right_N.mean(), *wilson(right_N.mean(), 9)))
+        for group in GROUPS:
+            inside_N = BATCH.group_N[elsewhere] == GROUPS.index(group)
+            assert measured[in_class(group, key[0]), key[1]][0] == pytest.approx(right_N[inside_N].mean())
         # Each link matters to these weights, so that the loops tell them apart, but of the last block one row is read.
         matters = removed and removed not in [{1: link} for link in (GATHERS, MARKS, OUTSIDE)]
         assert not matters or float((ours_NV - whole_NV).abs().max()) > 1e-3, key

@@ -17,7 +17,7 @@ from wherewhat.studies.latin_square.attention import (
     links,
     read_attention,
 )
-from wherewhat.studies.latin_square.counting import best_guess
+from wherewhat.studies.latin_square.counting import best_guess, by_row_and_column
 from wherewhat.studies.latin_square.measures import change_rows, puzzles, ratio_rows, tables_of, with_noise
 from wherewhat.studies.latin_square.names import (
     CENTRED,
@@ -271,7 +271,26 @@ def test_some_test_puzzles_also_fit_a_square_of_training() -> None:
 
 def test_counts_of_symbols_tell_few_answers() -> None:
     batch = puzzles(1, "test", 4800)
-    assert best_guess(puzzles(1, "train", 19_200), batch) == pytest.approx(0.41, abs=0.015)
+    assert best_guess(puzzles(1, "train", 19_200), batch).mean() == pytest.approx(0.41, abs=0.015)
+
+
+def test_row_and_column_and_then_counts_tell_most_answers() -> None:
+    scored = puzzles(1, "test", 4800)
+    right_N = best_guess(puzzles(1, "train", 19_200), scored, by_row_and_column)
+    binary, ternary, quaternary = (right_N[scored.group_N == number].mean() for number in range(3))
+    assert binary == ternary == 1.0
+    assert quaternary == pytest.approx(0.754, abs=0.02)
+
+
+def test_a_guess_is_one_of_the_symbols_that_row_and_column_leave() -> None:
+    batch = puzzles(1, "test", 192)
+    for input_C, target in zip(batch.input_NT.tolist(), batch.target_N.tolist(), strict=True):
+        query, (kinds, _) = input_C.index(QUERY), by_row_and_column(input_C)
+        for symbol in (1, 2, 3, 4):
+            places = [cell for cell in range(16) if input_C[cell] == symbol]
+            meets = any(cell // 4 == query // 4 or cell % 4 == query % 4 for cell in places)
+            assert kinds[symbol - 1] == (0 if meets else len(places), meets)
+        assert not kinds[target - 1][1]
 
 
 @torch.no_grad()

@@ -13,8 +13,17 @@ import torch
 from wherewhat.jobs.job import JobContext
 from wherewhat.nets.build import build
 from wherewhat.nets.trunk import Trunk
-from wherewhat.studies.latin_square.measures import tables_of
-from wherewhat.studies.latin_square.names import ERROR, LARGE, LINE_SINUSOID, MODULES, NETWORK, SMALL
+from wherewhat.studies.latin_square.measures import module_rows, tables_of
+from wherewhat.studies.latin_square.names import (
+    ADDED,
+    ADDED_BOUND,
+    ERROR,
+    LARGE,
+    LINE_SINUSOID,
+    MODULES,
+    NETWORK,
+    SMALL,
+)
 from wherewhat.studies.latin_square.network import (
     ModularNetwork,
     NetworkTraining,
@@ -129,6 +138,36 @@ def test_a_net_learns_and_reports_its_steps() -> None:
     assert (config.vocabulary, config.length, config.layers) == (9, 32, 1)
 
 
+def test_descent_moves_the_weights_and_lowers_the_error() -> None:
+    network = ModularNetwork(modules=2, size=4, settling=50)
+    few = NetworkTraining(network=network, steps=3, batch=32, warmup=1, samples=512, tested=256, learning_rate=1e-2)
+    config = replace(SCALES["tiny"], width=8, network=few).network_net(LatinCondition(NETWORK, SMALL))
+    start = build(config, seed=0)
+    with threads(1):
+        early, _ = learn_network(few, config, 0, lambda _: None)
+        _, error = learn_network(replace(few, steps=300, warmup=20), config, 0, lambda _: None)
+    moved = {name: float((after - start.state_dict()[name]).abs().max()) for name, after in early.state_dict().items()}
+    assert min(moved[name] for name, _ in early.named_parameters()) > 1e-4, moved
+    test_NTV = network.windows(network.module_of(0), 256, np.random.default_rng([0, 2]))
+    untrained = error_on(start, test_NTV)
+    assert untrained > 2 and error < 0.95  # of the variance; 0.84 where this was written
+
+
+@torch.no_grad()
+def test_a_change_can_show_the_modules_that_its_table_hides() -> None:
+    config = SCALES["tiny"].network_net(LatinCondition(NETWORK, LARGE))
+    start, net = (build(config, seed=0) for _ in range(2))
+    module_T, table_TD = NETWORK_32.module_of(0), net.encoding(0).table_SD
+    change_TD = torch.zeros_like(table_TD)
+    change_TD[torch.arange(32), torch.from_numpy(module_T)] = 0.1
+    table_TD += change_TD
+    rows = {row[3]: row[4] for row in module_rows(start, net, module_T)}
+    assert rows[ADDED] == pytest.approx(1.0, abs=1e-3) and abs(rows[MODULES]) < 0.05
+    generator, change = np.random.default_rng(7), change_TD.double().numpy()
+    theirs = np.quantile([module_contrast(generator.permutation(change), module_T) for _ in range(2000)], 0.975)
+    assert rows[ADDED_BOUND] == pytest.approx(theirs, abs=0.02) and 0.02 < theirs < 0.2
+
+
 def error_on(net: Trunk, windows_NTV: np.ndarray) -> float:
     """The squared error on the hidden nodes of windows as a share of their variance, node by node."""
     values_NTV = torch.from_numpy(windows_NTV).float()
@@ -157,4 +196,7 @@ def test_the_rows_are_the_modules_of_the_trained_table(tmp_path: Path) -> None:
         net, error = learn_network(QUICK, scale.network_net(condition), 2, lambda _: None)
     table_TD, module_T = tables_of(net)[0], QUICK.network.module_of(2)
     assert rows[MODULES] == pytest.approx(module_contrast(table_TD, module_T), abs=1e-5)
+    start_TD = tables_of(build(scale.network_net(condition), seed=2))[0]
+    assert rows[ADDED] == pytest.approx(module_contrast(table_TD - start_TD, module_T), abs=1e-3)
+    assert rows[ADDED_BOUND] > 0
     assert rows[ERROR] == pytest.approx(error, rel=1e-4)

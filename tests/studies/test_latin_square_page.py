@@ -7,17 +7,20 @@ from html import unescape
 import pytest
 
 from wherewhat.studies.engine.results import ResultTable, Row, table_of
+from wherewhat.studies.latin_square.attention_charts import removed_rows
 from wherewhat.studies.latin_square.charts import (
     NORM_TINTS,
     RATIO_ARMS,
     RATIO_DASHES,
     accuracy_rows,
+    group_chart,
     over_training,
     pair_chart,
     ratio_chart,
-    removed_rows,
 )
 from wherewhat.studies.latin_square.names import (
+    ADDED,
+    ADDED_BOUND,
     CENTRED,
     CHANGE,
     CHANGE_BOUND,
@@ -40,6 +43,7 @@ from wherewhat.studies.latin_square.names import (
     READS_LINES,
     REMOVED,
     ROPE,
+    RULED_OUT,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
@@ -54,7 +58,7 @@ from wherewhat.studies.latin_square.names import (
     together_cell,
 )
 from wherewhat.studies.latin_square.number_tables import head_table, measure_table
-from wherewhat.studies.latin_square.page import TEXTS, head_finding, moved_words, network_finding
+from wherewhat.studies.latin_square.page import TEXTS, head_finding, moved_words, network, network_finding
 from wherewhat.studies.latin_square.settings import ARMS, SCALES
 from wherewhat.studies.latin_square.solution import solution
 from wherewhat.studies.latin_square.summary import mean_rows
@@ -86,7 +90,7 @@ def looking(nets: Mapping[str, Sequence[Looks]], *shares: float, together: float
                     rows.append(("removed", name, f"block {block}", None, seed, link, without, *ends))
                     rows.append(("attention", name, f"block {block}", None, seed, link, attention, None, None))
             if together is not None:
-                cell = together_cell(MARKS, 0, READS, 1)
+                cell = together_cell(0, 1)
                 rows.append((cell.part, name, cell.item, None, seed, cell.measure, together, None, None))
     table = table_of(rows)
     return table.extended(mean_rows(table))
@@ -166,6 +170,19 @@ def test_the_main_route_is_the_one_whose_both_links_cost_most() -> None:
 def test_nets_that_need_cells_outside_the_row_and_column() -> None:
     other, this = ({**MARKING, (OUTSIDE, block): (0.5, without)} for block, without in ((1, 0.91), (0, 0.893)))
     assert "no net loses more than 0.7 points" in sentence({SMALL: [other], LARGE: [this]})
+    name, parts = (
+        name_of(SQUARES, SMALL),
+        {"quaternary": 0.75, "block 0, quaternary": 0.71, "block 1, quaternary": 0.76},
+    )
+    rows: list[Row] = [
+        ("removed", name, item, None, 0, WHOLE if item == "quaternary" else OUTSIDE, value, None, None)
+        for item, value in parts.items()
+    ]
+    known = solution(looking({SMALL: [other]}).extended(rows), LatinSquareSection(arms=(SMALL,), layers=2))
+    assert (
+        "in any one block, no net loses accuracy. Of quaternary puzzles alone, none loses more than 4.0 points."
+        in known.rest
+    )
     needed = sentence({SMALL: [{**MARKING, (OUTSIDE, 0): (0.5, 0.8)}], LARGE: [MARKING]})
     assert f"With {label(SMALL)}, the queried cell also needs cells outside its row and column." in needed
     assert "None needs" not in needed
@@ -210,6 +227,48 @@ def test_no_solution_without_a_net_that_has_learnt() -> None:
     assert answer({SMALL: [GATHERING, GATHERING]}, 0.5, 0.9).lead.startswith("The net")  # not by the mean of seeds
 
 
+def quaternary(*by_arm: tuple[float, float], high: float | None = 0.77) -> ResultTable:
+    """Two kinds of nets that have learnt the task, each with an accuracy on quaternary puzzles and its lower end."""
+    rows: list[Row] = [("chance", RULED_OUT, "quaternary", None, None, "accuracy", 0.75, 0.73, high)]
+    for arm, (value, low) in zip((SMALL, LARGE), by_arm, strict=False):
+        rows.append(("accuracy", name_of(SQUARES, arm), "quaternary", None, None, "accuracy", value, low, 0.99))
+    return looking({SMALL: [{}], LARGE: [{}]}).extended(rows)
+
+
+@pytest.mark.parametrize(
+    ("table", "better", "value"),
+    [
+        (quaternary((0.74, 0.70), (0.5, 0.4)), "no better than", 74),
+        (quaternary((0.76, 0.72)), "not clearly better than", 76),
+        (quaternary((0.80, 0.76)), "not clearly better than", 80),  # the guess has an interval too
+        (quaternary((0.80, 0.76), high=None), "clearly better than", 80),
+        (quaternary((0.5, 0.4), (0.86, 0.82)), "clearly better than", 86),
+    ],
+)
+def test_quaternary_puzzles_stand_beside_the_guess_from_row_and_column_and_counts(
+    table: ResultTable, better: str, value: int
+) -> None:
+    words = solution(table, LatinSquareSection(arms=(SMALL, LARGE), layers=2)).rest.replace(PER_CENT, "%")
+    best = LARGE if value == 86 else SMALL
+    assert words.endswith(
+        f"Quaternary puzzles are answered {better} by ruling out the symbols of the row and column and counting the "
+        f"others over the grid: that guess is right in 75% of them, and the best kind of nets there, {label(best)}, "
+        f"in {value}%."
+    )
+
+
+def test_nothing_is_said_of_quaternary_puzzles_where_they_or_the_guess_are_unknown() -> None:
+    assert "Quaternary" not in sentence({SMALL: [MARKING]})
+    about = LatinSquareSection(arms=(SMALL, LARGE), layers=2)
+    assert "Quaternary" not in solution(quaternary(), about).rest
+
+
+def test_the_guess_from_row_and_column_and_counts_is_drawn() -> None:
+    drawn = group_chart(quaternary((0.74, 0.70)), LatinSquareSection(arms=(SMALL, LARGE), layers=2))
+    assert drawn.views[0].tables["guesses"]["value"] == [0.25, 0.75]
+    assert "ruled out" in TEXTS["groups"]
+
+
 # The simulated network ---------------------------------------------------------------------------------------------
 
 
@@ -247,6 +306,17 @@ def test_a_large_table_that_helps_without_modules_is_told() -> None:
         row: Row = ("network", name, "block 0", None, None, MODULES, contrast, None, high)
         assert ("shows no modules" in network_finding(known.extended([*rows, row]))) == told  # clearly none
         assert "shows no modules" not in network_finding(known.extended([*rows[1:], row]))  # without random tables
+
+
+def test_the_table_of_the_network_has_what_was_added() -> None:
+    measures = {MODULES: -0.006, ADDED: 0.061, ADDED_BOUND: 0.056}
+    rows: list[Row] = [
+        ("network", name_of(NETWORK, LARGE), "block 0", None, None, measure, value, None, None)
+        for measure, value in measures.items()
+    ]
+    about = LatinSquareSection(network_arms=(LARGE,), sigmas={LARGE: 2.0})
+    written = str(network(table_of(rows), about).body)
+    assert all(words in written for words in ("0.061", "0.056", "of the change alone", HEADINGS[CHANGE_BOUND]))
 
 
 # Rows of charts ----------------------------------------------------------------------------------------------------

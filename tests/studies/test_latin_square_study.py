@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -23,6 +24,7 @@ from wherewhat.studies.latin_square.measures import puzzles, right_answers, tabl
 from wherewhat.studies.latin_square.names import (
     CHANGE,
     CHANGE_BOUND,
+    GROUPS,
     LARGE,
     LARGE_SLOW,
     LARGE_WIDE,
@@ -32,6 +34,7 @@ from wherewhat.studies.latin_square.names import (
     NONE,
     RATIO,
     REMOVED,
+    RULED_OUT,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
@@ -39,9 +42,9 @@ from wherewhat.studies.latin_square.names import (
     SQUARES,
     T5,
     TEST,
-    TOGETHER,
     TRAIN,
     WHOLE,
+    guess_cell,
     label,
 )
 from wherewhat.studies.latin_square.network import ModularNetwork, NetworkTraining
@@ -90,19 +93,24 @@ def test_the_rows_are_those_of_the_trained_net(tmp_path: Path) -> None:
         check_rows(rows, settings)
 
 
+def one_puzzle(value: float, puzzles: int) -> Any:
+    """An accuracy but for one puzzle, whose two best answers can be as good as each other but for rounding."""
+    return pytest.approx(value, abs=1.01 / puzzles)
+
+
 def check_rows(rows: list[Row], settings: TaskSettings) -> None:
     """The rows of a run on puzzles, against a net that is trained here."""
     net, test = train(settings).net, puzzles(4, "test", 48)
     right_N = right_answers(net, test.input_NT, test.target_N)
     answered = values(rows, "accuracy", "accuracy")
-    assert answered[TEST, None] == pytest.approx(right_N.mean())
+    assert answered[TEST, None] == one_puzzle(right_N.mean(), 48)
     for number, group in enumerate(("binary", "ternary", "quaternary")):
-        assert answered[group, None] == pytest.approx(right_N[test.group_N == number].mean())
+        assert answered[group, None] == one_puzzle(right_N[test.group_N == number].mean(), 16)
     learnt = puzzles(4, "train", 24)
-    assert answered[TRAIN, None] == pytest.approx(right_answers(net, learnt.input_NT, learnt.target_N).mean())
+    assert answered[TRAIN, None] == one_puzzle(right_answers(net, learnt.input_NT, learnt.target_N).mean(), 24)
     noisy_NC = with_noise(test.input_NT, 0.1, np.random.default_rng(3))
     expected = right_answers(net, noisy_NC, test.target_N).mean()
-    assert values(rows, "noise", "accuracy")["", 0.1] == pytest.approx(expected)
+    assert values(rows, "noise", "accuracy")["", 0.1] == one_puzzle(expected, 48)
     layouts = values(rows, "table", LAYOUT)
     tables = tables_of(net)
     for block in (0, 1):
@@ -114,7 +122,8 @@ def check_rows(rows: list[Row], settings: TaskSettings) -> None:
     assert {at for _, at in ratios} == {0.0, 2.0, 4.0, 6.0, None}
     token_VD = net.tokens.weight.detach().numpy()
     expected = np.sqrt(np.square(tables[0]).mean() / np.square(token_VD).mean())
-    assert ratios["block 0", None] == pytest.approx(expected, rel=1e-4) == ratios["block 0", 6.0]
+    assert ratios["block 0", None] == pytest.approx(expected, rel=1e-4)
+    assert ratios["block 0", None] == ratios["block 0", 6.0]
     away = np.linalg.norm(tables[1] - start[1]) / np.linalg.norm(start[1])
     assert values(rows, "moved", "moved")["block 1", None] == pytest.approx(away, rel=1e-4)
     changes = values(rows, "change", CHANGE)
@@ -124,8 +133,10 @@ def check_rows(rows: list[Row], settings: TaskSettings) -> None:
     assert {row[5] for row in rows if row[0] == "heads"} >= {"entropy", "input.position_share"}
     query_N = (test.input_NT == QUERY).argmax(1)
     elsewhere_N = (query_N // 4 < 3) & (query_N % 4 < 3)
-    assert values(rows, "removed", WHOLE)["", None] == pytest.approx(right_N[elsewhere_N].mean())
-    assert len([row for row in rows if row[0] == "removed"]) == 1 + 2 * len(REMOVED) + len(TOGETHER)
+    assert values(rows, "removed", WHOLE)["", None] == one_puzzle(right_N[elsewhere_N].mean(), elsewhere_N.sum())
+    assert len([row for row in rows if row[0] == "removed"]) == (1 + 2 * len(REMOVED) + 1) * (1 + len(GROUPS))
+    hard_N = elsewhere_N & (test.group_N == 2)
+    assert values(rows, "removed", WHOLE)["quaternary", None] == one_puzzle(right_N[hard_N].mean(), hard_N.sum())
     assert len([row for row in rows if row[0] == "cosine"]) == 2 * 256
     input_NT = torch.from_numpy(test.input_NT[:6])  # the attended ones
     for block, attention_NQK in enumerate(read_attention(net, input_NT)):
@@ -148,7 +159,11 @@ def test_an_interrupted_run_has_all_rows(tmp_path: Path) -> None:
     again = run(condition, MICRO, 3, JobContext(tmp_path / "parts", lambda step, *_, **__: steps.append(step)))
     assert steps == [4, 5, 6]
     assert [row[:6] for row in again] == [row[:6] for row in whole]
-    assert [row[6] for row in again] == pytest.approx([row[6] for row in whole], abs=1e-5)
+    for ours, theirs in zip(again, whole, strict=True):
+        if ours[5] == "accuracy" or ours[0] == "removed":
+            assert ours[6] == one_puzzle(theirs[6] or 0.0, 16), ours  # of a class, which has the fewest
+        else:
+            assert ours[6] == pytest.approx(theirs[6], rel=1e-4, abs=1e-4), ours
 
 
 def test_the_network_arm_has_errors_and_modules(tmp_path: Path) -> None:
@@ -156,6 +171,8 @@ def test_the_network_arm_has_errors_and_modules(tmp_path: Path) -> None:
     assert [(row[0], row[1], row[2], row[5]) for row in rows] == [
         ("network", "network, sigma 0.2", "", "error"),
         ("network", "network, sigma 0.2", "block 0", "inside minus across"),
+        ("network", "network, sigma 0.2", "block 0", "inside minus across of the change"),
+        ("network", "network, sigma 0.2", "block 0", "97.5 % of shuffled modules"),
     ]
 
 
@@ -284,6 +301,10 @@ def test_chance_is_in_the_table(outcome: StudyRun) -> None:
     assert levels["rows and columns"] == pytest.approx((7 / 16) ** 0.5)
     assert table.where(part="chance", subject="", measure=LAYOUT)["high"][0] > 0.1
     assert len(table.where(part="cosine", subject=SINUSOID)) == 256
+    binary, ternary, quaternary = (table.estimate(RULED_OUT, guess_cell(group)) for group in GROUPS)
+    assert binary.value == ternary.value == binary.low == 1.0
+    assert quaternary.low < quaternary.value < quaternary.high < quaternary.low + 0.06
+    assert 0.7 < quaternary.value < 0.8
 
 
 def test_a_table_without_tests_is_refused(outcome: StudyRun) -> None:

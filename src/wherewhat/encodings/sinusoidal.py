@@ -65,7 +65,9 @@ class Sinusoidal(Encoding):
         self.columns: int | None = None
         if grid is not None:
             if len(grid) != 2 or not all(type(side) is int and side >= 1 for side in grid):
-                raise UserError(f"a grid has whole numbers of rows and columns, at least 1 each; got {list(grid)}")
+                raise UserError(
+                    f"a grid has whole numbers of rows and columns, at least 1 each; got {grid}; write grid=[4,4]"
+                )
             if width % 4:
                 raise UserError(
                     f"a grid needs a width that is a multiple of 4, half of it for rows and columns; got {width}"

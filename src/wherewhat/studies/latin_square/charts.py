@@ -1,4 +1,4 @@
-"""The charts of Latin squares, each from the table and the manifest. Torch-free."""
+"""Charts of answers to Latin squares, and of what makes the difference. Torch-free."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -22,13 +22,12 @@ from wherewhat.report.blocks.axes import (
     x,
     y,
 )
-from wherewhat.report.blocks.chart import ViewRows, chart, lines
+from wherewhat.report.blocks.chart import chart, lines
 from wherewhat.report.blocks.marks import ROWS, dots, named, rule, whiskers
 from wherewhat.report.core.page import Chart
 from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.names import (
     FIXED,
-    GATHERS,
     GROUPS,
     GUESS,
     HEADINGS,
@@ -36,17 +35,11 @@ from wherewhat.studies.latin_square.names import (
     LARGE_SLOW,
     LARGE_WIDE,
     LEARNED,
-    LINE_SHARE,
-    LINES,
-    MARKS,
     MIDDLE,
     NONE,
     OTHER,
-    OUTSIDE,
     RATIO,
-    READS,
-    READS_LINES,
-    REMOVED,
+    RULED_OUT,
     SINUSOID,
     SMALL,
     SMALL_NARROW,
@@ -56,15 +49,13 @@ from wherewhat.studies.latin_square.names import (
     TRAIN,
     VARIANT,
     accuracy,
-    attention_cell,
     block_name,
     chance,
+    guess_cell,
     label,
     name_of,
     noisy,
     ratio_cell,
-    removed_cell,
-    whole_cell,
 )
 from wherewhat.tables.manifest.study import LatinSquareSection
 
@@ -73,15 +64,6 @@ KINDS = {LEARNED: WHERE, FIXED: shade("chance", 5), OTHER: MUTED, VARIANT: shade
 TESTED, TRAINED, PUBLISHED = "test", "training", "published"
 SHAPES = {TESTED: "circle", TRAINED: "diamond", PUBLISHED: "square"}
 HARDNESS = dict(zip(GROUPS, (shade("layers", 5), shade("layers", 3), shade("layers", 0)), strict=True))
-LOOKS = {  # by measure of attention, the title of its view and of its axis
-    LINES: ("Rows and columns", "cosine with rows and columns"),
-    LINE_SHARE: ("Share on rows and columns", "attention to the own row and column"),
-    GATHERS: ("Queried cell to its row and column", "attention to the other cells of its row and column"),
-    MARKS: ("Row and column to the queried cell", "attention to the queried cell"),
-    READS: ("Last cell to the queried cell", "attention to the queried cell"),
-    READS_LINES: ("Last cell to the row and column", "attention to the row and column of the queried cell"),
-    OUTSIDE: ("Queried cell to other cells", "attention to cells outside its row and column"),
-}
 CIRCLES = legend(symbolType="circle", columns=3, columnPadding=4)
 STROKES_OF: dict[str, Any] = {"symbolType": "stroke", "symbolStrokeWidth": 3, "labelLimit": 170}
 STROKES = legend(**STROKES_OF)
@@ -161,7 +143,7 @@ def accuracy_rows(table: ResultTable, about: LatinSquareSection) -> Rows:
 
 
 def group_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
-    """Accuracy by class of puzzles."""
+    """Accuracy by class of puzzles, and two guesses: a random symbol, and what row, column and counts tell at worst."""
     rows = [
         {"name": label(arm), "group": group, **numbers_of(row)}
         for arm in about.arms
@@ -178,7 +160,9 @@ def group_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
     ]
     look: dict[str, Any] = {"height": 60 + 26 * len(about.arms), "figure": True, "title": "Accuracy by class of puzzle"}
     tip, words = "{name}, {group}: {value:share}", "accuracy by class of puzzle"
-    return chart("groups", rows, layers, tip=tip, label=words, tables={"guesses": [{"value": GUESS}]}, **look)
+    best = table.row(RULED_OUT, guess_cell(GROUPS[-1]))
+    guesses = [{"value": value} for value in (GUESS, *([best["value"]] if best else []))]
+    return chart("groups", rows, layers, tip=tip, label=words, tables={"guesses": guesses}, **look)
 
 
 def noise_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
@@ -297,55 +281,3 @@ def ratio_chart(table: ResultTable, about: LatinSquareSection) -> Chart | None:
         figure=True,
         title="Ratio of table to tokens over training",
     )
-
-
-def attention_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
-    """Where the blocks of every arm look, a view per measure; the dotted line is uniform attention."""
-    views = {}
-    for measure, (title, axis) in LOOKS.items():
-        uniform = table.row("", chance(measure))
-        tables = {"uniform": [{"value": uniform["value"]}] if uniform else []}
-        views[title] = ViewRows(list(attention_rows(table, about, measure)), {"axis": axis}, tables)
-    across = x("value", "{axis}", domain=[0, 1], nice=False, tickCount=5)
-    tint = colour("block", block_tints(about.layers or 1), legend=CIRCLES)
-    place = {"x": across, "y": names("name", labelLimit=170, grid=True), "color": tint}
-    layers = [rule(named("uniform"), {"x": across}), whiskers(ROWS, place, width=1.6), dots(ROWS, place, size=80)]
-    look: dict[str, Any] = {"height": 60 + 26 * len(about.arms), "figure": True, "title": "Where nets look"}
-    tip, words = "{name}, {block}: {value:short}", "attention of every arm by block"
-    return chart("attention", views, layers, tip=tip, label=words, **look)
-
-
-def attention_rows(table: ResultTable, about: LatinSquareSection, measure: str) -> Rows:
-    """One measure of the attention of every block."""
-    for arm in about.arms:
-        for block in range(about.layers or 1):
-            if row := table.row(name_of(SQUARES, arm), attention_cell(measure, block)):
-                yield {"name": label(arm), "block": block_name(block), **numbers_of(row)}
-
-
-def removed_chart(table: ResultTable, about: LatinSquareSection) -> Chart:
-    """Accuracy without one link in one block, a view per link; hollow is the whole net on the same puzzles."""
-    views = {LOOKS[link][0]: ViewRows(list(removed_rows(table, about, link))) for link in REMOVED}
-    across = share(x, "value", "test puzzles answered correctly")
-    tint = colour("block", block_tints(about.layers or 1), legend=CIRCLES)
-    place = {"x": across, "y": names("name", labelLimit=170, grid=True)}
-    parts, whole = marks.where(ROWS, whole=False), marks.where(ROWS, whole=True)
-    layers = [
-        rule(named("guesses"), {"x": across}),
-        dots(whole, {**place, "color": alt.value(MUTED)}, size=110, hollow=True, strokeWidth=1.4),
-        whiskers(parts, {**place, "color": tint}, width=1.6),
-        dots(parts, {**place, "color": tint}, size=80),
-    ]
-    look: dict[str, Any] = {"height": 60 + 26 * len(about.arms), "figure": True, "title": "Accuracy without one link"}
-    tip, words, tables = "{name}, {block}: {value:share}", "accuracy without one link", [{"value": GUESS}]
-    return chart("removed", views, layers, tip=tip, label=words, tables={"guesses": tables}, **look)
-
-
-def removed_rows(table: ResultTable, about: LatinSquareSection, link: str) -> Rows:
-    """Accuracy of the whole net, and without a link in each block."""
-    for arm in about.arms:
-        for block in (None, *range(about.layers or 1)):
-            cell = whole_cell() if block is None else removed_cell(link, block)
-            if row := table.row(name_of(SQUARES, arm), cell):
-                words = "nothing removed" if block is None else block_name(block)
-                yield {"name": label(arm), "block": words, "whole": block is None, **numbers_of(row)}

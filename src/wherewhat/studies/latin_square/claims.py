@@ -6,10 +6,9 @@ initial weights. Fewer than three seeds therefore decide no more than a part of 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
-from wherewhat.formatting import count, listed, percent, short, signed
+from wherewhat.formatting import count, listed, percent, short
 from wherewhat.published.latin_square import BY_TABLE
 from wherewhat.published.latin_square import SINUSOID as PUBLISHED_SINUSOID
 from wherewhat.stats.verdict import interval_verdict, published_verdict
@@ -20,7 +19,6 @@ from wherewhat.studies.latin_square.contrasts import (
     accuracies,
     behind,
     best_change,
-    best_lines,
     best_table,
     better,
     change_shows,
@@ -29,28 +27,19 @@ from wherewhat.studies.latin_square.contrasts import (
     kept,
     kept_gap,
     listing,
-    module_contrasts,
-    rank_with_accuracy,
     recovery,
-    shows_modules,
     without_layout,
 )
+from wherewhat.studies.latin_square.module_claims import simulation
 from wherewhat.studies.latin_square.names import (
-    CENTRED,
     CHANGE_BOUND,
     GROUPS,
     GUESS,
-    HELPS,
-    LARGE,
     LARGE_ARMS,
     LAYOUT,
     LEARNED,
     LEARNT,
-    LINE_SHARE,
-    LINES,
     MIDDLE,
-    MODULES,
-    NETWORK,
     NONE,
     SINUSOID,
     SMALL,
@@ -61,13 +50,13 @@ from wherewhat.studies.latin_square.names import (
     accuracy,
     chance,
     change_cell,
-    error_cell,
     label,
     name_of,
     table_cell,
 )
 from wherewhat.studies.latin_square.norm_claims import rate, ratio
 from wherewhat.studies.latin_square.settings import ARMS, RELATIVE
+from wherewhat.studies.latin_square.similarity_claims import attention, resembling
 from wherewhat.studies.latin_square.verdicts import (
     capped,
     limited_by_seeds,
@@ -78,7 +67,6 @@ from wherewhat.studies.latin_square.verdicts import (
 
 WRONG_BY_COUNT = 0.45  # accuracy that counts of symbols do not reach
 LEAKS = "Without positions a net cannot exceed about 41 %, so these puzzles leak something."
-NO_MODULES = "The large table helps to predict hidden nodes although it shows no modules."
 LARGE_IS_OPEN = "Tables that start small recover the rows and columns of the grid; whether large ones do is open"
 LARGE_IS_BEHIND = (
     "Tables that start small recover the rows and columns of the grid; those that start large do not, but have learnt "
@@ -282,84 +270,21 @@ def noise(table: ResultTable) -> Verdict:
     "so stated, of a causal relative encoding and of RoPE over half the channels; numbers unknown",
 )
 def relative(table: ResultTable) -> Verdict:
-    """By test accuracy; without positions a net can only count symbols."""
+    """By test accuracy of relative and rotary positions; without any, a net can only count symbols.
+
+    That none at all does worse is so in any world, and would be a part of the claim whatever becomes of the others.
+    """
     shares = accuracies(table, RELATIVE)
     if (verdict := too_short(table)) or not shares:
         return verdict or Verdict("None of them was trained", "unknown")
-    leaks = shares.get(NONE, 0.0) > WRONG_BY_COUNT
-    sides = [gap(table, SMALL, arm).side for arm in shares if arm != NONE or not leaks]
+    others = [arm for arm in shares if arm != NONE]
+    sides = [gap(table, SMALL, arm).side for arm in others]
     ours = listing({**accuracies(table, [SMALL]), **shares})
     counted = table.row(NONE, chance("accuracy"))
     if counted and NONE in shares:
         ours += f"; counting symbols can give {percent(counted['value'])}"
-    verdict_ = Verdict(ours, published_verdict(sides), LEAKS if leaks else "")
-    return capped(table, [arm for arm in shares if arm != NONE], verdict_)  # without positions none can learn them
-
-
-@claim(
-    "Nets whose attention follows rows and columns answer more puzzles.",
-    "accuracy rises with the similarity of attention to that of another net, the one with the sinusoid, not to a mask "
-    "of rows and columns as here; read from reviews",
-)
-def attention(table: ResultTable) -> Verdict:
-    """By the rank correlation, over arms with positions, of accuracy and the best block's share on rows and columns.
-
-    Without the last block, of which only the attention of the last cell reaches the answer. The cosine is told beside
-    it: it is higher the more diffuse attention is, and without positions attention is uniform.
-    """
-    arms = [arm for arm in table.scale.arms if arm != NONE]
-    (share, number), (cosine, _) = (
-        rank_with_accuracy(table, arms, partial(best_lines, measure=measure)) for measure in (LINE_SHARE, LINES)
-    )
-    if not share.known:
-        return Verdict(f"{number} kinds of nets with positions are too few for a correlation", "unknown")
-    ours = f"Rank correlation with accuracy over {number} kinds of nets with positions: share of attention on rows and "
-    ours += f"columns {share.plain()}"
-    ours += f"; cosine with them, which diffuse attention raises, {cosine.plain()}" if cosine.known else ""
-    return Verdict(ours, interval_verdict(share.low, share.high))
-
-
-@claim(
-    "Nets whose tables resemble the 2-D sinusoid answer more puzzles.",
-    "accuracy rises with the similarity of table and sinusoid after alignment, read from reviews; numbers unknown",
-    answers={
-        "agrees": "Nets whose tables resemble the 2-D sinusoid answer more puzzles",
-        "disagrees": "Nets whose tables resemble the 2-D sinusoid answer fewer puzzles",
-        "unknown": "Whether nets whose tables resemble the 2-D sinusoid answer more puzzles is open",
-    },
-)
-def resembling(table: ResultTable) -> Verdict:
-    """By the rank correlation, over arms with learned tables, of accuracy and centred Procrustes of the best block."""
-    (aligned, arms), (layout, _) = (
-        rank_with_accuracy(table, table.scale.arms, partial(best_table, measure=measure))
-        for measure in (CENTRED, LAYOUT)
-    )
-    if not aligned.known:
-        return Verdict(f"{arms} kinds of nets with learned tables are too few for a correlation", "unknown")
-    ours = f"Rank correlation with accuracy over {arms} kinds of nets with learned tables: centred Procrustes "
-    ours += f"{aligned.plain()}; layout correlation {layout.plain()}"
-    return Verdict(ours, interval_verdict(aligned.low, aligned.high), short=f"{ours}.")
-
-
-@claim(
-    "In a simulated network, a table that starts small shows which nodes belong to a module; a large one does not.",
-    "a similar experiment in later versions; its settings are unknown",
-)
-def simulation(table: ResultTable) -> Verdict:
-    """By the cosine of rows inside modules minus across, against the range of random tables, over seeds."""
-    contrasts = module_contrasts(table)
-    if SMALL not in contrasts or LARGE not in contrasts:
-        return Verdict("Both tables are needed", "unknown")
-    bound = table.estimate("", chance(MODULES)).high
-    sides = [shows_modules(table, arm) for arm in (SMALL, LARGE)]
-    errors = {arm: table.value(name_of(NETWORK, arm), error_cell()) for arm in table.scale.network_arms}
-    words = ", ".join(f"{label(arm)}: {signed(value, 2)}" for arm, value in contrasts.items())
-    ours = f"Inside minus across: {words}; 97.5 % of random tables are below {short(bound)}. "
-    ours += f"Unexplained variance of hidden nodes: {listing(errors)}"
-    if errors[SMALL] > 0.95:
-        return Verdict(f"Training was too short to judge. {ours}", "unknown")
-    helps = sides[1] == -1 and errors[LARGE] < errors.get(NONE, 0.0) - HELPS
-    return Verdict(ours, only_small(*sides), NO_MODULES if helps else "")
+    leaks = shares.get(NONE, 0.0) > WRONG_BY_COUNT
+    return capped(table, others, Verdict(ours, published_verdict(sides), LEAKS if leaks else ""))
 
 
 OF_THE_STUDY: dict[str, Claim] = {

@@ -1,6 +1,7 @@
 """Differences between arms that claims rest on, with their intervals. Torch-free."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import exp, isnan, log, nan
 from statistics import fmean
 
@@ -11,7 +12,10 @@ from wherewhat.stats.intervals import mover, over_seeds, wilson
 from wherewhat.stats.verdict import sign_of
 from wherewhat.studies.engine.claims import list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.latin_square.modules import added_modules
 from wherewhat.studies.latin_square.names import (
+    ADDED,
+    ADDED_BOUND,
     CHANGE,
     CHANGE_BOUND,
     GROUPS,
@@ -21,7 +25,6 @@ from wherewhat.studies.latin_square.names import (
     LAYOUT,
     LEARNT,
     LINE_SHARE,
-    MODULES,
     NETWORK,
     SMALL,
     SMALL_NARROW,
@@ -38,6 +41,7 @@ from wherewhat.studies.latin_square.names import (
     table_cell,
 )
 
+FEWEST_KINDS = 6  # of nets: fewer are often in perfect order by chance
 MANY_SEEDS = 2  # from which intervals are over seeds, in claims as in charts
 COMPARABLE = 0.05  # of accuracy: what two arms may differ by and still do as well as each other
 Arms = Sequence[str]
@@ -172,8 +176,23 @@ def rank_with_accuracy(table: ResultTable, arms: Arms, best: Best) -> tuple[Esti
     """The rank correlation, over arms, of accuracy and the best block's value; and how many arms have both."""
     shares = accuracies(table, arms)
     values = {arm: pair[0] for arm in shares if (pair := best(table, arm)) is not None}
-    estimate = spearman([shares[arm] for arm in values], list(values.values()), seed=0) if values else Estimate()
-    return estimate, len(values)
+    if len(values) < FEWEST_KINDS:
+        return Estimate(), len(values)
+    return rank_estimate([shares[arm] for arm in values], list(values.values())), len(values)
+
+
+def rank_estimate(x: Sequence[float], y: Sequence[float]) -> Estimate:
+    """The rank correlation with its interval; that of a perfect order begins where one with a swapped pair does.
+
+    >>> rank_estimate([1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]).plain()
+    '−1.00 (−1.00 to −0.38)'
+    """
+    estimate = spearman(x, y, seed=0)
+    if not abs(estimate.value) > 1 - NOTHING:
+        return estimate
+    order = list(range(len(x)))
+    nearly = spearman(order, [1, 0, *order[2:]], seed=0).low
+    return replace(estimate, low=nearly, high=1.0) if estimate.value > 0 else replace(estimate, low=-1.0, high=-nearly)
 
 
 def recovery(table: ResultTable, arm: str) -> int:
@@ -211,6 +230,14 @@ def change_shows(table: ResultTable, arm: str) -> int:
     return max(sides)
 
 
+def added_shows_modules(table: ResultTable, arm: str) -> int:
+    """1 if what a table of nodes has added to its start clearly shows the modules, -1 if clearly not, else 0."""
+    if added_modules(table, arm) is None:
+        return 0
+    added, bound = (table.by_seed([name_of(NETWORK, arm)], modules_cell(measure)) for measure in (ADDED, ADDED_BOUND))
+    return _side([own - limit for own, limit in zip(added, bound, strict=True)], 0.0)
+
+
 def shows_layout(table: ResultTable, arm: str) -> int:
     """1 if some table of an arm is at its end clearly above the range of random tables, -1 if clearly none, else 0."""
     bound = table.estimate("", chance(LAYOUT)).high
@@ -227,18 +254,7 @@ def without_layout(table: ResultTable, arms: Arms) -> dict[str, float]:
     return {arm: share for arm, share in shares if share >= LEARNT and shows_layout(table, arm) == -1}
 
 
-def shows_modules(table: ResultTable, arm: str) -> int:
-    """1 if rows of nodes are clearly more alike inside modules than in random tables, -1 if clearly not, else 0."""
-    return _side(table.by_seed([name_of(NETWORK, arm)], modules_cell()), table.estimate("", chance(MODULES)).high)
-
-
 def _side(values: Sequence[float], bound: float) -> int:
     estimate = over_seeds(values)
     low, high = (estimate.low, estimate.high) if len(values) >= MANY_SEEDS else (estimate.value, estimate.value)
     return sign_of(low - bound, high - bound)
-
-
-def module_contrasts(table: ResultTable) -> dict[str, float]:
-    """By arm, how much more rows of nodes resemble each other inside modules than across."""
-    contrasts = {arm: table.value(name_of(NETWORK, arm), modules_cell()) for arm in table.scale.network_arms}
-    return {arm: value for arm, value in contrasts.items() if not isnan(value)}

@@ -17,7 +17,15 @@ from wherewhat.studies.engine.lengths import Measured
 from wherewhat.studies.engine.results import Cell
 from wherewhat.studies.latin_square.attention import asks_elsewhere, links
 from wherewhat.studies.latin_square.measures import AT_ONCE, Right, right_answers, share
-from wherewhat.studies.latin_square.names import REMOVED, TOGETHER, removed_cell, together_cell, whole_cell
+from wherewhat.studies.latin_square.names import (
+    GROUPS,
+    REMOVED,
+    TOGETHER,
+    removed_cell,
+    removed_in,
+    together_cell,
+    whole_cell,
+)
 from wherewhat.tasks.base import TaskBatch
 from wherewhat.tasks.stream import Ints
 
@@ -68,17 +76,22 @@ def right_without(net: Trunk, cuts: Sequence[Cut], input_NC: Ints, target_N: Int
 
 
 def removed_rows(net: Trunk, test: TaskBatch) -> Iterator[Measured]:
-    """Accuracy of the whole net, without each link in each block, and without two links in successive blocks.
+    """Accuracy of the whole net, without each link in each block, and without two links, the second in a later block.
 
-    All on the same test puzzles, those in which links do not overlap.
+    All on the same test puzzles, those in which links do not overlap; and in each class of them.
     """
     elsewhere_N = asks_elsewhere(torch.from_numpy(test.input_NT)).numpy()
     puzzles, blocks = (test.input_NT[elsewhere_N], test.target_N[elsewhere_N]), range(len(net.blocks))
     cuts: dict[Cell, Sequence[Cut]] = {whole_cell(): ()}
     cuts |= {removed_cell(link, block): ((link, block),) for link, block in product(REMOVED, blocks)}
     cuts |= {
-        together_cell(first, before, then, after): ((first, before), (then, after))
-        for (first, then), (before, after) in product(TOGETHER, combinations(blocks, 2))
+        together_cell(before, after): tuple(zip(TOGETHER, (before, after), strict=True))
+        for before, after in combinations(blocks, 2)
     }
+    group_N = test.group_N[elsewhere_N]
     for cell, its in cuts.items():
-        yield cell.part, cell.item, cell.at, cell.measure, *share(right_without(net, its, *puzzles))
+        right_N = right_without(net, its, *puzzles)
+        yield cell.part, cell.item, cell.at, cell.measure, *share(right_N)
+        for number in np.unique(group_N):
+            item = removed_in(GROUPS[number], cell).item
+            yield cell.part, item, cell.at, cell.measure, *share(right_N[group_N == number])

@@ -12,7 +12,20 @@ from wherewhat.stats.bootstrap import quantiles
 from wherewhat.stats.intervals import student, wilson
 from wherewhat.studies.engine.lengths import Measured
 from wherewhat.studies.latin_square.attention import attention_measures, read_attention
-from wherewhat.studies.latin_square.names import CHANGE, CHANGE_BOUND, GROUPS, MOVED, RATIO, TEST, TRAIN, block_name
+from wherewhat.studies.latin_square.names import (
+    ADDED,
+    ADDED_BOUND,
+    CHANGE,
+    CHANGE_BOUND,
+    GROUPS,
+    MODULES,
+    MOVED,
+    RATIO,
+    TEST,
+    TRAIN,
+    block_name,
+)
+from wherewhat.studies.latin_square.network import module_contrast, shuffled_contrasts
 from wherewhat.studies.latin_square.position_tables import (
     Floats,
     cosines,
@@ -127,6 +140,21 @@ def change_rows(start: Trunk, net: Trunk) -> Iterator[Measured]:
         _, bound = quantiles(shuffled_layouts(change_SD, times=SHUFFLES, seed=0))
         yield "change", block_name(block), None, CHANGE, layout_correlation(change_SD), None, None
         yield "change", block_name(block), None, CHANGE_BOUND, bound, None, None
+
+
+def module_rows(start: Trunk, net: Trunk, module_T: Ints) -> Iterator[Measured]:
+    """Whether tables of nodes show the modules, and whether what they have added to their starts does.
+
+    As with the layout, a large start hides what was added; the bound is that of the change with modules shuffled.
+    """
+    first = tables_of(start)
+    for block, table_TD in tables_of(net).items():
+        change_TD = table_TD - first[block]
+        _, bound = quantiles(shuffled_contrasts(change_TD, module_T, times=SHUFFLES, seed=0))
+        contrasts = {MODULES: table_TD, ADDED: change_TD}
+        numbers = {measure: module_contrast(each_TD, module_T) for measure, each_TD in contrasts.items()}
+        for measure, value in {**numbers, ADDED_BOUND: bound}.items():
+            yield "network", block_name(block), None, measure, value, None, None
 
 
 def _table_numbers(net: Trunk) -> Iterator[tuple[str, str, float]]:

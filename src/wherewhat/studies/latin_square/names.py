@@ -20,7 +20,7 @@ READS, READS_LINES = "last cell to the queried cell", "last cell to the row and 
 LINKS = (GATHERS, MARKS, READS, READS_LINES)
 OUTSIDE = "queried cell to other rows and columns"  # which should not matter to an answer
 REMOVED = (*LINKS, OUTSIDE)  # one at a time
-TOGETHER = ((MARKS, READS),)  # links that are removed together, the first in an earlier block: one of each route
+TOGETHER = MARKS, READS  # links that are removed together, the second in a later block: one of each of two routes
 WHOLE = "nothing removed"
 MOVED = "moved"  # how far a table has come from where it started, as a share of its norm there
 # Of what a table has added to its start: its layout correlation, and the bound of 97.5 % of it with cells shuffled.
@@ -37,8 +37,11 @@ HEADINGS = {  # of measures of tables, where people read them
     RATIO: "norm of the table over that of tokens",
 }
 MODULES, ERROR = "inside minus across", "error"  # of the network simulation
+# Of what a table of nodes has added to its start: the same, and the bound of 97.5 % of it with modules shuffled.
+ADDED, ADDED_BOUND = "inside minus across of the change", "97.5 % of shuffled modules"
 HELPS = 0.02  # of the variance of hidden nodes: by how much less may stay unexplained for positions to help
 GUESS = 0.25  # accuracy of a random symbol
+RULED_OUT = "row and column, then counts"  # the guess that rules out their symbols, and counts the others in the grid
 LEARNT = 0.6  # test accuracy from which a net knows more than it would without positions
 
 
@@ -88,6 +91,16 @@ def accuracy(item: str = TEST) -> Cell:
     return Cell("accuracy", "accuracy", item)
 
 
+def guess_cell(group: str) -> Cell:
+    """The accuracy of a guess in a class of puzzles."""
+    return Cell("chance", "accuracy", group)
+
+
+def removed_in(group: str, cell: Cell) -> Cell:
+    """Of an accuracy with something or nothing removed, that in one class of puzzles."""
+    return cell._replace(item=f"{cell.item}, {group}".removeprefix(", "))
+
+
 def noisy(probability: float) -> Cell:
     """Accuracy when every given cell is replaced with this probability."""
     return Cell("noise", "accuracy", "", probability)
@@ -108,9 +121,12 @@ def change_cell(block: int, measure: str = CHANGE) -> Cell:
     return Cell("change", measure, block_name(block))
 
 
-def modules_cell() -> Cell:
-    """How much more rows of the first block's table resemble each other inside modules than across."""
-    return Cell("network", MODULES, block_name(0))
+def modules_cell(measure: str = MODULES) -> Cell:
+    """How much more rows of the first block's table resemble each other inside modules than across.
+
+    Of the whole table, or of what it has added to its start, or the bound of that with modules shuffled.
+    """
+    return Cell("network", measure, block_name(0))
 
 
 def error_cell() -> Cell:
@@ -138,9 +154,9 @@ def removed_cell(link: str, block: int) -> Cell:
     return Cell("removed", link, block_name(block))
 
 
-def together_cell(first: str, before: int, then: str, after: int) -> Cell:
-    """Accuracy when an earlier block lacks one link of attention, and a later block another."""
-    return Cell("removed", f"{first}, and {then}", f"{block_name(before)} and {block_name(after)}")
+def together_cell(before: int, after: int) -> Cell:
+    """Accuracy when an earlier block lacks the first of both links that are removed together, a later one the other."""
+    return Cell("removed", ", and ".join(TOGETHER), f"{block_name(before)} and {block_name(after)}")
 
 
 def chance(measure: str) -> Cell:

@@ -101,6 +101,12 @@ def random_contrasts(network: ModularNetwork, width: int, *, tables: int, seed: 
     return np.array([module_contrast(table_TD, module_T) for table_TD in drawn])
 
 
+def shuffled_contrasts(table_TD: Floats, module_T: Ints, *, times: int, seed: int) -> Floats:
+    """The contrast of a table with its nodes put into modules at random, so many times."""
+    generator = np.random.default_rng(seed)
+    return np.array([module_contrast(table_TD, generator.permutation(module_T)) for _ in range(times)])
+
+
 def hide(values_NTV: Tensor, share: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """What a net reads, input_NTV with a flag as last channel, and hidden_NT: which nodes have the flag, not values."""
     samples, nodes, _ = values_NTV.shape

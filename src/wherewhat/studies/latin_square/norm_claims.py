@@ -44,9 +44,14 @@ LOWER = {  # by the sign of the small norm's advantage at a third of the learnin
     -1: "At a third of the learning rate, the large norm does clearly better.",
 }
 BOTH_RATES = "A large table does better at a third of the learning rate, a small one worse"
-ONE_RATE = {  # by the signs of a large table at the lower rate, and of a small one at the higher
-    (1, 0): "A table that starts large learns better at a lower rate; whether a small one does at a higher is open",
-    (0, 1): "A table that starts small learns better at a higher rate; whether a large one does at a lower is open",
+NOT_AS_EXPECTED = {  # by the signs of what a large table gains at the lower rate, and a small one at the higher
+    (1, 0): "A table that starts large does better at a third of the learning rate; for a small one this is open",
+    (0, 1): "A table that starts small does worse at a third of the learning rate; for a large one this is open",
+    (1, -1): "Both tables do better at a third of the learning rate",
+    (-1, 1): "Both tables do worse at a third of the learning rate",
+    (-1, 0): "A table that starts large does worse at a third of the learning rate; for a small one this is open",
+    (0, -1): "A table that starts small does better at a third of the learning rate; for a large one this is open",
+    (-1, -1): "A large table does worse at a third of the learning rate, a small one better",
 }
 
 
@@ -106,12 +111,12 @@ def at_the_lower_rate(table: ResultTable) -> str:
     answers={
         "seen": "Each table has its learning rate: a large one learns at a lower rate, a small one at a higher",
         "in part": "Only one of the tables depends on the learning rate as expected",
-        "not seen": "The learning rate does not explain what becomes of small and large tables",
+        "not seen": "Neither table clearly does better at the learning rate that was expected to suit it",
         "unknown": "Whether each table has its own best learning rate is open",
     },
 )
 def rate(table: ResultTable) -> Verdict:
-    """By test accuracy of each table at two learning rates."""
+    """By test accuracy of each table at two learning rates; the answer says no more of either than its own sign."""
     shares = accuracies(table, (*SMALL_ARMS, *LARGE_ARMS))
     if (verdict := too_short(table, SMALL_ARMS)) or len(shares) < 4:
         return verdict or Verdict("Not all four arms were trained", "unknown")
@@ -119,14 +124,14 @@ def rate(table: ResultTable) -> Verdict:
         f"{label(LARGE)}, slower": gap(table, LARGE_SLOW, LARGE),
         f"{label(SMALL)}, faster": gap(table, SMALL, SMALL_SLOW),
     }
-    ours = f"{listing(shares)}; gained at the rate that suits: {list_gaps(gaps)}"
+    ours = f"{listing(shares)}; gained at the rate that is expected to suit: {list_gaps(gaps)}"
     large, small = (each.side for each in gaps.values())
     sentence = (
         f"At a third of the learning rate, {label(LARGE)} goes from {percent(shares[LARGE])} to "
         f"{percent(shares[LARGE_SLOW])} of the test puzzles, and {label(SMALL)} from {percent(shares[SMALL])} to "
         f"{percent(shares[SMALL_SLOW])}."
     )
-    answer = ONE_RATE.get((large, small), "")
+    answer = NOT_AS_EXPECTED.get((large, small), "")
     if (large, small) == (1, 1) and shares[LARGE_SLOW] < LEARNT:
         answer = BOTH_RATES
     return Verdict(ours, open_verdict([large, small]), short=sentence, answer=answer)

@@ -14,19 +14,23 @@ from wherewhat.report.blocks.table import table as table_of
 from wherewhat.report.core.html import join, tag
 from wherewhat.report.core.page import Page, Section
 from wherewhat.studies.engine.results import Cell, ResultTable
+from wherewhat.studies.latin_square.attention_charts import attention_chart, removed_chart
 from wherewhat.studies.latin_square.charts import (
     RATE_ARMS,
     RATIO_ARMS,
     accuracy_chart,
-    attention_chart,
     curve_chart,
     group_chart,
     noise_chart,
     pair_chart,
     ratio_chart,
-    removed_chart,
 )
+from wherewhat.studies.latin_square.modules import shows_modules
 from wherewhat.studies.latin_square.names import (
+    ADDED,
+    ADDED_BOUND,
+    CHANGE_BOUND,
+    HEADINGS,
     HELPS,
     LARGE,
     LINE_SINUSOID,
@@ -39,7 +43,6 @@ from wherewhat.studies.latin_square.names import (
     SMALL,
     SQUARES,
     block_name,
-    chance,
     error_cell,
     label,
     modules_cell,
@@ -89,12 +92,16 @@ TEXTS = {
     "puzzles that ask for a cell outside the row and column of the last cell, nine in sixteen: in the others they "
     "overlap. 95 % intervals.",
     "groups": "Binary puzzles follow from a row or a column, ternary ones from both, quaternary ones only from the "
-    "whole grid. Under noise, each given cell is replaced with some probability by a random symbol. 95 % intervals.",
+    "whole grid. Dotted: a random symbol, and, for quaternary puzzles, the best guess after the symbols of the row and "
+    "the column are ruled out, by how often the grid has each of the others; in the other classes that guess is always "
+    "right. Under noise, each given cell is replaced with some probability by a random symbol. 95 % intervals.",
     "network": "A network of nodes in modules, in random order; a net reads all nodes but the hidden ones, whose "
     "values it predicts. Which nodes belong together is nowhere given: a table can learn it, or the weights of the net "
     "can if its positions tell nodes apart, as those of a fixed sinusoid do. Without positions a net can use little "
-    "more than the mean of the nodes that it sees. Grey are 95 % of random tables. Unexplained variance: 1 for a net "
-    "that predicts the mean of all nodes at all times.",
+    "more than the mean of the nodes that it sees. Grey are 95 % of random tables. The table also has the contrast of "
+    "what training has added to each table, which a large start can hide, with what 97.5 % of the same changes with "
+    "nodes in random modules are below. Unexplained variance: 1 for a net that predicts the mean of all nodes at all "
+    "times.",
     "numbers": "Published are means and standard deviations over 15 seeds in per cent. Ours are test and training "
     "accuracies; measures of tables are those at the end of training, by block, with the norm of their change since "
     "the start over their norm there, and the layout correlation of that change alone: of a table that starts large, a "
@@ -229,9 +236,10 @@ def network(table: ResultTable, about: LatinSquareSection) -> Section:
     """The simulated network: modules in tables, and prediction errors."""
     rows = []
     for arm in about.network_arms:
-        contrast, error = (table.row(name_of(NETWORK, arm), cell) for cell in (modules_cell(), error_cell()))
-        rows.append([label(arm), *(short(row["value"]) if row else MISSING for row in (contrast, error))])
-    headings = ["positions", "inside minus across", "unexplained variance"]
+        cells = (*(modules_cell(measure) for measure in (MODULES, ADDED, ADDED_BOUND)), error_cell())
+        values = [table.row(name_of(NETWORK, arm), cell) for cell in cells]
+        rows.append([label(arm), *(short(row["value"]) if row else MISSING for row in values)])
+    headings = ["positions", MODULES, "of the change alone", HEADINGS[CHANGE_BOUND], "unexplained variance"]
     cards = columns(
         panel(network_chart(table, about), title="Do tables show the modules?"),
         panel(table_of(headings, rows, label="the simulated network"), title="And do they help?"),
@@ -255,17 +263,9 @@ def network_finding(table: ResultTable) -> str:
         f"{label(SMALL)}."
     )
     large = table.value(name_of(NETWORK, LARGE), error_cell())
-    if not (large < none - HELPS and shows_no_modules(table, LARGE)):
+    if not (large < none - HELPS and shows_modules(table, LARGE) == -1):
         return sentence
     return f"{sentence} With one from {label(LARGE)} it is {percent(large)}, although that table shows no modules."
-
-
-def shows_no_modules(table: ResultTable, arm: str) -> bool:
-    """Whether rows of nodes are clearly no more alike inside modules than in random tables."""
-    row, random = table.row(name_of(NETWORK, arm), modules_cell()), table.row("", chance(MODULES))
-    if row is None or random is None:
-        return False
-    return bool((row["value"] if row["high"] is None else row["high"]) <= random["high"])
 
 
 def numbers(table: ResultTable, about: LatinSquareSection) -> Section:

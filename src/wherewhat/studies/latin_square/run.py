@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import torch
 
 from wherewhat.jobs.job import JobContext
+from wherewhat.nets.build import build
 from wherewhat.nets.trunk import Trunk
 from wherewhat.profiling.profile import profile
 from wherewhat.profiling.settings import ProfileSettings
@@ -19,14 +20,14 @@ from wherewhat.studies.latin_square.measures import (
     attention_rows,
     change_rows,
     growth_rows,
+    module_rows,
     moved_rows,
     noise_rows,
     puzzles,
     table_rows,
-    tables_of,
 )
-from wherewhat.studies.latin_square.names import ERROR, MODULES, NETWORK, SQUARES, TEST, block_name
-from wherewhat.studies.latin_square.network import learn_network, module_contrast
+from wherewhat.studies.latin_square.names import ERROR, NETWORK, SQUARES, TEST
+from wherewhat.studies.latin_square.network import learn_network
 from wherewhat.studies.latin_square.notes import describe, notes_of
 from wherewhat.studies.latin_square.settings import SCALES, LatinCondition, LatinScale, conditions
 from wherewhat.studies.latin_square.summary import chance_rows, mean_rows
@@ -78,9 +79,8 @@ def network_rows(condition: LatinCondition, scale: LatinScale, seed: int, contex
     training = scale.network
     net, error = learn_network(training, scale.network_net(condition), seed, context.step)
     yield "network", "", None, ERROR, error, None, None
-    module_T = training.network.module_of(seed)
-    for block, table_TD in tables_of(net).items():
-        yield "network", block_name(block), None, MODULES, module_contrast(table_TD, module_T), None, None
+    start = build(net.config, seed=seed)
+    yield from module_rows(start, net, training.network.module_of(seed))
 
 
 LEARNT_BY: Mapping[str, LearntTask] = {SQUARES: square_rows, NETWORK: network_rows}

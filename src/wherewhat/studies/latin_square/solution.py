@@ -1,13 +1,13 @@
 """How nets solve Latin squares, in one sentence and what it rests on: routes to the answer along rows and columns.
 
-A route is two links of attention in successive blocks. What a net needs is decided net by net, by removing a link:
-kinds of nets may find another solution from each seed.
+A route is two links of attention, the second in a later block. What a net needs is decided net by net, by removing a
+link: kinds of nets may find another solution from each seed.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from math import isnan
+from math import isnan, nan
 from statistics import fmean
 from typing import NamedTuple
 
@@ -15,18 +15,23 @@ from wherewhat.formatting import count, listed, percent
 from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.names import (
     GATHERS,
+    GROUPS,
     LEARNT,
     MARKS,
     OUTSIDE,
     READS,
     READS_LINES,
+    RULED_OUT,
     SQUARES,
+    TOGETHER,
     accuracy,
     attention_cell,
     chance,
+    guess_cell,
     label,
     name_of,
     removed_cell,
+    removed_in,
     together_cell,
     whole_cell,
 )
@@ -43,6 +48,8 @@ ROUTES = {
 AT_LEAST = f"at least {percent(LEARNT)} of the test puzzles"
 ANSWERING = f"that answer {AT_LEAST}"
 ALONG = "along rows and columns"
+
+ROUNDED = 0.05  # points that are written as 0.0
 
 Net = tuple[str, int]  # an arm and a seed
 
@@ -99,7 +106,7 @@ def solution(table: ResultTable, about: LatinSquareSection) -> LongAnswer:
     for link in ROUTES:
         alike = {net: its for net, its in routes.items() if its[0].first.link == link}
         parts += [route_words(table, link, alike)] if alike else []
-    parts.append(together_words(table, routes))
+    parts += [together_words(table, routes), quaternary_words(table, nets)]
     if routes and (rest := [net for net in nets if net not in routes]):
         parts.append(f"{cases(rest, table)}, no route is clear.")
     return LongAnswer(lead=lead(list(routes.values()), len(nets)), rest=" ".join(part for part in parts if part))
@@ -157,19 +164,29 @@ def outside_words(table: ResultTable, nets: Sequence[Net], blocks: int) -> str:
     """Whether nets also need what the queried cell reads outside its row and column; empty where not measured."""
     if needing := [net for net in nets if any(needed(table, net, OUTSIDE, block) for block in range(blocks))]:
         return f"{cases(needing, table)}, the queried cell also needs cells outside its row and column."
-    drops = [
-        table.value(name_of(SQUARES, arm), whole_cell(), seed)
-        - table.value(name_of(SQUARES, arm), removed_cell(OUTSIDE, block), seed)
-        for arm, seed in nets
-        for block in range(blocks)
-    ]
-    if any(map(isnan, drops)):
+    most, of_hard = most_lost(table, nets, blocks), most_lost(table, nets, blocks, GROUPS[-1])
+    if isnan(most):
         return ""
-    most = f"{100 * max(0.0, *drops):.1f}"
+    lost, of_hard_lost = ("accuracy" if each < ROUNDED else f"more than {each:.1f} points" for each in (most, of_hard))
     return (
         "None needs the attention of the queried cell to cells outside its row and column: without it in any one "
-        f"block, no net loses {'accuracy' if most == '0.0' else f'more than {most} points'}."
+        f"block, no net loses {lost}."
+        + ("" if isnan(of_hard) else f" Of {GROUPS[-1]} puzzles alone, none loses {of_hard_lost}.")
     )
+
+
+def most_lost(table: ResultTable, nets: Sequence[Net], blocks: int, group: str = "") -> float:
+    """The most that a net loses, in points, where the queried cell does not see cells outside its row and column.
+
+    In all puzzles or in a class of them; NaN where not measured.
+    """
+    cells = [whole_cell(), *(removed_cell(OUTSIDE, block) for block in range(blocks))]
+    shown = [removed_in(group, cell) if group else cell for cell in cells]
+    drops = []
+    for arm, seed in nets:
+        whole, *without = (table.value(name_of(SQUARES, arm), cell, seed) for cell in shown)
+        drops += [whole - each for each in without]
+    return nan if any(map(isnan, drops)) else 100 * max(0.0, *drops)
 
 
 def route_words(table: ResultTable, link: str, routes: Mapping[Net, Routes]) -> str:
@@ -206,11 +223,13 @@ def attention_words(table: ResultTable, routes: Sequence[Route]) -> str:
 def together_words(table: ResultTable, routes: Mapping[Net, Routes]) -> str:
     """What becomes of nets with two routes that end at different cells when one link of each is removed."""
     both: dict[Net, tuple[float, float]] = {}
+    begins, ends = TOGETHER
     for net, its in routes.items():
-        by_link = {route.first.link: route for route in its}
-        if (marks := by_link.get(MARKS)) and (gathers := by_link.get(GATHERS)):
-            cell = together_cell(MARKS, marks.first.block, READS, gathers.then.block)
-            both[net] = (marks.first.whole, table.value(name_of(SQUARES, net[0]), cell, net[1]))
+        before = [route.first for route in its if route.first.link == begins]
+        after = [route.then for route in its if route.then.link == ends]
+        if before and after:
+            cell = together_cell(before[0].block, after[0].block)
+            both[net] = (before[0].whole, table.value(name_of(SQUARES, net[0]), cell, net[1]))
     both = {net: values for net, values in both.items() if not isnan(values[1])}
     if not both:
         return ""
@@ -219,6 +238,24 @@ def together_words(table: ResultTable, routes: Mapping[Net, Routes]) -> str:
     return (
         f"{needs} both the route over the row and column and the one over the queried cell: with one link of each "
         f"removed, accuracy falls from {whole} to {without}."
+    )
+
+
+def quaternary_words(table: ResultTable, nets: Sequence[Net]) -> str:
+    """Whether the best nets at quaternary puzzles do more there than rule out symbols and count; empty if unknown."""
+    arms = dict.fromkeys(arm for arm, _ in nets)
+    rows = {arm: row for arm in arms if (row := table.row(name_of(SQUARES, arm), accuracy(GROUPS[-1])))}
+    guess = table.row(RULED_OUT, guess_cell(GROUPS[-1]))
+    if not rows or guess is None:
+        return ""
+    best = max(rows, key=lambda arm: rows[arm]["value"])
+    value, low, level = rows[best]["value"], rows[best]["low"], guess["value"]
+    clear = low is not None and low > (level if guess["high"] is None else guess["high"])
+    better = "clearly better than" if clear else "no better than" if value <= level else "not clearly better than"
+    return (
+        f"Quaternary puzzles are answered {better} by ruling out the symbols of the row and column and counting the "
+        f"others over the grid: that guess is right in {percent(level)} of them, and the best kind of nets there, "
+        f"{label(best)}, in {percent(value)}."
     )
 
 

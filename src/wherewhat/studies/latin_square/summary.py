@@ -6,11 +6,12 @@ from math import inf
 import numpy as np
 
 from wherewhat.stats.bootstrap import quantiles
+from wherewhat.stats.intervals import student
 from wherewhat.studies.engine.results import ResultTable, Row, over_seeds
 from wherewhat.studies.latin_square.attention import UNIFORM
-from wherewhat.studies.latin_square.counting import best_guess
+from wherewhat.studies.latin_square.counting import best_guess, by_row_and_column
 from wherewhat.studies.latin_square.measures import puzzles
-from wherewhat.studies.latin_square.names import MODULES, NONE, SINUSOID
+from wherewhat.studies.latin_square.names import GROUPS, MODULES, NONE, RULED_OUT, SINUSOID, guess_cell
 from wherewhat.studies.latin_square.network import random_contrasts
 from wherewhat.studies.latin_square.position_tables import chance_measures, cosines, sinusoid_table, table_measures
 
@@ -43,8 +44,20 @@ def chance_rows(table: ResultTable) -> Iterator[Row]:
         yield "chance", SINUSOID, "", None, None, measure, value, None, None
     for number, cosine in enumerate(cosines(sinusoid_SD - sinusoid_SD.mean(0)).ravel().tolist()):
         yield "cosine", SINUSOID, "", float(number), None, "cosine", cosine, None, None
-    guess = best_guess(puzzles(SEED, "train", FITTED), puzzles(SEED, "test", GUESSED))
-    yield "chance", NONE, "", None, None, "accuracy", guess, None, None
+    yield from guess_rows()
+
+
+def guess_rows() -> Iterator[Row]:
+    """Accuracy of the best guess without positions; and of that from row, column and counts, by class of puzzles.
+
+    The second has intervals over the puzzles on which it is scored.
+    """
+    fitted, scored = puzzles(SEED, "train", FITTED), puzzles(SEED, "test", GUESSED)
+    yield "chance", NONE, "", None, None, "accuracy", float(best_guess(fitted, scored).mean()), None, None
+    right_N = best_guess(fitted, scored, by_row_and_column)
+    for number, group in enumerate(GROUPS):
+        part, measure, item, _ = guess_cell(group)
+        yield part, RULED_OUT, item, None, None, measure, *student(right_N[scored.group_N == number].tolist())
 
 
 def mean_rows(table: ResultTable) -> Iterator[Row]:

@@ -33,6 +33,7 @@ from wherewhat.studies.latin_square.names import (
     table_cell,
 )
 from wherewhat.tables.manifest.study import LatinSquareSection
+from wherewhat.tasks.latin import CELLS, SIDE
 
 NAMES = legend(symbolType="circle", columns=2, labelLimit=190)
 Rows = Iterator[Mapping[str, Any]]
@@ -172,9 +173,9 @@ def cosine_scale() -> alt.Scale:
 
 def cosine_cell(number: int, value: float) -> dict[str, Any]:
     """A pair of cells by their places, counted from 1 for people."""
-    here, there = divmod(number, 16)
-    places = [f"row {cell // 4 + 1} column {cell % 4 + 1}" for cell in (here, there)]
-    shared = here != there and (here // 4 == there // 4 or here % 4 == there % 4)
+    here, there = divmod(number, CELLS)
+    places = [f"row {cell // SIDE + 1} column {cell % SIDE + 1}" for cell in (here, there)]
+    shared = here != there and (here // SIDE == there // SIDE or here % SIDE == there % SIDE)
     return {"here": here, "there": there, "value": value, "from": places[0], "to": places[1], "shared": shared}
 
 

@@ -30,7 +30,7 @@ from wherewhat.studies.latin_square.names import (
 SLOW_ARMS = (SMALL_SLOW, LARGE_SLOW)
 AT_MOST = {"agrees": "in part", "seen": "in part"}  # verdicts that something limits to a part
 AGAINST_A_LATE_ONE = {"disagrees": "unknown", "not seen": "unknown"}  # when it is the small table
-WITH_FEW_SEEDS = {**AT_MOST, "disagrees": "unknown", "not seen": "unknown"}
+WITH_FEW_SEEDS = {**AT_MOST, **AGAINST_A_LATE_ONE}
 
 
 def too_short(table: ResultTable, arms: Sequence[str] = (SMALL,)) -> Verdict | None:
