@@ -14,6 +14,7 @@ from wherewhat.encodings.urpe import Urpe
 from wherewhat.errors import UserError
 from wherewhat.formatting import percent
 from wherewhat.jobs.job import JobContext
+from wherewhat.nets.attention import self_attentions
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
@@ -235,3 +236,12 @@ def test_paper_scale_is_as_published() -> None:
     assert (settings.batch, settings.learning_rate, settings.warmup) == (128, 7e-5, 6000)
     assert (settings.net.layers, settings.net.width, settings.net.heads, settings.net.length) == (3, 768, 12, 128)
     assert (settings.steps, settings.evaluate_samples, settings.weight_decay) == (40_000, 6400, 0.0)
+
+
+def test_notes_name_the_biases_and_the_norm_that_nets_here_lack() -> None:
+    net = build(MICRO.training(RowSumCondition("position", "none"), 0).net, seed=0)
+    assert all(module.qkv.bias is None and module.out.bias is None for module in self_attentions(net))
+    ids_BT = torch.arange(4)[None]
+    assert torch.equal(net.embedded(ids_BT), net.tokens(ids_BT))  # no norm between the embedding and the first block
+    missing = "projections of attention have no biases here and the embedding has no norm"
+    assert any(missing in note for note in notes_of(SCALES["paper"], seeds=3))
