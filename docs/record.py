@@ -8,9 +8,10 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -19,14 +20,31 @@ from figures import RECORDS, record
 from wherewhat.formatting import MISSING
 from wherewhat.published.counting import TOP_1
 from wherewhat.published.latin_square import BY_TABLE
+from wherewhat.stats.verdict import UNPUBLISHED
 from wherewhat.studies.counting.biases import learnt_regions
 from wherewhat.studies.counting.names import BY_HAND
 from wherewhat.studies.counting.solution import way
-from wherewhat.studies.engine.results import ResultTable
+from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.latin_square.names import label
-from wherewhat.studies.row_sums.names import ALONE_FOLLOWS, FOLLOWS, ORDER, UNIT_SUMS
+from wherewhat.studies.row_sums.names import (
+    ALONE_FOLLOWS,
+    ENTROPY,
+    FOLLOWS,
+    FREE,
+    GAP,
+    INNER,
+    ORDER,
+    SUMS_ALONE,
+    UNIT_SUMS,
+    random_fit,
+)
+from wherewhat.studies.row_sums.settings import ARMS
+from wherewhat.studies.row_sums.solution import best_fit, first_layer, three
 
 VERDICTS = ("agrees", "in part", "disagrees", "seen", "not seen", "unknown")
+# What verdicts are called in a record that counts both kinds of claim apart, in the order of its prose.
+OF_PUBLISHED = {verdict: verdict for verdict in ("agrees", "in part", "disagrees", "unknown")}
+OF_UNPUBLISHED = {"seen": "seen", "in part": "seen in part", "not seen": "not seen", "unknown": "unpublished, unknown"}
 
 
 def header(manifest: dict[str, Any], *options: str) -> dict[str, Any]:
@@ -55,6 +73,22 @@ def counted(verdicts: dict[str, str]) -> dict[str, str]:
     """How many claims have each verdict; all verdicts, as the prose names them in this order whatever the run says."""
     counts = Counter(verdicts.values())
     return {"claims": str(len(verdicts)), **{name: str(counts[name]) for name in VERDICTS}}
+
+
+def counted_apart(manifest: dict[str, Any]) -> dict[str, str]:
+    """How many claims have each verdict: of those that were published, and then of those that never were."""
+    published, new = (
+        [claim["verdict"] for claim in manifest["claims"] if claim["published"].startswith(UNPUBLISHED) == unpublished]
+        for unpublished in (False, True)
+    )
+    return {**_by_verdict("published", published, OF_PUBLISHED), **_by_verdict("unpublished", new, OF_UNPUBLISHED)}
+
+
+def _by_verdict(kind: str, verdicts: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
+    counts = Counter(verdicts)
+    if unexpected := sorted(set(counts) - set(names)):
+        raise ValueError(f"{kind} claims cannot have the verdict {', '.join(unexpected)}")
+    return {kind: str(len(verdicts)), **{name: str(counts[verdict]) for verdict, name in names.items()}}
 
 
 def canonical(run: Path) -> dict[str, Any]:
@@ -217,7 +251,7 @@ def counting(run: Path) -> dict[str, Any]:
     verdicts = verdicts_of(manifest)
     return {
         **header(manifest),
-        "figures": {"verdicts": counted(verdicts)},
+        "figures": {"verdicts": counted_apart(manifest)},
         "tables": {"accuracy": counting_table(means), "ways": ways_table(run, manifest)},
         "claims": verdicts,
     }
@@ -272,6 +306,7 @@ def row_sums(run: Path) -> dict[str, Any]:
         "`even`, first half": ("even", "first half"),
         "second half": ("even", "second half"),
         "`position`, rows sum to one again": ("position", UNIT_SUMS),
+        "`position`, row sums alone": ("position", SUMS_ALONE),
     }
     shares = {
         (subject, item): f"{100 * value:.1f}"
@@ -292,12 +327,37 @@ def row_sums(run: Path) -> dict[str, Any]:
         cells = [shares.get((f"{task}, {name}", item), MISSING) for task, item in columns.values()]
         cells += [correlated.get((f"position, {name}", cell), MISSING) for cell in correlations.values()]
         table.append([f"`{name}`", *cells])
+    names = manifest["about"]["encodings"]
+    tables = {"accuracy": table, "first-layer": first_layer_table(run, names), "ends": ends_table(means, names)}
     return {
         **header(manifest),
-        "figures": {"verdicts": counted(verdicts)},
-        "tables": {"accuracy": table},
+        "figures": {"verdicts": counted_apart(manifest)},
+        "tables": tables,
         "claims": verdicts,
     }
+
+
+def first_layer_table(run: Path, names: Sequence[str]) -> list[list[str]]:
+    """Of nets with URPE in the position task: how uniform their first layer is, and how linear its row sums are."""
+    table = ResultTable(pl.read_parquet(run / "result.parquet"))
+    rows = [["first layer", "entropy before factors", "R² of row sums, best head", "97.5 % of random factors below"]]
+    for name in names:
+        if ARMS[name].kind == FREE:
+            random = table.estimate("", random_fit(ARMS[name].factors)).high
+            entropy = fmean(first_layer(table, name, ENTROPY)["value"])
+            rows.append([f"`{name}`", three(entropy), three(best_fit(table, name)), three(random)])
+    return rows
+
+
+def ends_table(means: pl.DataFrame, names: Sequence[str]) -> list[list[str]]:
+    """What relative biases know of slots in the position task, in points: between the ends, and how much more there."""
+
+    def points(name: str, cell: Cell) -> str:
+        rows = means.filter(part=cell.part, subject=f"position, {name}", measure=cell.measure)
+        return "{} ({} to {})".format(*map(signed, rows.select("value", "low", "high").row(0)))
+
+    rows = [["known of slots, points", "between the ends", "ends minus the slots between them"]]
+    return rows + [[f"`{name}`", points(name, INNER), points(name, GAP)] for name in names if ARMS[name].bias]
 
 
 def latin_square(run: Path) -> dict[str, Any]:
@@ -306,7 +366,7 @@ def latin_square(run: Path) -> dict[str, Any]:
     verdicts = verdicts_of(manifest)
     return {
         **header(manifest),
-        "figures": {"verdicts": counted(verdicts)},
+        "figures": {"verdicts": counted_apart(manifest)},
         "tables": {"accuracy": latin_table(means, manifest["about"])},
         "claims": verdicts,
     }

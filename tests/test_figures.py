@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+import sys
 import tomllib
 from collections import Counter
 from datetime import date
@@ -14,6 +15,10 @@ ROOT = Path(__file__).resolve().parents[1]
 SPEC = importlib.util.spec_from_file_location("figures", ROOT / "docs" / "figures.py")
 figures = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(figures)
+sys.modules.setdefault("figures", figures)  # which record.py imports
+OF_RECORDS = importlib.util.spec_from_file_location("recording", ROOT / "docs" / "record.py")
+recording = importlib.util.module_from_spec(OF_RECORDS)
+OF_RECORDS.loader.exec_module(recording)
 
 RECORDS = sorted(path.stem for path in figures.RECORDS.glob("*.json"))
 WITH_CLAIMS = ["attribution", "canonical", "counting", "latin-square", "length", "row-sums", "speech"]
@@ -60,10 +65,28 @@ def test_a_page_with_another_number_or_one_too_many_is_noticed():
 
 @pytest.mark.parametrize("name", WITH_CLAIMS)
 def test_verdicts_are_those_of_the_recorded_claims(name: str):
+    from wherewhat.studies.registry import STUDIES
+
     record = figures.record(name)
+    if "published" in record["figures"]["verdicts"]:  # counted apart from what was never published
+        published = {claim.text: claim.published for claim in STUDIES[name].claims.values()}
+        rows = [{"published": published[text], "verdict": verdict} for text, verdict in record["claims"].items()]
+        assert record["figures"]["verdicts"] == recording.counted_apart({"claims": rows})
+        return
     counted = {verdict: str(number) for verdict, number in Counter(record["claims"].values()).items()}
     told = {verdict: number for verdict, number in record["figures"]["verdicts"].items() if number != "0"}
     assert told == {"claims": str(len(record["claims"])), **counted}
+
+
+def test_verdicts_on_what_was_never_published_are_counted_apart():
+    verdicts = {"10 %": ["agrees", "in part", "unknown", "agrees"], "unknown: not tried": ["in part", "not seen"]}
+    rows = [{"published": side, "verdict": verdict} for side, its in verdicts.items() for verdict in its]
+    assert list(recording.counted_apart({"claims": rows}).items()) == [
+        *[("published", "4"), ("agrees", "2"), ("in part", "1"), ("disagrees", "0"), ("unknown", "1")],
+        *[("unpublished", "2"), ("seen", "0"), ("seen in part", "1"), ("not seen", "1"), ("unpublished, unknown", "0")],
+    ]
+    with pytest.raises(ValueError, match="unpublished claims cannot have the verdict agrees"):
+        recording.counted_apart({"claims": [{"published": "unknown", "verdict": "agrees"}]})
 
 
 @pytest.mark.parametrize("name", WITH_CLAIMS)

@@ -23,13 +23,24 @@ CHANGE_TOKENS = ("sinusoidal", "learned")
 FREE_ROWS = ("urpe",)
 KEEP_ROWS = [name for name in ENCODINGS if name not in (*CHANGE_TOKENS, *FREE_ROWS)]
 BOTH = [name for name in KEEP_ROWS if ENCODINGS[name].direction != "causal only"]
+WRAPPERS = ("dape over rope", "dape over t5_bias", "dape_v2 over rope", "dape_v2 over t5_bias")  # beside their default
 ROUNDING = 1e-9  # of float64 through a few layers, relative to the size of what comes out
 
 
 def net_of(encoding: str, kind: str, *, layers: int = LAYERS) -> Trunk:
-    """A net in float64 whose encoding has large random parameters."""
+    """A net in float64 whose encoding has large random parameters; all other weights are the same for all of them."""
+    name, _, over = encoding.partition(" over ")
     config = NetConfig(
-        vocabulary=7, width=16, layers=layers, heads=2, length=T, kind=kind, kernel=KERNEL, encoding=encoding
+        vocabulary=7,
+        width=16,
+        layers=layers,
+        heads=2,
+        length=T,
+        kind=kind,
+        kernel=KERNEL,
+        encoding=name,
+        encoding_options={"over": over} if over else {},
+        token_sigma=1.0,
     )
     net = build(config, seed=1).double().eval()
     generator = torch.Generator().manual_seed(2)
@@ -47,18 +58,19 @@ def spread(net: nn.Module, ids_T: list[int]) -> Tensor:
 
 
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])
-@pytest.mark.parametrize("name", KEEP_ROWS)
+@pytest.mark.parametrize("name", [*KEEP_ROWS, *WRAPPERS])
 def test_equal_tokens_have_equal_outputs(name: str, kind: str) -> None:
-    if kind == "encoder" and name not in BOTH:
+    if kind == "encoder" and name not in (*BOTH, *WRAPPERS):
         pytest.skip("this encoding is for decoders")
     net = net_of(name, kind)
     assert spread(net, [3] * T).max() < 1e-9
-    equal_T = spread(net, [3, 3, 5, *[3] * (T - 3)])[3:]  # by another token, equal ones can be told apart
-    assert equal_T.max() < 1e-9 if (name, kind) == ("none", "encoder") else equal_T.max() > 1e-3
+    with_another = [3, 3, 5, *[3] * (T - 3)]  # by which equal tokens can be told apart, if the encoding acts
+    gap_T = spread(net, with_another) - spread(net_of("none", kind), with_another)
+    assert gap_T[3:].abs().max() < 1e-9 if name == "none" else gap_T[3:].abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])
-@pytest.mark.parametrize("name", [*CHANGE_TOKENS, *FREE_ROWS])
+@pytest.mark.parametrize("name", [*CHANGE_TOKENS, *FREE_ROWS, "urpe over alibi", "urpe over none"])
 def test_tokens_with_a_position_or_rows_with_another_sum_lift_the_limit(name: str, kind: str) -> None:
     assert spread(net_of(name, kind), [3] * T).max() > 1e-3
 

@@ -175,3 +175,18 @@ def test_the_page_says_what_biases_know_of_the_even_task_and_of_slots() -> None:
 def test_scores_of_heads_with_urpe_are_explained_wherever_heads_are_shown() -> None:
     for section in (page_module.solution(page_rows(), ABOUT), page_module.numbers(page_rows(), ABOUT)):
         assert "Scores of heads with URPE" in f"{section.lede} {section.body}"
+
+
+def test_heads_are_in_the_order_of_their_numbers_and_have_colours_of_their_own() -> None:
+    subject, heads = name_of("position", "urpe over toeplitz"), [f"L0H{head}" for head in range(12)]
+    rows: list[Row] = []
+    for head in (*reversed(heads), "L10H0", "L2H0"):
+        rows.append(("row sums", subject, head, None, 0, LINEAR_FIT, 0.5, None, None))
+        rows += [("row sums", subject, head, float(at), 0, "sum", 1.0 + at, None, None) for at in (10, 2)]
+    table = table_of(rows)
+    written = [row[0].split(", ")[1] for row in cells(str(page_module.head_table(table, ["urpe over toeplitz"])))]
+    assert written == [*heads, "L2H0", "L10H0"]
+    of_sums = list(page_module.sum_rows(table, "urpe over toeplitz"))
+    assert list(dict.fromkeys(row["name"] for row in of_sums)) == heads
+    assert [row["at"] for row in of_sums[:2]] == [2.0, 10.0]
+    assert len({str(tint) for tint in page_module.head_tints(heads).values()}) == 12

@@ -1,6 +1,7 @@
 """Attention with an encoding: by a fused kernel where possible, explicitly where logits or attention are needed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -95,7 +96,7 @@ class SelfAttention(nn.Module):
     """Multi-head self-attention: project, attend, join the heads and project again; `bias` is for the projections.
 
     `self.attend` is an ordinary attribute that takes what the function `attend` takes: put another there to watch
-    queries, keys and context go by, and put the old one back afterwards.
+    queries, keys and context go by, and put the old one back afterwards, as `replaced_attend` does.
     """
 
     def __init__(self, width: int, heads: int, *, bias: bool = False) -> None:
@@ -125,3 +126,18 @@ class SelfAttention(nn.Module):
         out_BHTC = self.attend(encoding, q_BHTC, k_BHKC, v_BHKC, context)
         mixed_BTD: Tensor = self.out(out_BHTC.transpose(1, 2).flatten(2))
         return mixed_BTD
+
+
+def self_attentions(net: nn.Module) -> list[SelfAttention]:
+    """The layers of self-attention of a net, of one of its blocks, or of a layer itself, in their order."""
+    return [module for module in net.modules() if isinstance(module, SelfAttention)]
+
+
+@contextmanager
+def replaced_attend(net: nn.Module, attends: Sequence[Attend]) -> Iterator[None]:
+    """Let every layer of self-attention attend in another way; each has its own again on leaving the block."""
+    with ExitStack() as cleanup:
+        for module, attend in zip(self_attentions(net), attends, strict=True):
+            cleanup.callback(setattr, module, "attend", module.attend)
+            module.attend = attend
+        yield

@@ -53,11 +53,10 @@ def reproduce(
     nets; only control takes `texts` and `source` (what the texts are called); only locality takes `files` (texts to
     train on) and `tasks` (files of further questions); only speech takes `speech` (a folder of recordings to train on);
     only length and counting take `encodings` to compare (`all` for every one); only length takes `shift` (how far
-    positions are moved at random
-    during training). Finished runs are kept in `folder`, from which `resume` goes on. `engine` is local (as many
-    processes as `workers`), ray (the same by Ray, also on the cluster at `address` if `folder` is on storage that is
-    `shared` by its nodes) or inline (in this process); the result is the same. `progress` shows a progress bar;
-    `on_step` is called with steps done, steps in total, and a note.
+    positions are moved at random during training). Finished runs are kept in `folder`, from which `resume` goes on.
+    `engine` is local (as many processes as `workers`), ray (the same by Ray, also on the cluster at `address` if
+    `folder` is on storage that is `shared` by its nodes) or inline (in this process); the result is the same.
+    `progress` shows a progress bar; `on_step` is called with steps done, steps in total, and a note.
     """
     began = time.perf_counter()
     request = Request(

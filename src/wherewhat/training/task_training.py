@@ -155,6 +155,8 @@ class TaskObjective(Objective):
         return evaluate(net, self.task, seed=self.settings.data_seed, samples=self.settings.evaluate_samples)
 
 
+# Kept because every step asks for the set, and so do successive runs in a process that learn it with other nets. It is
+# kept for the module, as each run has an objective of its own; no more than one training set stays in memory.
 @lru_cache(maxsize=1)
 def repeated_samples(task: Task, seed: int, used: int) -> TaskBatch:
     """The training samples that are used again and again, drawn once; successive runs in a process share them."""

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from wherewhat.capture.hooks.module_inputs import watch_inputs
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.encodings.none import NoPosition
-from wherewhat.nets.attention import SelfAttention, attend, attention_rows
+from wherewhat.nets.attention import SelfAttention, attend, attention_rows, replaced_attend
 from wherewhat.nets.build import build
 from wherewhat.nets.config import NetConfig
 from wherewhat.nets.trunk import Trunk
@@ -97,10 +97,6 @@ def causal_attention(attention: SelfAttention, x_TD: Tensor) -> tuple[Tensor, Te
         tables.append((logits_TT, attention_rows(encoding, q_BHTC, k_BHTC, context, rows_Q)[0, 0]))
         return attend(encoding, q_BHTC, k_BHTC, v_BHTC, context)
 
-    before, attention.attend = attention.attend, watch
-    try:
-        with torch.no_grad():
-            attention(x_TD[None], NoPosition(), Context.of(len(x_TD), causal=True))
-    finally:
-        attention.attend = before
+    with replaced_attend(attention, [watch]), torch.no_grad():
+        attention(x_TD[None], NoPosition(), Context.of(len(x_TD), causal=True))
     return tables[0]

@@ -66,8 +66,24 @@ def unequal_answer(cases: Mapping[str, Sequence[str]]) -> str:
         tasks = [task for task, names in cases.items() if name in names]
         solved.setdefault("both tasks" if len(tasks) == len(TASKS) else f"the {tasks[0]} task", []).append(name)
     clauses = [f"{listed(names)} {'solves' if len(names) == 1 else 'solve'} {tasks}" for tasks, names in solved.items()]
-    act = "it acts" if sum(map(len, solved.values())) == 1 else "they act"
-    return f"Where tokens differ, {listed(clauses)} although {act} only on attention whose rows sum to one"
+    every = [name for names in solved.values() for name in names]
+    return f"Where tokens differ, {listed(clauses)} although {acting(every)}"
+
+
+def above_answer(names: Sequence[str]) -> str:
+    """The short answer where encodings solve no task, but are better than the best guess without positions.
+
+    >>> above_answer(["alibi"])
+    'Where tokens differ, alibi answers above chance without solving a task although it acts only on attention whose \
+rows sum to one'
+    """
+    answer = "answers" if len(names) == 1 else "answer"
+    return f"Where tokens differ, {listed(names)} {answer} above chance without solving a task although {acting(names)}"
+
+
+def acting(names: Sequence[str]) -> str:
+    """The clause on what encodings act on that the theorem is about."""
+    return f"{'it acts' if len(names) == 1 else 'they act'} only on attention whose rows sum to one"
 
 
 def in_order(numbers: Mapping[str, float], write: Callable[[float], str]) -> str:

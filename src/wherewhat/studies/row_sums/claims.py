@@ -11,6 +11,7 @@ from wherewhat.studies.engine.results import Cell, ResultTable
 from wherewhat.studies.row_sums.accuracies import biases, encodings, estimates, share, solvers, values
 from wherewhat.studies.row_sums.answers import (
     IN_WORDS,
+    above_answer,
     failed_answer,
     overlap,
     solved_answer,
@@ -35,27 +36,29 @@ from wherewhat.studies.row_sums.names import (
 )
 from wherewhat.studies.row_sums.solution import FOLLOWED, counted_slots
 
-ROUNDING = 1e-4  # of float32 logits through a few layers, relative to their size
+ROUNDING = 1e-5  # of float32 logits through a few layers, relative to their size
 # The accuracy below which a task is lost on equal tokens, where equal outputs have one slot right, or one half.
 LOST = {"position": 0.5, "even": 0.75}
 NEGLIGIBLE = 0.01  # of the slots: what is known of fewer is not counted as knowledge
 SPREAD = Cell("constant", "spread")
 ONLY_THERE = "positions act only on attention whose rows sum to one"  # what the theorem is about
+SAME_OUTPUT = f"Equal tokens give the same output in every slot wherever {ONLY_THERE}"
 
 
 def biases_against_urpe(table: ResultTable, task: str) -> Verdict:
     """The verdict on the claim that no relative bias solves a task and URPE does.
 
-    It is open where neither URPE nor positions in the tokens solve it: nothing was trained for long enough. A net with
-    URPE is above the biases if its interval is above those of all of them. The claim agrees if all are, and solve the
-    task, and no bias comes near; it disagrees only if none is.
+    It is open where no encoding solves it: nothing was trained for long enough. A net with URPE is above the biases if
+    its interval is above those of all of them. The claim agrees if all are, and solve the task, and no bias comes near;
+    it disagrees only if none is.
     """
     bias, free = (estimates(table, task, names) for names in (biases(table), encodings(table, FREE)))
     if not bias or not free:
         return Verdict("A relative bias and URPE are both needed for this claim", "unknown")
     shares = list_shares(values(table, task, [*biases(table), *encodings(table, FREE, ADDED)], accuracy(SCORED[task])))
-    if not solvers(table, task, FREE, ADDED):
-        return Verdict(f"Neither URPE nor positions in the tokens solve it at this scale: {shares}", "unknown")
+    if not solvers(table, task, BOUND, FREE, ADDED):
+        every = list_shares(values(table, task, encodings(table, BOUND, FREE, ADDED), accuracy(SCORED[task])))
+        return Verdict(f"No encoding solves it at this scale: {every}", "unknown")
     highest, reach = max(each.value for each in bias.values()), max(each.high for each in bias.values())
     above = [name for name, each in free.items() if each.low > reach]
     if above:
@@ -80,8 +83,8 @@ def biases_against_urpe(table: ResultTable, task: str) -> Verdict:
     f"If all tokens are equal, nets give the same output in every slot wherever {ONLY_THERE}.",
     "a theorem, for relative biases",
     answers={
-        "agrees": f"Equal tokens give the same output in every slot wherever {ONLY_THERE}, and nowhere else",
-        "in part": f"Equal tokens give the same output in every slot wherever {ONLY_THERE}, and elsewhere too",
+        "agrees": f"{SAME_OUTPUT}, and nowhere else",
+        "in part": f"{SAME_OUTPUT}, and elsewhere too",
         "disagrees": f"Equal tokens give different outputs although {ONLY_THERE}",
         "unknown": "There is no net whose positions act only on attention whose rows sum to one",
     },
@@ -95,11 +98,11 @@ def equal_tokens(table: ResultTable) -> Verdict:
     if not bound:
         return Verdict("No such net was trained", "unknown")
     equal, apart = max(bound) < ROUNDING, not others or min(others) > ROUNDING
-    most = f"less than {ROUNDING}" if equal else f"up to {max(bound):.4f}"
-    ours = f"Equal tokens: logits differ between slots by {most} of their size if {ONLY_THERE}"
+    ours = f"Equal tokens: logits differ between slots by at most {max(bound):.2g} of their size if {ONLY_THERE}"
     if others:
         ours += f", by at least {min(others):.2g} otherwise"
-    return Verdict(ours, "agrees" if equal and apart else "in part" if equal else "disagrees")
+    verdict = "agrees" if equal and apart else "in part" if equal else "disagrees"
+    return Verdict(ours, verdict, answer=SAME_OUTPUT if equal and not others else "")
 
 
 @claim(
@@ -115,7 +118,7 @@ def which_slot(table: ResultTable) -> Verdict:
     verdict = biases_against_urpe(table, "position")
     if verdict.verdict == "unknown":
         return verdict
-    chance = percent(1 / table.scale.position.tokens)
+    chance = percent(best_guess(table, "position"))
     return replace(verdict, ours=f"Which slot: {verdict.ours}; chance {chance}")
 
 
@@ -153,27 +156,53 @@ def even_places(table: ResultTable) -> Verdict:
     },
 )
 def unequal_tokens(table: ResultTable) -> Verdict:
-    """By nets whose positions act only on such attention: who solves a task on random tokens and not on equal ones."""
-    cases = {
-        task: [name for name in solvers(table, task, BOUND) if table.value(name_of(task, name), accuracy(EQUAL)) < lost]
-        for task, lost in LOST.items()
-    }
-    if not any(values(table, task, encodings(table, BOUND), accuracy(SCORED[task])) for task in TASKS):
+    """By nets whose positions act only on such attention: who solves a task on random tokens and not on equal ones.
+
+    In part if none does, but some are clearly above the best guess of a net that does not know its slot.
+    """
+    shares = {task: values(table, task, encodings(table, BOUND), accuracy(SCORED[task])) for task in TASKS}
+    if not any(shares.values()):
         return Verdict("No such net was trained", "unknown")
+    cases = {task: lost_on_equal(table, task, solvers(table, task, BOUND)) for task in TASKS}
+    if any(cases.values()):
+        sentences = [
+            f"{name} in the {task} task: random tokens {share(table, task, name, SCORED[task])}, equal tokens "
+            f"{share(table, task, name, EQUAL)}"
+            for task, names in cases.items()
+            for name in names
+        ]
+        return Verdict("; ".join(sentences), "seen", answer=unequal_answer(cases))
+    guesses = {task: best_guess(table, task) for task in TASKS}
+    ours = f"Accuracy if {ONLY_THERE}: " + "; ".join(
+        f"{task} {list_shares(shares[task])}, best guess {percent(guesses[task])}" for task in TASKS
+    )
+    above = [name for task in TASKS for name in above_guess(table, task)]
+    if above:
+        return Verdict(ours, "in part", answer=above_answer(list(dict.fromkeys(above))))
     if not any(solvers(table, task, BOUND, FREE, ADDED) for task in TASKS):
         return Verdict("No encoding solves a task at this scale", "unknown")
-    best = "; ".join(
-        f"{task} {list_shares(values(table, task, encodings(table, BOUND), accuracy(SCORED[task])))}" for task in TASKS
-    )
-    if not any(cases.values()):
-        return Verdict(f"Accuracy if {ONLY_THERE}: {best}", "not seen")
-    sentences = [
-        f"{name} in the {task} task: random tokens {share(table, task, name, SCORED[task])}, equal tokens "
-        f"{share(table, task, name, EQUAL)}"
-        for task, names in cases.items()
-        for name in names
-    ]
-    return Verdict("; ".join(sentences), "seen", answer=unequal_answer(cases))
+    return Verdict(ours, "not seen")
+
+
+def lost_on_equal(table: ResultTable, task: str, names: Sequence[str]) -> list[str]:
+    """The encodings that lose a task where all tokens are equal."""
+    return [name for name in names if table.value(name_of(task, name), accuracy(EQUAL)) < LOST[task]]
+
+
+def above_guess(table: ResultTable, task: str) -> list[str]:
+    """The encodings whose rows sum to one that do not solve a task, but are clearly above the best guess.
+
+    Those that answer as well where all tokens are equal do not count.
+    """
+    guess, known = best_guess(table, task), estimates(table, task, encodings(table, BOUND))
+    clear = {name: sign_of(each.low - guess, each.high - guess, negligible=NEGLIGIBLE) for name, each in known.items()}
+    unsolved = [name for name, sign in clear.items() if sign == 1 and known[name].value <= SOLVED]
+    return lost_on_equal(table, task, unsolved)
+
+
+def best_guess(table: ResultTable, task: str) -> float:
+    """The share that the best guess has right: any slot of the position task, or see `most_frequent_share`."""
+    return 1 / table.scale.position.tokens if task == "position" else table.value("", MOST_FREQUENT)
 
 
 @claim(

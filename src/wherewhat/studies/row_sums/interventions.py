@@ -1,7 +1,7 @@
 """What row sums are for: nets whose rows sum to one again, have nothing but their sums, or have those of others."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from math import log
 
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from wherewhat.encodings.base import Context, Encoding
 from wherewhat.encodings.urpe import Urpe
-from wherewhat.nets.attention import Attend, SelfAttention, attention_rows
+from wherewhat.nets.attention import Attend, attention_rows, replaced_attend
 from wherewhat.nets.trunk import Trunk
 
 # From attention before the factors and after them, [B, H, Q, K]: what meets the values, or what is measured of them.
@@ -56,11 +56,7 @@ def mirrored_sums(net: Trunk, ids_BT: Tensor) -> list[Change]:
 @contextmanager
 def changed_rows(net: Trunk, changes: Sequence[Change]) -> Iterator[None]:
     """Change the attention of a net with factors, a change per layer; the net is restored on leaving the block."""
-    modules = [module for module in net.modules() if isinstance(module, SelfAttention)]
-    with ExitStack() as cleanup:
-        for module, change in zip(modules, changes, strict=True):
-            cleanup.callback(setattr, module, "attend", module.attend)
-            module.attend = _attend(change)
+    with replaced_attend(net, [_attend(change) for change in changes]):
         yield
 
 

@@ -35,6 +35,15 @@ def name_of(task: str, encoding: str) -> str:
     return f"{task}, {encoding}"
 
 
+def head_order(head: str) -> tuple[int, ...]:
+    """Where a head stands among others: by its layer, then by its number.
+
+    >>> sorted(["L1H0", "L0H10", "L0H2"], key=head_order)
+    ['L0H2', 'L0H10', 'L1H0']
+    """
+    return tuple(map(int, head.removeprefix("L").split("H")))
+
+
 def accuracy(item: str = ALL) -> Cell:
     """The share of slots that are answered correctly: of all, of a half, on other inputs, or after an intervention."""
     return Cell("accuracy", "accuracy", item)

@@ -28,7 +28,9 @@ NOTES = (
     "The output layer has weights of its own in both tasks; in the released code those of the even task are tied to "
     "the embedding. Training is in float32, without dropout.",
     "Published were no positions, a relative bias per offset (toeplitz) and URPE over it; the other encodings are "
-    "added here. Blocks have their norms before attention and MLP, those of the released nets after them.",
+    "added here. Blocks have their norms before attention and MLP, those of the released nets after them. The "
+    "projections of attention have no biases here and the embedding has no norm; those of the released nets, which are "
+    "RoBERTa's, have both.",
     "The learning rate falls linearly from the first step on, also while it warms up, so at paper scale its peak is "
     "15 % below the published one.",
     f"A task counts as solved above {percent(SOLVED)} and as not solved below {percent(FAILED)}, of the even task in "

@@ -1,6 +1,7 @@
 """The page of row sums: who can say where a token stands, slot by slot."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from math import isnan
 from statistics import fmean
 from typing import Any
@@ -40,6 +41,7 @@ from wherewhat.studies.row_sums.names import (
     SECOND_HALF,
     TASKS,
     accuracy,
+    head_order,
     name_of,
 )
 from wherewhat.tables.manifest.study import RowSumsManifest, RowSumsSection
@@ -52,11 +54,11 @@ OF_FACTORS = (
 )
 LEDES = {
     "answer": "Dots are the share of slots that are answered correctly where tokens are random, with intervals at 95 % "
-    "confidence over test sequences, or over seeds if there are several. Rings are the same where all tokens are "
-    "equal, squares were published. Of the even task only the first half is shown, as the second half is one filler; "
-    "accuracies of both halves, on equal tokens and published, are in the table below. The dotted lines are a random "
-    "answer, and in the even task the best guess of a net that knows which half it is in, and nothing else about "
-    "positions: the most frequent token among the other slots.",
+    "confidence over test sequences, or over seeds if there are several. Rings are the share where all tokens "
+    "are equal, squares were published. Of the even task only the first half is shown, as the second half is one "
+    "filler; accuracies of both halves, on equal tokens and published, are in the table below. The dotted lines are a "
+    "random answer, and in the even task the best guess of a net that knows which half it is in, and nothing else "
+    "about positions: the most frequent token among the other slots.",
     "slots": "Accuracy slot by slot, where tokens are random. Lines of encodings that solve a task coincide.",
     "solution": "The sum of a row of attention after the factors, by slot, for the heads of the first layer: the "
     "mean over test sequences, in the net of the first seed. Without factors every sum is 1. By hand, one layer with "
@@ -162,7 +164,7 @@ def head_table(table: ResultTable, names: Sequence[str]) -> Html:
     for name in names:
         subject = name_of("position", name)
         fits = table.where(part="row sums", subject=subject, measure=LINEAR_FIT, seed=seed)
-        for head, fit in fits.sort("item").select("item", "value").iter_rows():
+        for head, fit in sorted(fits.select("item", "value").iter_rows(), key=lambda row: head_order(row[0])):
             cells = [Cell("row sums", ENTROPY, head), *(Cell("heads", score, head) for score in HEAD_SCORES)]
             scores = [table.row(subject, cell, seed) for cell in cells]
             rows.append([f"{name}, {head}", short(fit), *(short(row["value"]) if row else MISSING for row in scores)])
@@ -173,15 +175,15 @@ def head_table(table: ResultTable, names: Sequence[str]) -> Html:
 def sum_rows(table: ResultTable, name: str) -> Iterator[Mapping[str, Any]]:
     """The row sums of every head of the first layer, in the position task, of the first seed."""
     first = table.where(part="row sums", subject=name_of("position", name), measure="sum", seed=min(table.seeds))
-    for head, at, value in first.sort("item", "at").select("item", "at", "value").iter_rows():
-        if head.startswith("L0"):
+    rows = first.select("item", "at", "value").iter_rows()
+    for head, at, value in sorted(rows, key=lambda row: (head_order(row[0]), row[1])):
+        if head.startswith("L0H"):
             yield {"name": head, "at": at, "value": value}
 
 
 def sums_chart(views: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
     """Row sums by slot, a line per head, a view per encoding."""
     heads = list(dict.fromkeys(row["name"] for rows in views.values() for row in rows))
-    ramp = [WHERE, shade("layers", 4), WHAT, shade("chance", 5), shade("layers", 2), MUTED]
     return lines(
         "sums",
         views,
@@ -189,7 +191,7 @@ def sums_chart(views: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
         y=y("value", "sum of the row", zero=False),
         colour=colour(
             "name",
-            dict(zip(heads, ramp * len(heads), strict=False)),
+            head_tints(heads),
             legend=legend(symbolType="stroke", symbolStrokeWidth=3),
         ),
         intervals="none",
@@ -200,6 +202,13 @@ def sums_chart(views: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
         figure=True,
         title="Row sums of the first layer",
     )
+
+
+def head_tints(heads: Sequence[str]) -> dict[str, Any]:
+    """A colour per head; after those of twelve heads, as many as at paper scale, colours repeat."""
+    first = [WHERE, shade("layers", 4), WHAT, shade("chance", 5), shade("layers", 2), MUTED]
+    others = [("spread", 1), ("spread", 4), ("chance", 1), ("layers", 6), ("chance", 6), ("spread", 3)]
+    return dict(zip(heads, cycle([*first, *(shade(*other) for other in others)]), strict=False))
 
 
 def mean_of(heads: pl.DataFrame, score: str) -> float | None:

@@ -50,10 +50,10 @@ from wherewhat.studies.row_sums.names import (
 from wherewhat.studies.row_sums.notes import describe, notes_of
 from wherewhat.studies.row_sums.settings import SCALES, RowSumCondition, RowSumScale, conditions
 from wherewhat.studies.row_sums.summary import baseline_rows, summarise
-from wherewhat.tasks.slots import EvenTask, PositionTask, SlotTask
+from wherewhat.tasks.slots import EvenTask, PositionTask, SlotBatch, SlotTask
 from wherewhat.tasks.stream import Ints
 from wherewhat.training.loop import threads
-from wherewhat.training.slot_training import right_slots, slot_answers
+from wherewhat.training.slot_training import slot_answers
 
 SCORES = ("entropy", "locality", "input.position_share", "input.symbol_share")
 HEADS = ProfileSettings(untrained=False, scores=SCORES)
@@ -62,29 +62,31 @@ HEADS = ProfileSettings(untrained=False, scores=SCORES)
 def run(condition: RowSumCondition, scale: RowSumScale, seed: int, context: JobContext) -> list[Row]:
     """Train an encoder and measure it slot by slot."""
     settings, task, name = scale.training(condition, seed), scale.task(condition.task), condition.name
+    batch = task.batch(settings.data_seed, "test", np.arange(scale.samples))
     with threads(settings.threads):
         net = train_in_job(settings, context).net
+        answer_NT = slot_answers(net, task, batch.input_NT)
         rows = [
-            *slot_rows(net, task, settings.data_seed, scale.samples),
-            *even_rows(net, task, settings.data_seed, scale.samples),
+            *slot_rows(task, batch, answer_NT),
+            *even_rows(task, batch, answer_NT),
             *longer_rows(net, task, settings.data_seed, scale),
-            *end_rows(net, task, settings.data_seed, scale.samples),
+            *end_rows(task, answer_NT),
             *equal_rows(net, task),
-            *sum_rows(net, task, settings.data_seed, scale),
-            *mirrored_rows(net, task, settings.data_seed, scale),
-            *head_rows(net, task, settings.data_seed, scale.texts),
+            *sum_rows(net, task, batch, scale.texts),
+            *mirrored_rows(net, task, batch, scale.texts),
+            *head_rows(net, batch, settings.data_seed, scale.texts),
         ]
     return [(part, name, item, at, seed, what, value, low, high) for part, item, at, what, value, low, high in rows]
 
 
-def slot_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Measured]:
+def slot_rows(task: SlotTask, batch: SlotBatch, answer_NT: Ints) -> Iterator[Measured]:
     """Accuracy over all slots and by half, with intervals over sequences, and slot by slot."""
-    right_NT = right_slots(net, task, seed=seed, samples=samples)
+    right_NT = answer_NT == batch.target_NT
     yield "accuracy", ALL, None, "accuracy", *_share(right_NT)
     for number, group in enumerate(task.groups):
         yield "accuracy", group, None, "accuracy", *_share(right_NT[:, task.group_T == number])
     for slot, share in enumerate(right_NT.mean(0).tolist()):
-        yield "slot", "", float(slot), "accuracy", share, *wilson(share, samples)
+        yield "slot", "", float(slot), "accuracy", share, *wilson(share, len(right_NT))
 
 
 def _share(right_NT: "np.ndarray[Any, Any]") -> tuple[float, float, float]:
@@ -93,19 +95,17 @@ def _share(right_NT: "np.ndarray[Any, Any]") -> tuple[float, float, float]:
     return value, max(0.0, low), min(1.0, high)
 
 
-def even_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Measured]:
+def even_rows(task: SlotTask, batch: SlotBatch, answer_NT: Ints) -> Iterator[Measured]:
     """Of the even task, by slot: the share of fillers among answers, and how far from the right slot others are.
 
     The slot of an answer is the one whose token it is most often; it is left out where most answers are the filler.
     """
     if not isinstance(task, EvenTask):
         return
-    input_NT = task.batch(seed, "test", np.arange(samples)).input_NT
-    answer_NT = slot_answers(net, task, input_NT)
     for slot, filler in enumerate((answer_NT == task.n_tok).mean(0).tolist()):
-        yield FILLER.part, "", float(slot), FILLER.measure, filler, *wilson(filler, samples)
+        yield FILLER.part, "", float(slot), FILLER.measure, filler, *wilson(filler, len(answer_NT))
         if slot < task.tokens // 2 and filler < 0.5:
-            copied = int((answer_NT[:, [slot]] == input_NT).mean(0).argmax())
+            copied = int((answer_NT[:, [slot]] == batch.input_NT).mean(0).argmax())
             yield DISTANCE.part, "", float(slot), DISTANCE.measure, float(abs(copied - (2 * slot + 1))), None, None
 
 
@@ -130,7 +130,7 @@ def longer_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> It
         yield ORDER.part, "", None, ORDER.measure, *_correlation(answer_NT, target_NT)
 
 
-def end_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Measured]:
+def end_rows(task: SlotTask, answer_NT: Ints) -> Iterator[Measured]:
     """Of the position task, what a net knows between the ends, and by how much it knows more about the ends.
 
     The ends are the outer eighth of slots on each side. Known is how much more often the answer is a slot there than
@@ -138,7 +138,6 @@ def end_rows(net: Trunk, task: SlotTask, seed: int, samples: int) -> Iterator[Me
     """
     if not isinstance(task, PositionTask) or task.tokens < 8:
         return
-    answer_NT = slot_answers(net, task, task.batch(seed, "test", np.arange(samples)).input_NT)
     slots_S = np.arange(task.tokens)
     right_NS = answer_NT == slots_S
     elsewhere_NS = np.stack([(answer_NT == slot).sum(1) for slot in slots_S], axis=1) - right_NS
@@ -163,21 +162,20 @@ def equal_rows(net: Trunk, task: SlotTask) -> Iterator[Measured]:
     yield "constant", "", None, "spread", float(spread), None, None
 
 
-def sum_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> Iterator[Measured]:
+def sum_rows(net: Trunk, task: SlotTask, batch: SlotBatch, texts: int) -> Iterator[Measured]:
     """Of a net with factors: its row sums by slot, and accuracy without them or with nothing else of the factors.
 
     By head, also R² of a linear fit of the sums, and the entropy of attention before the factors.
     """
     if not isinstance(net.encoding(0), Urpe):
         return
-    batch = task.batch(seed, "test", np.arange(scale.samples))
     for item, change in ((UNIT_SUMS, unit_sums), (SUMS_ALONE, sums_alone)):
         with changed_rows(net, [change] * len(net.blocks)):
             answer_NT = slot_answers(net, task, batch.input_NT)
         yield "accuracy", item, None, "accuracy", *_share((answer_NT == batch.target_NT)[:, task.group_T == 0])
         if item == SUMS_ALONE and isinstance(task, PositionTask):
             yield from _near(answer_NT, batch.target_NT, ALONE_FOLLOWS, ALONE_ERROR)
-    ids_BT = torch.from_numpy(task.batch(seed, "test", np.arange(scale.texts)).input_NT)
+    ids_BT = torch.from_numpy(batch.input_NT[:texts])
     entropy_LH = entropies(net, ids_BT).tolist()
     for layer, sums_HQ in enumerate(row_sums(net, ids_BT).double().numpy()):
         for head, (sums_Q, fit) in enumerate(zip(sums_HQ, linear_r_squared(sums_HQ).tolist(), strict=True)):
@@ -188,7 +186,7 @@ def sum_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> Itera
                 yield "row sums", item, float(slot), "sum", value, None, None
 
 
-def mirrored_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> Iterator[Measured]:
+def mirrored_rows(net: Trunk, task: SlotTask, batch: SlotBatch, texts: int) -> Iterator[Measured]:
     """Of the position task with factors, if row sums are mirrored: how answers go along with the mirrored slot.
 
     The share of answers that are exactly it, how far they are from it, and the correlation of both in each sequence: 1
@@ -196,8 +194,7 @@ def mirrored_rows(net: Trunk, task: SlotTask, seed: int, scale: RowSumScale) -> 
     """
     if not isinstance(net.encoding(0), Urpe) or not isinstance(task, PositionTask):
         return
-    batch = task.batch(seed, "test", np.arange(scale.samples))
-    with changed_rows(net, mirrored_sums(net, torch.from_numpy(batch.input_NT[: scale.texts]))):
+    with changed_rows(net, mirrored_sums(net, torch.from_numpy(batch.input_NT[:texts]))):
         answer_NT = slot_answers(net, task, batch.input_NT)
     mirrored_NT = batch.target_NT[:, ::-1]
     yield "accuracy", MIRRORED, None, "accuracy", *_share(answer_NT == mirrored_NT)
@@ -228,9 +225,9 @@ def pearson(first_T: Ints, second_T: Ints) -> float:
     return round(float(np.corrcoef(first_T, second_T)[0, 1]), 12)
 
 
-def head_rows(net: Trunk, task: SlotTask, seed: int, texts: int) -> Iterator[Measured]:
+def head_rows(net: Trunk, batch: SlotBatch, seed: int, texts: int) -> Iterator[Measured]:
     """Scores of every head on test sequences."""
-    sequences = [torch.from_numpy(ids_T) for ids_T in task.texts(seed, "test", range(texts))]
+    sequences = [torch.from_numpy(ids_T) for ids_T in batch.input_NT[:texts]]
     heads = profile(net, sequences, settings=HEADS, seed=seed).heads
     for row in heads.drop_nulls("value").iter_rows(named=True):
         yield "heads", f"L{row['layer']}H{row['head']}", None, row["score"], row["value"], row["low"], row["high"]

@@ -133,7 +133,7 @@ def three(number: float) -> str:
 def first_layer(table: ResultTable, name: str, measure: str) -> pl.DataFrame:
     """What was measured of the row sums of the first layer in the position task, a row per head and seed."""
     rows = table.where(part="row sums", subject=name_of("position", name), measure=measure)
-    return rows.filter(rows["item"].str.starts_with("L0"))
+    return rows.filter(rows["item"].str.starts_with("L0H"))
 
 
 def best_fit(table: ResultTable, name: str) -> float:
