@@ -1,17 +1,16 @@
 """Nets whose attention lacks one link in one block, or one in each of two blocks: what do answers need?"""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from itertools import combinations, product
-from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from wherewhat.encodings.base import Context, Encoding
-from wherewhat.nets.attention import SelfAttention, attention_rows
+from wherewhat.nets.attention import attention_rows, replaced_attend
 from wherewhat.nets.trunk import Trunk
 from wherewhat.studies.engine.lengths import Measured
 from wherewhat.studies.engine.results import Cell
@@ -44,15 +43,9 @@ def without(attention_BHQK: Tensor, link_BQK: Tensor) -> Tensor:
     return kept_BHQK / sums_BHQ1.masked_fill(sums_BHQ1 == 0, 1.0)
 
 
-@contextmanager
-def removed_link(net: Trunk, block: int, link_BQK: Tensor) -> Iterator[None]:
+def removed_link(net: Trunk, block: int, link_BQK: Tensor) -> AbstractContextManager[None]:
     """Take a link from one block for as many inputs as the link has; the net is restored on leaving the `with`."""
-    module = cast(SelfAttention, net.blocks[block].attention)
-    before, module.attend = module.attend, partial(_attend_without, link_BQK)
-    try:
-        yield
-    finally:
-        module.attend = before
+    return replaced_attend(net.blocks[block], [partial(_attend_without, link_BQK)])
 
 
 def _attend_without(
