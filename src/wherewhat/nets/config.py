@@ -75,13 +75,7 @@ class NetConfig:
             )
         if not isinstance(self.token_sigma, int | float) or not 0 <= self.token_sigma < math.inf:
             raise UserError(f"a net's token_sigma must be a number of at least 0, got {self.token_sigma!r}")
-        if (self.readout_queries > 0) != (self.readout_classes > 0):
-            raise UserError(
-                "a read-out needs queries and classes, or there is none; "
-                f"got {self.readout_queries} and {self.readout_classes}"
-            )
-        if self.readout_mlp and not self.readout_queries:
-            raise UserError("readout_mlp is for a net with a read-out; give readout_queries too, or leave it out")
+        self._check_readout()
         if not isinstance(self.encoding_options, Mapping):
             raise UserError(f"encoding_options must be a dict, got {self.encoding_options!r}")
         object.__setattr__(self, "encoding_options", dict(self.encoding_options))
@@ -93,6 +87,16 @@ class NetConfig:
             raise UserError(f"a net's labels must be at least 2, all different, or none; got {', '.join(labels)}")
         object.__setattr__(self, "labels", tuple(labels))
         self.make_encoding().check(length=self.length, causal=self.causal)
+
+    def _check_readout(self) -> None:
+        """Refuse parts of a read-out by queries without the others."""
+        if (self.readout_queries > 0) != (self.readout_classes > 0):
+            raise UserError(
+                "a read-out needs queries and classes, or there is none; "
+                f"got {self.readout_queries} and {self.readout_classes}"
+            )
+        if self.readout_mlp and not self.readout_queries:
+            raise UserError("readout_mlp is for a net with a read-out; give readout_queries too, or leave it out")
 
     @property
     def causal(self) -> bool:

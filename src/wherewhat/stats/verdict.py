@@ -112,6 +112,15 @@ def unanimous_verdict(sides: Sequence[int]) -> str:
     return {frozenset({1}): "agrees", frozenset({-1}): "disagrees"}.get(frozenset(sides), "unknown")
 
 
+def all_or_some(observations: Sequence[bool]) -> str:
+    """By several yes-or-no observations.
+
+    >>> [all_or_some(observations) for observations in ([True, True], [True, False], [False])]
+    ['agrees', 'in part', 'disagrees']
+    """
+    return "agrees" if all(observations) else "in part" if any(observations) else "disagrees"
+
+
 def seen_verdict(observations: Sequence[bool]) -> str:
-    """On what was never published, by several yes-or-no observations."""
-    return "seen" if all(observations) else "in part" if any(observations) else "not seen"
+    """As `all_or_some`, in the words for what was never published."""
+    return if_unpublished(all_or_some(observations))

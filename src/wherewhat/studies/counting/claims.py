@@ -1,22 +1,18 @@
-"""What was published about counting, and what we ask beyond it, each claim above the test that decides on it."""
+"""What was published about counting, and what we ask beyond it, each claim above the test that decides on it.
+
+Claims on regions that were learnt are in `region_claims`.
+"""
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
-from statistics import fmean
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
-from wherewhat.formatting import count, listed, percent
-from wherewhat.stats.estimate import Estimate
-from wherewhat.stats.intervals import mover
-from wherewhat.stats.verdict import UNPUBLISHED, if_unpublished, published_verdict, sign_of
-from wherewhat.studies.counting.biases import COUNTED_AGAINST, ENCODED, MATTER, LearntRegion, learnt_regions
+from wherewhat.formatting import listed, percent
+from wherewhat.stats.verdict import UNPUBLISHED, all_or_some, if_unpublished, published_verdict
 from wherewhat.studies.counting.names import (
     BIDIRECTIONAL,
-    BINS,
     BY_HAND,
     CAUSAL,
     LEARNT,
@@ -27,8 +23,8 @@ from wherewhat.studies.counting.names import (
     TOP_1,
     TRAINED,
 )
+from wherewhat.studies.counting.region_claims import bias_token, large_counts
 from wherewhat.studies.counting.settings import CountingCondition
-from wherewhat.studies.counting.solution import ways
 from wherewhat.studies.engine.claims import FEWEST_SEEDS, Claim, Verdict, claim, list_shares
 from wherewhat.studies.engine.results import Cell, ResultTable
 
@@ -43,11 +39,6 @@ COMPARED = {
 }  # published both ways
 TOO_FEW_SEEDS = f"That takes at least {FEWEST_SEEDS} seeds."  # as a net may learn in one run and not in another
 NOTHING_LEARNT = "None of these nets has learnt to count."
-BY_ENCODER = (
-    "In most learnt regions the states of {kind} matter, unlike those of a bias token, and in {held} of {learnt} they "
-    "hold the count"
-)
-NO_BIAS = "No net here counts against a bias token"
 
 
 def nets(table: ResultTable, direction: str, *encodings: str) -> list[CountingCondition]:
@@ -69,11 +60,6 @@ def undecided(table: ResultTable, shares: Mapping[str, float]) -> str | None:
     if len(table.seeds) < FEWEST_SEEDS:
         return TOO_FEW_SEEDS
     return NOTHING_LEARNT if max(shares.values()) < FAILS else None
-
-
-def all_or_some(tests: Sequence[bool]) -> str:
-    """The verdict on a claim that is made of several alike."""
-    return "agrees" if all(tests) else "in part" if any(tests) else "disagrees"
 
 
 @claim(
@@ -263,65 +249,6 @@ def flat_alibi(table: ResultTable) -> Verdict:
     if any(better) and worse:
         return Verdict(ours, "in part", "In the median over seeds and regions, a steeper slope counts better.")
     return Verdict(ours, all_or_some(better))
-
-
-@claim(
-    "The token that ones are counted against decides which sizes a net can count in.",
-    "a mechanism, for some nets: BOS serves all sizes, all of `]` other lengths, `0` other numbers of regions",
-    answers={
-        "agrees": "Nets count against a bias token, which explains their slopes on other sizes",
-        "in part": "Some regions are counted against a bias token, others in other ways",
-        "disagrees": "Bias tokens do not explain the slopes on other sizes",
-        "unknown": "No net has learnt enough to say how it counts",
-    },
-)
-def bias_token(table: ResultTable) -> Verdict:
-    """By learnt regions that compare ones with a token: whether their slopes are those of that token."""
-    regions = learnt(table)
-    if not regions:
-        return Verdict("No region was learnt", "unknown")
-    ours = f"{count(len(regions), 'learnt region').capitalize()}: {ways(regions)}"
-    same = [each.has_bias for each in regions if each.states in COUNTED_AGAINST]
-    others = len(regions) - len(same)
-    kinds = Counter(each.kind for each in regions if each.states in (*ENCODED, MATTER))
-    most, held = kinds.total() > len(regions) / 2, sum(each.states in ENCODED for each in regions)
-    lead = BY_ENCODER.format(kind=kinds.most_common(1)[0][0], held=held, learnt=len(regions)) if most else ""
-    if not same:
-        return Verdict(ours, "unknown", "No region has a bias token.", answer=lead or NO_BIAS)
-    fitting = f"{ours}. Where these states matter at most in part, slopes fit in {sum(same)} of "
-    fitting += count(len(same), "region")
-    why = "In most regions the states of what is attended to matter." if most else ""
-    return Verdict(fitting, all_or_some([*same, *[False] * others]), why, answer=lead, short=f"{ours}.")
-
-
-def learnt(table: ResultTable) -> list[LearntRegion]:
-    """How every learnt region of every trained net is counted."""
-    names = [condition.name for condition in table.conditions if condition.direction]
-    return learnt_regions(table, names, table.scale.regions, table.scale.expected)
-
-
-@claim("Large counts are harder than small ones.", "the peak over counts widens with the count, in a figure")
-def large_counts(table: ResultTable) -> Verdict:
-    """By neighbouring bins of the true count in every learnt region: how often accuracy clearly falls, or rises."""
-    regions = learnt(table)
-    by_region = [dict(count_shares(table, each)) for each in regions]
-    if not any(by_region):
-        return Verdict("No region was learnt", "unknown")
-    pairs = [pair for shares in by_region for pair in pairwise(shares.values())]
-    gaps = [mover(hard, easy) for easy, hard in pairs]
-    sides = [sign_of(*gap) for gap in gaps]
-    means = {name: [its[name].value for its in by_region if name in its] for name in BINS}
-    written = ", ".join(f"{name} ones {percent(fmean(values))}" for name, values in means.items() if values)
-    falls = f"accuracy falls clearly in {sides.count(1)} of {len(sides)} comparisons and rises in {sides.count(-1)}"
-    verdict = published_verdict(sides) if pairs else "unknown"
-    return Verdict(f"{written}, over {count(len(regions), 'learnt region')}; {falls}", verdict)
-
-
-def count_shares(table: ResultTable, region: LearntRegion) -> Iterator[tuple[str, Estimate]]:
-    """Accuracies of a region by bins of the true count, from small to large."""
-    for name in BINS:
-        if row := table.row(region.net, Cell("count", TOP_1, name, float(region.region)), region.seed):
-            yield name, Estimate(row["value"], row["low"], row["high"])
 
 
 @claim(
