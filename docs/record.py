@@ -25,7 +25,7 @@ from wherewhat.studies.counting.biases import learnt_regions
 from wherewhat.studies.counting.names import BY_HAND
 from wherewhat.studies.counting.solution import way
 from wherewhat.studies.engine.results import Cell, ResultTable
-from wherewhat.studies.latin_square.names import label
+from wherewhat.studies.latin_square.names import GROUPS, RULED_OUT, SQUARES, accuracy, guess_cell, label, name_of
 from wherewhat.studies.row_sums.names import (
     ALONE_FOLLOWS,
     ENTROPY,
@@ -367,7 +367,7 @@ def latin_square(run: Path) -> dict[str, Any]:
     return {
         **header(manifest),
         "figures": {"verdicts": counted_apart(manifest)},
-        "tables": {"accuracy": latin_table(means, manifest["about"])},
+        "tables": {"accuracy": latin_table(means, manifest["about"]), "classes": classes_table(run, manifest["about"])},
         "claims": verdicts,
     }
 
@@ -394,6 +394,16 @@ def latin_table(means: pl.DataFrame, about: dict[str, Any]) -> list[list[str]]:
             [label(arm), f"{theirs.held_out:.1f}" if theirs else MISSING, *shares, correlation.replace("-", "−")]
         )
     return table
+
+
+def classes_table(run: Path, about: dict[str, Any]) -> list[list[str]]:
+    """Test accuracy by class of puzzle, of every arm and of the guess from row, column and counts."""
+    table = ResultTable(pl.read_parquet(run / "result.parquet"))
+    cells = {label(arm): (name_of(SQUARES, arm), accuracy) for arm in about["arms"]}
+    cells |= {f"guess: {RULED_OUT}": (RULED_OUT, guess_cell)}
+    shares = {name: [table.value(subject, cell(group)) for group in GROUPS] for name, (subject, cell) in cells.items()}
+    rows = [[name, *(f"{100 * value:.0f}" for value in values)] for name, values in shares.items()]
+    return [["% of test puzzles", *GROUPS], *rows]
 
 
 def signed(value: float) -> str:

@@ -22,6 +22,7 @@ from wherewhat.studies.counting.names import (
     SLOW,
     TOP_1,
     TRAINED,
+    in_words,
 )
 from wherewhat.studies.counting.region_claims import bias_token, large_counts
 from wherewhat.studies.counting.settings import CountingCondition
@@ -169,7 +170,7 @@ def rope_is_reliable(table: ResultTable) -> Verdict:
     of_all: dict[str, dict[str, float]] = {}
     for bos in (True, False):
         causal = [net for net in table.conditions if net.direction == CAUSAL and net.bos == bos]
-        its = {net.encoding: table.value(net.name, MEDIAN) for net in causal}
+        its = {in_words(net.encoding): table.value(net.name, MEDIAN) for net in causal}
         its = {encoding: share for encoding, share in its.items() if not math.isnan(share)}
         of_all |= {"with BOS" if bos else "without BOS": its} if "rope" in its else {}
     medians = {when: its for when, its in of_all.items() if len(its) > 1}
@@ -235,7 +236,11 @@ def flat_alibi(table: ResultTable) -> Verdict:
     sloped = {each.encoding for each in table.conditions if each.encoding.startswith("alibi ")}
     slopes = sorted(sloped, key=lambda encoding: -float(encoding.removeprefix("alibi ")))
     best, middle = (
-        {each: max(its.values()) for each in slopes if (its := values(table, nets(table, CAUSAL, each), cell))}
+        {
+            in_words(each): max(its.values())
+            for each in slopes
+            if (its := values(table, nets(table, CAUSAL, each), cell))
+        }
         for cell in (MAXIMUM, MEDIAN)
     )
     if len(best) < 2:

@@ -34,6 +34,16 @@ def name_of(direction: str, encoding: str, bos: bool) -> str:
     return f"{direction} {encoding}{', BOS' if bos else ''}"
 
 
+def in_words(encoding: str) -> str:
+    """An encoding as sentences have it, in which a slope would be read as one more number.
+
+    >>> in_words("alibi 0.1"), in_words("slow rope")
+    ('alibi (slope 0.1)', 'slow rope')
+    """
+    name, _, slope = encoding.partition(" ")
+    return f"{name} (slope {slope})" if name == "alibi" and slope else encoding
+
+
 def shown(net: str) -> str:
     """What a net is called in charts that show its direction by colour."""
     return HAND if net == BY_HAND else net
