@@ -183,6 +183,10 @@ def test_nets_that_need_cells_outside_the_row_and_column() -> None:
         "in any one block, no net loses accuracy. Of quaternary puzzles alone, none loses more than 4.0 points."
         in known.rest
     )
+    of_hard = [(*row[:6], row[6], row[6] - 0.01, row[6] + 0.01) for row in rows]
+    hard = solution(looking({SMALL: [other]}).extended(of_hard), LatinSquareSection(arms=(SMALL,), layers=2)).rest
+    assert "the queried cell also needs cells outside its row and column in quaternary puzzles." in hard
+    assert "None needs" not in hard
     needed = sentence({SMALL: [{**MARKING, (OUTSIDE, 0): (0.5, 0.8)}], LARGE: [MARKING]})
     assert f"With {label(SMALL)}, the queried cell also needs cells outside its row and column." in needed
     assert "None needs" not in needed
@@ -228,17 +232,22 @@ def test_no_solution_without_a_net_that_has_learnt() -> None:
 
 
 def quaternary(*by_arm: tuple[float, float], high: float | None = 0.77) -> ResultTable:
-    """Two kinds of nets that have learnt the task, each with an accuracy on quaternary puzzles and its lower end."""
+    """Two kinds of nets that have learnt the task, each with an accuracy on quaternary puzzles and its lower end.
+
+    The upper end is as far from it.
+    """
     rows: list[Row] = [("chance", RULED_OUT, "quaternary", None, None, "accuracy", 0.75, 0.73, high)]
     for arm, (value, low) in zip((SMALL, LARGE), by_arm, strict=False):
-        rows.append(("accuracy", name_of(SQUARES, arm), "quaternary", None, None, "accuracy", value, low, 0.99))
+        end = 2 * value - low
+        rows.append(("accuracy", name_of(SQUARES, arm), "quaternary", None, None, "accuracy", value, low, end))
     return looking({SMALL: [{}], LARGE: [{}]}).extended(rows)
 
 
 @pytest.mark.parametrize(
     ("table", "better", "value"),
     [
-        (quaternary((0.74, 0.70), (0.5, 0.4)), "no better than", 74),
+        (quaternary((0.72, 0.70), (0.5, 0.4)), "no better than", 72),
+        (quaternary((0.74, 0.70), (0.5, 0.4)), "not clearly better than", 74),
         (quaternary((0.76, 0.72)), "not clearly better than", 76),
         (quaternary((0.80, 0.76)), "not clearly better than", 80),  # the guess has an interval too
         (quaternary((0.80, 0.76), high=None), "clearly better than", 80),
@@ -261,6 +270,10 @@ def test_nothing_is_said_of_quaternary_puzzles_where_they_or_the_guess_are_unkno
     assert "Quaternary" not in sentence({SMALL: [MARKING]})
     about = LatinSquareSection(arms=(SMALL, LARGE), layers=2)
     assert "Quaternary" not in solution(quaternary(), about).rest
+    of_hard: list[Row] = [row for row in quaternary((0.74, 0.70)).rows.rows() if row[2] == "quaternary"]
+    two = {SMALL: [{}, {}]}
+    assert "Quaternary" in solution(looking(two).extended(of_hard), about).rest
+    assert "Quaternary" not in solution(looking(two, 0.9, 0.4).extended(of_hard), about).rest  # one has not learnt
 
 
 def test_the_guess_from_row_and_column_and_counts_is_drawn() -> None:

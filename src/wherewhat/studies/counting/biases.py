@@ -101,9 +101,9 @@ class LearntRegion(NamedTuple):
         if self.kind == BRACKETS:
             if all(self.share(SUBTRACTED, each) > MOST for each in (OPENING, CLOSING)):
                 return RUNNING
-            for each, states in ((OPENING, OPENED), (CLOSING, CLOSED)):
-                if self.share(MOVED, each) > MOST:
-                    return states
+            alone = {OPENED: self.share(MOVED, OPENING) > MOST, CLOSED: self.share(MOVED, CLOSING) > MOST}
+            if sum(alone.values()) == 1:
+                return OPENED if alone[OPENED] else CLOSED
         if self.share(MOVED) > MOST:
             return HELD
         if self.by_mass in ("", NO_ONES):

@@ -94,11 +94,11 @@ class Pair(NamedTuple):
 
     @property
     def better(self) -> bool:
-        """Whether the best region of the causal net is better, and its median no worse than one of learnt regions."""
+        """Whether the best region is better, and the median not worse, unless the other median is too low to count."""
         return self.best > self.other_best + APART and (self.level or self.other_median < FAILS)
 
     @property
-    def alike(self) -> bool:
+    def no_better(self) -> bool:
         """Whether the causal net is better neither in its best region nor in the median."""
         return self.best <= self.other_best + APART and self.median <= self.other_median + APART
 
@@ -149,11 +149,14 @@ def causal_counts(table: ResultTable) -> Verdict:
         return Verdict(ours, "unknown", TOO_FEW_SEEDS)
     if all(pair.far for pair in learning):
         return Verdict(ours, "agrees")
-    helped, alike = [pair.name for pair in learning if pair.better], [pair.name for pair in learning if pair.alike]
+    helped, not_helped = [pair.name for pair in learning if pair.better], [p.name for p in learning if p.no_better]
     if not helped:
-        return Verdict(ours, "disagrees" if len(alike) == len(learning) else "unknown")
-    answer = f"A causal mask helps {listed(helped)}, but not {listed(alike)}" if alike else ""
-    return Verdict(ours, "in part", answer=answer)
+        return Verdict(ours, "disagrees" if len(not_helped) == len(learning) else "unknown")
+    rest = [pair.name for pair in learning if pair.name not in (*helped, *not_helped)]
+    answer = f"A causal mask helps {listed(helped)}"
+    answer += f", but not {listed(not_helped)}" if not_helped else ""
+    answer += f"; whether it helps {listed(rest)} is open" if rest else ""
+    return Verdict(ours, "in part", answer=answer if not_helped or rest else "")
 
 
 def _range(shares: Sequence[float]) -> str:

@@ -19,7 +19,7 @@ BY_ENCODER = (
     "In most learnt regions the states of {kind} matter, unlike those of a bias token, and in {held} of {learnt} they "
     "hold the count"
 )
-NO_BIAS = "No net here counts against a bias token"
+NO_BIAS = "No net here clearly counts against a bias token"
 
 
 @claim(
@@ -27,7 +27,7 @@ NO_BIAS = "No net here counts against a bias token"
     "a mechanism, for some nets: BOS serves all sizes, all of `]` other lengths, `0` other numbers of regions",
     answers={
         "agrees": "Nets count against a bias token, which explains their slopes on other sizes",
-        "in part": "Some regions are counted against a bias token, others in other ways",
+        "in part": "Some regions are counted against a bias token, others in other or unclear ways",
         "disagrees": "Bias tokens do not explain the slopes on other sizes",
         "unknown": "No net has learnt enough to say how it counts",
     },
@@ -45,7 +45,7 @@ def bias_token(table: ResultTable) -> Verdict:
     most, held = number > len(regions) / 2, sum(each.states in ENCODED and each.kind == kind for each in regions)
     lead = BY_ENCODER.format(kind=kind, held=held, learnt=len(regions)) if most else ""
     if not same:
-        return Verdict(ours, "unknown", "No region has a bias token.", answer=lead or NO_BIAS)
+        return Verdict(ours, "unknown", "No region clearly has a bias token.", answer=lead or NO_BIAS)
     fitting = f"{ours}. Where these states matter at most in part, slopes fit in {sum(same)} of "
     fitting += count(len(same), "region")
     why = f"In most regions the states of {kind} matter." if most else ""

@@ -1,5 +1,7 @@
 """The claim on the simulated network: which tables show its modules, and whether their nets have learnt to predict."""
 
+from math import isnan
+
 from wherewhat.formatting import short, signed
 from wherewhat.studies.engine.claims import Verdict, claim
 from wherewhat.studies.engine.results import ResultTable
@@ -23,7 +25,7 @@ LEARNT_LITTLE = 0.95  # of the variance of hidden nodes: a net that leaves more 
 MEAN_OF_NODES = 1.0  # what a net leaves unexplained that predicts the mean of all nodes
 NO_MODULES = "The large table helps to predict hidden nodes although it shows no modules."
 ADDED_SHOWS = "What training has added to the large table does show them."
-HAS_NOT_LEARNT = "The net whose table starts large has not learnt to predict hidden nodes."
+NO_HELP = "The net whose table starts large predicts hidden nodes no better than a net without positions does."
 
 
 @claim(
@@ -47,9 +49,12 @@ def simulation(table: ResultTable) -> Verdict:
     ours += f"{added_words(table)}Unexplained variance of hidden nodes: {listing(errors)}"
     if errors[SMALL] > LEARNT_LITTLE:
         return Verdict(f"Training was too short to judge. {ours}", "unknown")
-    helps, verdict = errors[LARGE] < errors.get(NONE, MEAN_OF_NODES) - HELPS, only_small(*sides)
+    bare = errors.get(NONE, MEAN_OF_NODES)
+    if isnan(errors[SMALL] + errors[LARGE] + bare):
+        return Verdict(f"Not all nets were tested. {ours}", "unknown")
+    helps, verdict = errors[LARGE] < bare - HELPS, only_small(*sides)
     if verdict == "agrees" and not helps:
-        return Verdict(ours, "in part", HAS_NOT_LEARNT)
+        return Verdict(ours, "in part", NO_HELP)
     hidden = sides[1] == -1 and added_shows_modules(table, LARGE) == 1
     why = " ".join(words for words, holds in ((NO_MODULES, sides[1] == -1 and helps), (ADDED_SHOWS, hidden)) if holds)
     return Verdict(ours, "in part" if verdict == "agrees" and hidden else verdict, why)

@@ -151,10 +151,14 @@ def routes_of(table: ResultTable, net: Net, blocks: int) -> Routes:
     return sorted(routes, key=lambda route: -route.drop)
 
 
-def needed(table: ResultTable, net: Net, link: str, block: int) -> Step | None:
-    """A link of a block without which accuracy is clearly lower: its interval is below that of the whole net."""
+def needed(table: ResultTable, net: Net, link: str, block: int, group: str = "") -> Step | None:
+    """A link of a block without which accuracy is clearly lower: its interval is below that of the whole net.
+
+    On all puzzles or on a class of them.
+    """
     name, seed = name_of(SQUARES, net[0]), net[1]
-    whole, without = (table.row(name, cell, seed) for cell in (whole_cell(), removed_cell(link, block)))
+    cells = [whole_cell(), removed_cell(link, block)]
+    whole, without = (table.row(name, removed_in(group, cell) if group else cell, seed) for cell in cells)
     if whole is None or without is None or whole["low"] is None or not without["high"] < whole["low"]:
         return None
     return Step(link, block, table.value(name, attention_cell(link, block), seed), whole["value"], without["value"])
@@ -162,8 +166,10 @@ def needed(table: ResultTable, net: Net, link: str, block: int) -> Step | None:
 
 def outside_words(table: ResultTable, nets: Sequence[Net], blocks: int) -> str:
     """Whether nets also need what the queried cell reads outside its row and column; empty where not measured."""
-    if needing := [net for net in nets if any(needed(table, net, OUTSIDE, block) for block in range(blocks))]:
-        return f"{cases(needing, table)}, the queried cell also needs cells outside its row and column."
+    for group, where in (("", ""), (GROUPS[-1], f" in {GROUPS[-1]} puzzles")):
+        needing = [net for net in nets if any(needed(table, net, OUTSIDE, block, group) for block in range(blocks))]
+        if needing:
+            return f"{cases(needing, table)}, the queried cell also needs cells outside its row and column{where}."
     most, of_hard = most_lost(table, nets, blocks), most_lost(table, nets, blocks, GROUPS[-1])
     if isnan(most):
         return ""
@@ -242,16 +248,20 @@ def together_words(table: ResultTable, routes: Mapping[Net, Routes]) -> str:
 
 
 def quaternary_words(table: ResultTable, nets: Sequence[Net]) -> str:
-    """Whether the best nets at quaternary puzzles do more there than rule out symbols and count; empty if unknown."""
-    arms = dict.fromkeys(arm for arm, _ in nets)
+    """Whether the best nets at quaternary puzzles do more there than rule out symbols and count; empty if unknown.
+
+    Of the kinds of nets that have learnt the task from every seed, as numbers are means over all of them.
+    """
+    arms = [arm for arm, seeds in Counter(arm for arm, _ in nets).items() if seeds == len(table.seeds)]
     rows = {arm: row for arm in arms if (row := table.row(name_of(SQUARES, arm), accuracy(GROUPS[-1])))}
     guess = table.row(RULED_OUT, guess_cell(GROUPS[-1]))
     if not rows or guess is None:
         return ""
     best = max(rows, key=lambda arm: rows[arm]["value"])
-    value, low, level = rows[best]["value"], rows[best]["low"], guess["value"]
-    clear = low is not None and low > (level if guess["high"] is None else guess["high"])
-    better = "clearly better than" if clear else "no better than" if value <= level else "not clearly better than"
+    value, level = rows[best]["value"], guess["value"]
+    low, high = (nan if end is None else end for end in (rows[best]["low"], rows[best]["high"]))
+    clear = low > (level if guess["high"] is None else guess["high"])
+    better = "clearly better than" if clear else "no better than" if high <= level else "not clearly better than"
     return (
         f"Quaternary puzzles are answered {better} by ruling out the symbols of the row and column and counting the "
         f"others over the grid: that guess is right in {percent(level)} of them, and the best kind of nets there, "

@@ -74,11 +74,12 @@ def above_answer(names: Sequence[str]) -> str:
     """The short answer where encodings solve no task, but are better than the best guess without positions.
 
     >>> above_answer(["alibi"])
-    'Where tokens differ, alibi answers above chance without solving a task although it acts only on attention whose \
-rows sum to one'
+    'Where tokens differ, alibi does better than the best guess without solving a task although it acts only on \
+attention whose rows sum to one'
     """
-    answer = "answers" if len(names) == 1 else "answer"
-    return f"Where tokens differ, {listed(names)} {answer} above chance without solving a task although {acting(names)}"
+    does = "does" if len(names) == 1 else "do"
+    better = f"{does} better than the best guess without solving a task"
+    return f"Where tokens differ, {listed(names)} {better} although {acting(names)}"
 
 
 def acting(names: Sequence[str]) -> str:

@@ -55,7 +55,8 @@ def biases_against_urpe(table: ResultTable, task: str) -> Verdict:
     bias, free = (estimates(table, task, names) for names in (biases(table), encodings(table, FREE)))
     if not bias or not free:
         return Verdict("A relative bias and URPE are both needed for this claim", "unknown")
-    shares = list_shares(values(table, task, [*biases(table), *encodings(table, FREE, ADDED)], accuracy(SCORED[task])))
+    named = [*biases(table), *encodings(table, FREE, ADDED), *solvers(table, task, BOUND)]
+    shares = list_shares(values(table, task, list(dict.fromkeys(named)), accuracy(SCORED[task])))
     if not solvers(table, task, BOUND, FREE, ADDED):
         every = list_shares(values(table, task, encodings(table, BOUND, FREE, ADDED), accuracy(SCORED[task])))
         return Verdict(f"No encoding solves it at this scale: {every}", "unknown")
@@ -98,7 +99,8 @@ def equal_tokens(table: ResultTable) -> Verdict:
     if not bound:
         return Verdict("No such net was trained", "unknown")
     equal, apart = max(bound) < ROUNDING, not others or min(others) > ROUNDING
-    ours = f"Equal tokens: logits differ between slots by at most {max(bound):.2g} of their size if {ONLY_THERE}"
+    most = f"less than {ROUNDING:.5f}" if equal else f"up to {max(bound):.2g}"
+    ours = f"Equal tokens: logits differ between slots by {most} of their size if {ONLY_THERE}"
     if others:
         ours += f", by at least {min(others):.2g} otherwise"
     verdict = "agrees" if equal and apart else "in part" if equal else "disagrees"
@@ -192,7 +194,7 @@ def lost_on_equal(table: ResultTable, task: str, names: Sequence[str]) -> list[s
 def above_guess(table: ResultTable, task: str) -> list[str]:
     """The encodings whose rows sum to one that do not solve a task, but are clearly above the best guess.
 
-    Those that answer as well where all tokens are equal do not count.
+    Those that do not lose the task on equal tokens do not count.
     """
     guess, known = best_guess(table, task), estimates(table, task, encodings(table, BOUND))
     clear = {name: sign_of(each.low - guess, each.high - guess, negligible=NEGLIGIBLE) for name, each in known.items()}
