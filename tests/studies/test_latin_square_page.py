@@ -260,20 +260,20 @@ def test_quaternary_puzzles_stand_beside_the_guess_from_row_and_column_and_count
     words = solution(table, LatinSquareSection(arms=(SMALL, LARGE), layers=2)).rest.replace(PER_CENT, "%")
     best = LARGE if value == 86 else SMALL
     assert words.endswith(
-        f"Quaternary puzzles are answered {better} by ruling out the symbols of the row and column and counting the "
-        f"others over the grid: that guess is right in 75% of them, and the best kind of nets there, {label(best)}, "
-        f"in {value}%."
+        f"On quaternary puzzles, nets are {better} a guess that rules out the symbols of the row and column and counts "
+        f"the others over the grid: it is right in 75% of them, and the best kind of nets there, {label(best)}, in "
+        f"{value}%."
     )
 
 
 def test_nothing_is_said_of_quaternary_puzzles_where_they_or_the_guess_are_unknown() -> None:
-    assert "Quaternary" not in sentence({SMALL: [MARKING]})
+    assert "On quaternary" not in sentence({SMALL: [MARKING]})
     about = LatinSquareSection(arms=(SMALL, LARGE), layers=2)
-    assert "Quaternary" not in solution(quaternary(), about).rest
+    assert "On quaternary" not in solution(quaternary(), about).rest
     of_hard: list[Row] = [row for row in quaternary((0.74, 0.70)).rows.rows() if row[2] == "quaternary"]
     two = {SMALL: [{}, {}]}
-    assert "Quaternary" in solution(looking(two).extended(of_hard), about).rest
-    assert "Quaternary" not in solution(looking(two, 0.9, 0.4).extended(of_hard), about).rest  # one has not learnt
+    assert "On quaternary" in solution(looking(two).extended(of_hard), about).rest
+    assert "On quaternary" not in solution(looking(two, 0.9, 0.4).extended(of_hard), about).rest  # one has not learnt
 
 
 def test_the_guess_from_row_and_column_and_counts_is_drawn() -> None:

@@ -263,8 +263,8 @@ def quaternary_words(table: ResultTable, nets: Sequence[Net]) -> str:
     clear = low > (level if guess["high"] is None else guess["high"])
     better = "clearly better than" if clear else "no better than" if high <= level else "not clearly better than"
     return (
-        f"Quaternary puzzles are answered {better} by ruling out the symbols of the row and column and counting the "
-        f"others over the grid: that guess is right in {percent(level)} of them, and the best kind of nets there, "
+        f"On quaternary puzzles, nets are {better} a guess that rules out the symbols of the row and column and counts "
+        f"the others over the grid: it is right in {percent(level)} of them, and the best kind of nets there, "
         f"{label(best)}, in {percent(value)}."
     )
 
