@@ -340,7 +340,9 @@ def row_sums(run: Path) -> dict[str, Any]:
 def first_layer_table(run: Path, names: Sequence[str]) -> list[list[str]]:
     """Of nets with URPE in the position task: how uniform their first layer is, and how linear its row sums are."""
     table = ResultTable(pl.read_parquet(run / "result.parquet"))
-    rows = [["first layer", "entropy before factors", "R² of row sums, best head", "97.5 % of random factors are below"]]
+    rows = [
+        ["first layer", "entropy before factors", "R² of row sums, best head", "97.5 % of random factors are below"]
+    ]
     for name in names:
         if ARMS[name].kind == FREE:
             random = table.estimate("", random_fit(ARMS[name].factors)).high
