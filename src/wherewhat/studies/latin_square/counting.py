@@ -36,8 +36,10 @@ def by_row_and_column(input_C: Sequence[int]) -> View:
     """
     given = list(input_C)
     row, column = divmod(given.index(QUERY), SIDE)
-    seen = {given[cell] for cell in range(CELLS) if cell // SIDE == row or cell % SIDE == column}
-    return [(0 if symbol in seen else given.count(symbol), symbol in seen) for symbol in range(1, SIDE + 1)], False
+    excluded = {given[cell] for cell in range(CELLS) if cell // SIDE == row or cell % SIDE == column}
+    return [
+        (0 if symbol in excluded else given.count(symbol), symbol in excluded) for symbol in range(1, SIDE + 1)
+    ], False
 
 
 def keys_and_answers(batch: TaskBatch, viewing: Viewing) -> Iterator[tuple[Key, Kind]]:
