@@ -14,7 +14,7 @@ from wherewhat.attribution.score_split import LogitNode, LogitRelevance, Rotated
 from wherewhat.capture.hooks.position_sources import LayerWatch, watch_positions
 from wherewhat.encodings.base import EVERY, Context, Encoding
 from wherewhat.errors import UserError
-from wherewhat.nets.attention import SelfAttention, explicit_logits, explicit_weights
+from wherewhat.nets.attention import explicit_logits, explicit_weights, replaced_attend, self_attentions
 from wherewhat.nets.trunk import Trunk
 
 ROTARY = ("cos", "sin")
@@ -219,22 +219,18 @@ def watched_transformer(model: nn.Module, recorder: SourceRecorder) -> Iterator[
 def watched_net(net: Trunk, recorder: SourceRecorder) -> Iterator[None]:
     """Let the encodings of one of our nets show their positions, and its attention be computed explicitly."""
     encodings = [module for module in net.modules() if isinstance(module, Encoding)]
-    attentions = [module for module in net.modules() if isinstance(module, SelfAttention)]
-    plain = [module.attend for module in attentions]
+    attends = [partial(_attend, recorder)] * len(self_attentions(net))
     with ExitStack() as stack:
+        stack.enter_context(replaced_attend(net, attends))
         for number, block in enumerate(net.blocks):
             stack.enter_context(_before(block, partial(recorder.on_layer, number)))
         try:
             for encoding in encodings:
                 encoding.watch = recorder
-            for module in attentions:
-                module.attend = partial(_attend, recorder)
             yield
         finally:
             for encoding in encodings:
                 encoding.watch = None
-            for module, attend in zip(attentions, plain, strict=True):
-                module.attend = attend
 
 
 def _attend(

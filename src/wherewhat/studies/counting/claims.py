@@ -149,7 +149,8 @@ def causal_counts(table: ResultTable) -> Verdict:
         return Verdict(ours, "unknown", TOO_FEW_SEEDS)
     if all(pair.far for pair in learning):
         return Verdict(ours, "agrees")
-    helped, not_helped = [pair.name for pair in learning if pair.better], [p.name for p in learning if p.no_better]
+    helped = [pair.name for pair in learning if pair.better]
+    not_helped = [pair.name for pair in learning if pair.no_better]
     if not helped:
         return Verdict(ours, "disagrees" if len(not_helped) == len(learning) else "unknown")
     rest = [pair.name for pair in learning if pair.name not in (*helped, *not_helped)]

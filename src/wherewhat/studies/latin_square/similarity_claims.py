@@ -10,7 +10,7 @@ from wherewhat.studies.engine.claims import Verdict, claim
 from wherewhat.studies.engine.results import ResultTable
 from wherewhat.studies.latin_square.contrasts import best_lines, best_table, rank_with_accuracy
 from wherewhat.studies.latin_square.names import CENTRED, LAYOUT, LINE_SHARE, LINES, NONE
-from wherewhat.studies.latin_square.verdicts import NO_MORE_THAN_OPEN
+from wherewhat.studies.latin_square.verdicts import LIMITED
 
 ANOTHER_SIMILARITY = (
     "What was published is similarity to the attention of the net with the sinusoid, which was not measured here."
@@ -38,7 +38,7 @@ def attention(table: ResultTable) -> Verdict:
     ours += f"columns {share.plain()}"
     ours += f"; cosine with them, which diffuse attention raises, {cosine.plain()}" if cosine.known else ""
     verdict = interval_verdict(share.low, share.high)
-    return Verdict(ours, NO_MORE_THAN_OPEN.get(verdict, verdict), ANOTHER_SIMILARITY)
+    return Verdict(ours, LIMITED.get(verdict, verdict), ANOTHER_SIMILARITY)
 
 
 @claim(

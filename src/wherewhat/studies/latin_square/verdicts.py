@@ -30,7 +30,7 @@ from wherewhat.studies.latin_square.names import (
 SLOW_ARMS = (SMALL_SLOW, LARGE_SLOW)
 AT_MOST = {"agrees": "in part", "seen": "in part"}  # verdicts that something limits to a part
 AGAINST_A_LATE_ONE = {"disagrees": "unknown", "not seen": "unknown"}  # when it is the small table
-NO_MORE_THAN_OPEN = {**AT_MOST, **AGAINST_A_LATE_ONE}  # with few seeds, or where something else was measured
+LIMITED = {**AT_MOST, **AGAINST_A_LATE_ONE}  # with few seeds, or where something else was measured
 
 
 def too_short(table: ResultTable, arms: Sequence[str] = (SMALL,)) -> Verdict | None:
@@ -75,7 +75,7 @@ def limited_by_seeds(claim: Claim) -> Claim:
         if seeds >= FEWEST_SEEDS or verdict.verdict == "unknown":
             return verdict
         why = f"There are fewer than {FEWEST_SEEDS} seeds: nets with other initial weights may differ."
-        most = NO_MORE_THAN_OPEN.get(verdict.verdict, verdict.verdict)
+        most = LIMITED.get(verdict.verdict, verdict.verdict)
         lead = verdict.answer or claim.answers.get(verdict.verdict, "")
         lead = claim.answers.get("unknown", "") if most == "unknown" else lead
         return replace(

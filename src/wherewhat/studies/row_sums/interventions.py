@@ -1,7 +1,7 @@
 """What row sums are for: nets whose rows sum to one again, have nothing but their sums, or have those of others."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from math import log
 
 import torch
@@ -53,11 +53,9 @@ def mirrored_sums(net: Trunk, ids_BT: Tensor) -> list[Change]:
     return [given_sums(sums_HQ.flip(-1)) for sums_HQ in row_sums(net, ids_BT)]
 
 
-@contextmanager
-def changed_rows(net: Trunk, changes: Sequence[Change]) -> Iterator[None]:
+def changed_rows(net: Trunk, changes: Sequence[Change]) -> AbstractContextManager[None]:
     """Change the attention of a net with factors, a change per layer; the net is restored on leaving the block."""
-    with replaced_attend(net, [_attend(change) for change in changes]):
-        yield
+    return replaced_attend(net, [_attend(change) for change in changes])
 
 
 def _attend(change: Change) -> Attend:
